@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from common.caller import Caller, Role
+from common.ids import uuid7
+from projects.models import Project
+
+SECRET_PREFIX = "am_"
+VISIBLE = 8  # characters of a secret that stay readable, to tell keys apart
+
+
+def secret_hash(secret: str) -> str:
+    """SHA-256: a slow hash adds nothing to 256 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable(self, at: datetime | None = None) -> ApiKeyQuerySet:
+        now = at or timezone.now()
+        return self.filter(
+            models.Q(expires_at=None) | models.Q(expires_at__gt=now),
+            models.Q(revoked_at=None) | models.Q(revoked_at__gt=now),
+        )
+
+    def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
+        """Keys of projects that the caller owns, and its own."""
+        if caller.everywhere == Role.OWNER:
+            return self
+        owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
+        strangers = ApiKey.projects.through.objects.exclude(project_id__in=owned)
+        mine = models.Q(pk=caller.key_id) if caller.key_id else models.Q(pk=None)
+        return self.filter(
+            mine
+            | (
+                models.Q(everywhere=False, projects__in=owned)
+                & ~models.Q(pk__in=strangers.values("apikey_id"))
+            )
+        ).distinct()
+
+
+class ApiKey(models.Model):
+    """A secret that an agent shows; only its hash is kept."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=200)
+    prefix = models.CharField(max_length=16)
+    hash = models.CharField(max_length=64, unique=True, editable=False)
+    role = models.PositiveSmallIntegerField(choices=Role, default=Role.WRITER)
+
+    # A key is bound to projects, or reaches every one, never to none by accident.
+    everywhere = models.BooleanField(default=False)
+    projects = models.ManyToManyField(Project, blank=True, related_name="api_keys")
+    agent_id = models.CharField(max_length=255, blank=True)
+    user_id = models.CharField(max_length=255, blank=True)
+
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_by = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    replaced_by = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL
+    )
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__gte=1, role__lte=4), name="key_role_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @classmethod
+    def new(cls, **fields: object) -> tuple[Self, str]:
+        """An unsaved key and its secret, which exists nowhere else."""
+        secret = SECRET_PREFIX + secrets.token_urlsafe(32)
+        prefix = secret[: len(SECRET_PREFIX) + VISIBLE]
+        return cls(prefix=prefix, hash=secret_hash(secret), **fields), secret
+
+    @property
+    def is_usable(self) -> bool:
+        now = timezone.now()
+        return (self.expires_at is None or self.expires_at > now) and (
+            self.revoked_at is None or self.revoked_at > now
+        )
+
+
+class IdempotencyKey(models.Model):
+    """The answer to a write that a client may send again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    actor = models.CharField(max_length=200)
+    route = models.CharField(max_length=200)
+    project_id = models.UUIDField(null=True)
+    key = models.CharField(max_length=255)
+    body_hash = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["actor", "route", "project_id", "key"],
+                nulls_distinct=False,
+                name="idempotency_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.route} {self.key}"

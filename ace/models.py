@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from django.db import models
+
+from common.ids import uuid7
+from memories.models import Memory
+from playbook.queries import InProject
+from projects.models import Project
+
+
+class AceRun(models.Model):
+    """One finished task on its way through executor, reflector and curator."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    agent_id = models.CharField(max_length=255)
+    actor = models.CharField(max_length=200)
+    key_id = models.UUIDField(null=True, blank=True)
+    # What was sent, secrets masked: {goal, result, feedback, tool_usage, outcome,
+    # feedback_source, cited_entry_ids, injected_entry_ids}.
+    request = models.JSONField()
+    # {phase: {"status", "started_at", "took_ms", "error"}} in the order they run.
+    phases = models.JSONField(default=dict)
+    state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
+    result = models.JSONField(default=dict, blank=True)
+    memory = models.ForeignKey(
+        Memory, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
+    )
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        verbose_name = "ACE run"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=["running", "done", "failed"]),
+                name="run_state_known",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="run_project_newest"),
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(state="running"),
+                name="run_unfinished",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id}: {self.request.get('goal', '')[:80]}"
+
+
+class Reflection(models.Model):
+    """What the reflector made of a run: outcome, cause, evidence, lessons, votes."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    run = models.OneToOneField(
+        AceRun, on_delete=models.CASCADE, related_name="reflection"
+    )
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    outcome = models.CharField(max_length=16)
+    outcome_source = models.CharField(max_length=16)
+    outcome_confidence = models.FloatField()
+    outcome_reason = models.CharField(max_length=500, blank=True)
+    error_identification = models.TextField(blank=True)
+    root_cause = models.CharField(max_length=40, blank=True)
+    correct_approach = models.TextField(blank=True)
+    key_insight = models.TextField(blank=True)
+    evidence = models.JSONField(default=list)
+    insights = models.JSONField(default=list)
+    lessons = models.JSONField(default=list)
+    votes = models.JSONField(default=list)
+    related = models.JSONField(default=list)
+    abstained = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    outcome__in=["success", "partial", "failure", "unknown"]
+                ),
+                name="reflection_outcome_known",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} by {self.outcome_source}"
+
+
+class Sighting(models.Model):
+    """A masked signature that a run showed; the second one may make a lesson."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="sightings")
+    signature = models.CharField(max_length=64)
+    quote = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "signature"], name="sighting_once_per_run"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project", "signature"], name="sighting_signature")
+        ]
+
+    def __str__(self) -> str:
+        return self.signature

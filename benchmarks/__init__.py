@@ -1,0 +1,1 @@
+"""Measured claims, run by one management command; nothing imports this."""

@@ -1,0 +1,45 @@
+"""Tables that only grow: a row trigger refuses UPDATE and DELETE.
+
+TRUNCATE has no trigger, because test flushes use it; production revokes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, migrations
+
+FUNCTION = """
+CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('memory.purge', true) = 'on' THEN
+        RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+    END IF;
+    RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'restrict_violation';
+END $$;
+"""
+
+
+def guard(table: str) -> migrations.RunSQL:
+    """A migration step that makes a table append-only."""
+    return migrations.RunSQL(
+        FUNCTION
+        + f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table}"
+        " FOR EACH ROW EXECUTE FUNCTION refuse_change();",
+        f"DROP TRIGGER {table}_append_only ON {table};",
+    )
+
+
+@contextmanager
+def unlocked() -> Iterator[None]:
+    """Lift the guard until the present transaction ends, or the block does.
+
+    Only what removes data for good (purge, the end of a deleted project, the
+    audited pruning command) may use it, inside `atomic()`.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memory.purge', 'on', true)")
+        yield
+        cursor.execute("SELECT set_config('memory.purge', 'off', true)")

@@ -1,0 +1,83 @@
+"""One error family: a class has a status and a code; its docstring is its message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+FieldErrors = Mapping[str, Sequence[str]]
+
+
+class Refusal(Exception):
+    """The request was refused."""
+
+    status: ClassVar[int] = 400
+    code: ClassVar[str] = "refused"
+
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        errors: FieldErrors | None = None,
+        retry_after: int | None = None,
+        **extra: Any,
+    ) -> None:
+        self.detail = detail or (type(self).__doc__ or "").strip()
+        self.errors = dict(errors or {})
+        self.retry_after = retry_after
+        self.extra = extra
+        super().__init__(self.detail)
+
+
+class Invalid(Refusal):
+    """The request does not fit the schema; each field error says what would."""
+
+    code = "invalid"
+
+
+class ImmutableField(Refusal):
+    """This field cannot be changed after creation; create a new row instead."""
+
+    code = "immutable_field"
+
+
+class NotFound(Refusal):
+    """There is no such row, or it is not yours to see."""
+
+    status = 404
+    code = "not_found"
+
+
+class Forbidden(Refusal):
+    """Your role does not allow this; ask an owner of the project for a higher one."""
+
+    status = 403
+    code = "forbidden"
+
+
+class Conflict(Refusal):
+    """The row is in a state that does not allow this."""
+
+    status = 409
+    code = "conflict"
+
+
+class StaleVersion(Refusal):
+    """The row has changed since you read it; read it again and repeat your change."""
+
+    status = 409
+    code = "stale_version"
+
+
+class TooLarge(Refusal):
+    """The body is larger than this route takes; send less, or in several calls."""
+
+    status = 413
+    code = "too_large"
+
+
+class Busy(Refusal):
+    """The row is locked by another request; try again in a moment."""
+
+    status = 503
+    code = "busy"

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+
+def lock_number(name: str) -> int:
+    """The signed 64-bit number that stands for a name in `pg_advisory_lock`."""
+    digest = hashlib.sha256(name.encode()).digest()[:8]
+    return int.from_bytes(digest, "big", signed=True)
+
+
+@contextmanager
+def advisory_lock(name: str) -> Iterator[None]:
+    """Hold a session-wide lock of the database while the block runs."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [lock_number(name)])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [lock_number(name)])
+
+
+def lock_in_transaction(name: str) -> None:
+    """Hold a lock of the database until the present transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)])

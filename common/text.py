@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+
+# No name, path or address that people type is longer; one more character and it is data.
+LONGEST_IDENTIFIER = 256
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TRAILING = ".,:;!?*…"
+# A closing tag is a chunk of its own: `</div>` is no path.
+_CHUNK = re.compile(r"</\w*|[^\s,;()\[\]{}<>\"'`|=“”‘’«»]+")
+_URL = re.compile(
+    r"(?<![\w+.-])[a-z][a-z0-9+.-]{1,30}://[^\s<>\"'`()\[\]{}]{1,2048}", re.IGNORECASE
+)
+# One colon ends a name (`src/auth.py:42`), but not in `std::vec`, `http://`, `C:\`.
+_SINGLE_COLON = re.compile(r"(?<!:):(?![:/\\])")
+_PATH_ROOTS = (
+    "api|app|apps|bin|build|config|dist|docs|etc|home|include|lib|opt|origin|pkg|refs"
+    "|scripts|src|static|templates|test|tests|tmp|tools|usr|var"
+    "|application|audio|image|multipart|text|video"
+)
+
+# Each is tried with fullmatch on one chunk, so none needs anchors.
+_CODE_LIKE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"--[A-Za-z][\w-]*|-[A-Za-z]",  # flags
+        r"\$\w+|@\w[\w./-]*",  # $HOME, @pytest.fixture
+        r"[vV]\d[\w.+-]*",  # v10, v1.2.3-rc1
+        r"\d+(?:\.\d+){2,}[\w.+-]*|\d+\.\d+[a-z]+\d*",  # 1.2.3, 10.0.0.1, 3.14rc1
+        r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?",  # 2026-01-31
+        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # alice@example.org
+        r"[A-Za-z]:\\.+",  # C:\Users
+        r"(?:~|\.{0,2})/(?=/*[\w@.*])[\w@.+*~/-]*[\w*/]",  # /etc/hosts, ./run, ../lib
+        r"[\w@.+*~-]+/[\w@.+*~-]+(?:/[\w@.+*~-]*)+",  # a/b/c
+        r"[\w@.+*~-]+/",  # handlers/
+        r"[\w@.+~-]*[._\d*][\w@.+*~-]*/[\w@.+*~-]+",  # conftest.d/x, my_app/x
+        r"[\w@.+~-]+/[\w@.+*~-]*[._\d*][\w@.+*~-]*",  # docs/index.md, HTTP/2
+        rf"(?:{_PATH_ROOTS})/[\w-]+",
+        r"\w+(?:(?:::|->|#)\w+)+(?:\.\w+)*",  # std::vec, a->b, Class#method
+        r"(?!(?:[A-Za-z]\.)+[A-Za-z]$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+",  # os.path, x.py
+        r"\.[A-Za-z][\w.-]+",  # .env, .github
+        r"[\w-]*(?:[^\W_]_+[^\W_]|__(?=\w*[^\W_]))[\w.-]*|_\w*[^\W_]",  # snake_case, __init__, MY_KEY
+        r"(?![A-Z]+s$)(?=\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]))[\w+-]+",  # camelCase, SQLite
+        r"[A-Za-z][A-Za-z-]*\d[\w.+-]*",  # E1101, utf-8, CVE-2024-1, python3
+        r"(?=[0-9a-f-]*\d)(?=[0-9-]*[a-f])[0-9a-f-]{7,}",  # commits, digests, UUIDs
+        r"C\+\+|[CF]#",
+    )
+)
+_CALL = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})\(\)")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,40}(?:,\d{3}){0,10}(?:\.\d{1,40})?(?!\w*\.\w)")
+_QUOTED = re.compile(
+    r"`([^`\n]{1,200})`"
+    r'|"([^"\n]{1,200})"'
+    r"|“([^”\n]{1,200})”"
+    r"|(?<!\w)'([^'\n]{1,200})'(?!\w)"
+)
+
+
+def problem_in(text: str) -> str | None:
+    """Name what PostgreSQL or UTF-8 cannot hold, in words for the sender."""
+    if "\x00" in text:
+        return "contains a NUL byte (U+0000)"
+    if _SURROGATE.search(text):
+        return "contains a lone surrogate (half of a UTF-16 pair)"
+    return None
+
+
+def similarity_hash(text: str) -> str:
+    """Hash what two copies of a text share (design 03, "Duplicates" 1)."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def clip(text: str, limit: int) -> str:
+    """Cut to `limit` characters, the ellipsis included."""
+    if len(text) <= limit:
+        return text
+    return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
+
+
+def identifiers(text: str) -> list[str]:
+    """Find code-like terms, each kept whole, once, in order of appearance.
+
+    Names in snake_case, camelCase or with dots, paths, error codes, versions, flags,
+    addresses. Plain words and plain numbers are not identifiers.
+    """
+    calls = {match[1] for match in _CALL.finditer(text)}
+    return list(
+        dict.fromkeys(
+            term
+            for term in _terms(text)
+            if _URL.match(term)
+            or term in calls
+            or any(pattern.fullmatch(term) for pattern in _CODE_LIKE)
+        )
+    )
+
+
+def literals(text: str) -> set[str]:
+    """Collect what a merge must never lose and a lesson must ground.
+
+    Identifiers, numbers (without thousands separators) and quoted or back-ticked
+    strings (without their quotes).
+    """
+    quoted = {
+        next(filter(None, match.groups())).strip() for match in _QUOTED.finditer(text)
+    }
+    numbers = {match[0].replace(",", "") for match in _NUMBER.finditer(text)}
+    return (quoted | numbers | set(identifiers(text))) - {""}
+
+
+def _terms(text: str) -> Iterator[str]:
+    end = 0
+    for url in _URL.finditer(text):
+        yield from _words(text[end : url.start()])
+        yield url[0].rstrip(_TRAILING)
+        end = url.end()
+    yield from _words(text[end:])
+
+
+def _words(text: str) -> Iterator[str]:
+    for match in _CHUNK.finditer(text):
+        if len(match[0]) > LONGEST_IDENTIFIER:
+            continue
+        for part in _SINGLE_COLON.split(match[0].lstrip(":!?*#…")):
+            if term := part.rstrip(_TRAILING):
+                yield term

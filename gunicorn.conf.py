@@ -1,0 +1,29 @@
+"""The web server's settings; `WEB_*` in the environment change them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+wsgi_app = "memory_project.wsgi:application"
+bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
+worker_class = "gthread"
+workers = int(os.environ.get("WEB_PROCESSES", "2"))
+threads = int(os.environ.get("WEB_THREADS", "8"))
+# One import for all processes: half the start-up and shared memory.
+preload_app = True
+timeout = 120
+graceful_timeout = 10
+keepalive = 30  # seconds; agents call again and again
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
+# The socket would lie in the home folder of whoever starts it.
+control_socket_disable = True
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Fold a dead process's gauges away, or /metrics counts it for ever."""
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        from prometheus_client import multiprocess
+
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # as shipped

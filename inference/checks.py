@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from inference import embedding, language, minilm
+from inference.errors import Misconfigured
+
+
+@register(Tags.compatibility)
+def embedding_provider(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    provider = settings.EMBEDDING_PROVIDER
+    known = sorted(embedding.registry.table)
+    if provider not in known:
+        return [_unknown("EMBEDDING_PROVIDER", known=known, id="inference.E001")]
+    if provider == "openai":
+        return list(_endpoint("EMBEDDING", id="inference.E002"))
+    if provider == "fastembed" and not find_spec("fastembed"):
+        return [
+            Error(
+                "EMBEDDING_PROVIDER is 'fastembed', but the package is not installed.",
+                hint="pip install fastembed",
+                id="inference.E003",
+            )
+        ]
+    return list(_bundled()) if provider == "minilm" else []
+
+
+@register(Tags.compatibility)
+def language_provider(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    known = sorted([language.NONE, *language.registry.table])
+    if settings.LANGUAGE_PROVIDER not in known:
+        return [_unknown("LANGUAGE_PROVIDER", known=known, id="inference.E005")]
+    if settings.LANGUAGE_PROVIDER == "openai":
+        return list(_endpoint("LANGUAGE", id="inference.E006"))
+    return []
+
+
+@register(Tags.security, deploy=True)
+def no_fakes(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    names = ("EMBEDDING_PROVIDER", "LANGUAGE_PROVIDER")
+    return [
+        Warning(
+            f"{name} is 'fake', the provider of the tests.",
+            hint=f"Unset {name}.",
+            id="inference.W001",
+        )
+        for name in names
+        if getattr(settings, name) == "fake"
+    ]
+
+
+def _unknown(setting: str, *, known: Sequence[str], id: str) -> CheckMessage:
+    return Error(
+        f"{setting} is {getattr(settings, setting)!r}, which is no provider.",
+        hint=f"Set it to one of: {', '.join(known)}.",
+        id=id,
+    )
+
+
+def _endpoint(prefix: str, *, id: str) -> Iterator[CheckMessage]:
+    url, model = f"{prefix}_URL", f"{prefix}_MODEL"
+    if not getattr(settings, url).startswith(("http://", "https://")):
+        yield Error(
+            f"{prefix}_PROVIDER is 'openai', but {url} is no web address.",
+            hint=f"Set {url} to the endpoint's base, as http://localhost:11434/v1.",
+            id=id,
+        )
+    if not getattr(settings, model):
+        yield Error(
+            f"{prefix}_PROVIDER is 'openai', but {model} is empty.",
+            hint=f"Set {model} to the name of the model at the endpoint.",
+            id=id,
+        )
+
+
+def _bundled() -> Iterator[CheckMessage]:
+    for distribution, name, _ in (minilm.WEIGHTS, minilm.TOKENIZER):
+        try:
+            minilm.located(distribution, name)
+        except Misconfigured as error:
+            yield Error(
+                error.detail,
+                hint="Install the locked requirements again.",
+                id="inference.E004",
+            )
+    for setting in ("EMBEDDING_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSIONS"):
+        if getattr(settings, setting):
+            yield Warning(
+                f"{setting} has no effect: EMBEDDING_PROVIDER is 'minilm'.",
+                hint=f"Set EMBEDDING_PROVIDER=openai, or unset {setting}.",
+                id="inference.W002",
+            )

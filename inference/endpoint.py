@@ -1,0 +1,131 @@
+"""One POST to an OpenAI-compatible endpoint. Importing this takes about a second."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+import openai
+
+from inference.errors import (
+    BadAnswer,
+    InferenceError,
+    ProviderDown,
+    ProviderTimeout,
+    RateLimited,
+    Refused,
+)
+
+# 2,048 texts (the most a hosted endpoint takes) of 1,536 numbers are about 64 MB.
+LARGEST_ANSWER = 64 * 1024 * 1024  # bytes
+LONGEST_WAIT = 3600.0  # seconds; a longer Retry-After would park a job for good
+WORTH_RETRYING = {408, 409, 425}
+QUOTED = 200  # characters of the provider's own message that are passed on
+
+
+class Endpoint:
+    def __init__(self, *, url: str, key: str, timeout: float) -> None:
+        self._client = openai.OpenAI(
+            base_url=url,
+            # Never None: the client would send OPENAI_API_KEY to whatever URL is set.
+            api_key=key or "unused",
+            timeout=timeout,
+            # The caller's job tries again; the client would sleep as Retry-After says.
+            max_retries=0,
+            http_client=openai.DefaultHttpxClient(transport=_Bounded(timeout)),
+        )
+
+    def post(self, path: str, body: Mapping[str, object]) -> Any:
+        """Return the decoded JSON answer, within about twice the timeout."""
+        with _translated():
+            response = self._client.post(path, body=body, cast_to=httpx2.Response)
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise BadAnswer(f"{path} did not answer with JSON.") from error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        raise ProviderTimeout from error
+    except openai.APIStatusError as error:
+        raise _of_status(error) from error
+    except (openai.APIConnectionError, httpx2.HTTPError) as error:
+        cause = error.__cause__ or error
+        raise ProviderDown(f"The model provider cannot be reached: {cause}") from error
+
+
+def _of_status(error: openai.APIStatusError) -> InferenceError:
+    status = error.status_code
+    detail = f"The model provider answered {status}: {error.message[:QUOTED]}"
+    wait = retry_after(error.response.headers.get("retry-after"))
+    if status == 429:
+        return RateLimited(detail, retry_after=wait)
+    if status >= 500 or status in WORTH_RETRYING:
+        return ProviderDown(detail, retry_after=wait)
+    return Refused(detail, status=status)
+
+
+def retry_after(header: str | None) -> float | None:
+    """Return the seconds of a Retry-After header, which holds seconds or a date."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        seconds = _seconds_until(header)
+    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else None
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    return (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+
+
+class _Bounded(httpx2.HTTPTransport):
+    """Ends an answer that drips or grows for ever.
+
+    The client's own timeout starts again with every byte that arrives."""
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__()
+        self._timeout = timeout
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        deadline = time.monotonic() + self._timeout
+        response = super().handle_request(request)
+        if isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = _BoundedStream(response.stream, deadline=deadline)
+        return response
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, *, deadline: float) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for chunk in self._stream:
+            size += len(chunk)
+            if size > LARGEST_ANSWER:
+                raise httpx2.ReadError("the answer is too large")
+            if time.monotonic() > self._deadline:
+                raise httpx2.ReadTimeout("the answer does not end")
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()

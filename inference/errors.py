@@ -1,0 +1,59 @@
+"""What a provider can fail with; a docstring is the message of its class."""
+
+from __future__ import annotations
+
+
+class InferenceError(Exception):
+    """The model provider did not answer."""
+
+    retryable: bool = False  # whether the same call can succeed later
+    retry_after: float | None = None  # seconds, when the provider named them
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.detail = detail or (type(self).__doc__ or "")
+        if retryable is not None:
+            self.retryable = retryable
+        self.retry_after = retry_after
+        super().__init__(self.detail)
+
+
+class Misconfigured(InferenceError):
+    """The provider cannot run as it is configured; run `manage.py check`."""
+
+
+class ProviderDown(InferenceError):
+    """The model provider cannot be reached or has failed; try again later."""
+
+    retryable = True
+
+
+class ProviderTimeout(InferenceError):
+    """The model provider did not answer in time; try again later."""
+
+    retryable = True
+
+
+class RateLimited(InferenceError):
+    """The model provider takes no more calls for now; try again later."""
+
+    retryable = True
+
+
+class Refused(InferenceError):
+    """The model provider refused the request; the same request will not succeed."""
+
+    def __init__(self, detail: str = "", *, status: int) -> None:
+        self.status = status
+        super().__init__(detail)
+
+
+class BadAnswer(InferenceError):
+    """The model provider answered with something that cannot be used."""
+
+    retryable = True

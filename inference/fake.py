@@ -1,0 +1,59 @@
+"""The embedder of the tests: words instead of meaning, and an outage at will."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from inference import embedding
+from inference.errors import ProviderDown
+from inference.vectors import unit
+
+_outages: list[object] = []
+
+
+class Fake(embedding.Embedder):
+    """Each word is a fixed random direction, a text the sum of its words.
+
+    So the cosine of two texts is about the share of their words in common, and
+    0 ± 0.05 when they have none.
+    """
+
+    name = "fake"
+    dimensions = 384
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if _outages:
+            raise ProviderDown
+        return [_vector(text) for text in texts]
+
+
+@contextmanager
+def outage() -> Iterator[None]:
+    """Make every call fail as if the provider were down, in all threads."""
+    # A remembered query would still be answered.
+    embedding.forget_queries()
+    mark = object()
+    _outages.append(mark)
+    try:
+        yield
+    finally:
+        _outages.remove(mark)
+
+
+def _vector(text: str) -> list[float]:
+    words = re.findall(r"\w+", text.casefold()) or [text]
+    columns = zip(*map(_direction, words), strict=True)
+    return unit([sum(column) for column in columns])
+
+
+@lru_cache(maxsize=4096)
+def _direction(word: str) -> tuple[int, ...]:
+    """Return 384 times 1 or -1."""
+    digest = hashlib.blake2b(
+        word.encode("utf-8", "surrogatepass"), digest_size=Fake.dimensions // 8
+    ).digest()
+    return tuple(1 if byte >> bit & 1 else -1 for byte in digest for bit in range(8))

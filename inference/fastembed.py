@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+
+from inference.embedding import Embedder
+from inference.errors import BadAnswer, Misconfigured, ProviderDown
+from inference.vectors import unit
+
+DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
+THREADS = 2  # as for the bundled model: several processes share the cores
+
+
+class FastEmbed(Embedder):
+    """Any model of the optional package `fastembed`, which downloads it once."""
+
+    def __init__(self) -> None:
+        self._name: str = settings.EMBEDDING_MODEL or DEFAULT_MODEL
+        self._loading = threading.Lock()
+        self._model: Any = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        try:
+            return int(_text_embedding().get_embedding_size(self.name))
+        except ValueError as error:
+            raise Misconfigured(f"fastembed has no model {self.name!r}.") from error
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if not texts:
+            return []
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        # One text a run: quantised models give other vectors in other batches.
+        found = self._loaded().embed(clean, batch_size=1)
+        vectors = [unit(vector.tolist()) for vector in found]
+        if len(vectors) != len(texts):
+            raise BadAnswer("fastembed gave another number of vectors than of texts.")
+        return vectors
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def _load(self) -> Any:
+        width = self.dimensions  # refuses an unknown model before anything is fetched
+        try:
+            return _text_embedding()(model_name=self.name, threads=THREADS)
+        except (OSError, ValueError) as error:
+            raise ProviderDown(
+                f"fastembed could not load {self.name} ({width} dimensions): {error}"
+            ) from error
+
+
+def _text_embedding() -> Any:
+    try:
+        return import_module("fastembed").TextEmbedding
+    except ModuleNotFoundError as error:
+        raise Misconfigured(
+            "EMBEDDING_PROVIDER=fastembed needs the package: pip install fastembed"
+        ) from error

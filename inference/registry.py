@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from inference.errors import Misconfigured
+
+Provider = TypeVar("Provider")
+
+
+class Registry(Generic[Provider]):
+    """The provider that the settings name: one instance a process.
+
+    `table` maps the value of the setting `choice` to the dotted path of a class without
+    constructor arguments. A new instance is made when one of the settings `reads` has
+    changed, and after a fork, since a child has none of its parent's worker threads.
+    """
+
+    def __init__(
+        self, *, choice: str, table: Mapping[str, str], reads: Sequence[str]
+    ) -> None:
+        self.choice = choice
+        self.table = table
+        self._reads = (choice, *reads)
+        self._lock = threading.Lock()
+        self._current: tuple[tuple[object, ...], Provider] | None = None
+
+    def active(self) -> Provider:
+        key = (os.getpid(), *(getattr(settings, name) for name in self._reads))
+        current = self._current
+        if current is not None and current[0] == key:
+            return current[1]
+        with self._lock:
+            if self._current is None or self._current[0] != key:
+                self._current = (key, self._make())
+            return self._current[1]
+
+    def _make(self) -> Provider:
+        name = getattr(settings, self.choice)
+        if name not in self.table:
+            known = ", ".join(sorted(self.table))
+            raise Misconfigured(f"{self.choice} is {name!r}; it can be {known}.")
+        provider: Provider = import_string(self.table[name])()
+        return provider

@@ -1,0 +1,96 @@
+"""Put work on the table, in the transaction that causes it."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import structlog
+from celery import current_app
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from common import errors
+from common.writing import write
+from jobs.models import Job
+
+log = structlog.get_logger(__name__)
+
+
+def enqueue(
+    kind: str,
+    *,
+    project_id: uuid.UUID | None = None,
+    args: Mapping[str, Any] | None = None,
+    key: str = "",
+    run_after: datetime | None = None,
+) -> Job | None:
+    """Insert a job and wake a worker when the transaction commits.
+
+    Returns None when a job of this kind with the same key already waits.
+    """
+    job = Job(
+        kind=kind,
+        project_id=project_id,
+        args=dict(args or {}),
+        key=key,
+        run_after=run_after or timezone.now(),
+    )
+    Job.objects.bulk_create([job], ignore_conflicts=bool(key))
+    if key and not Job.objects.filter(pk=job.pk).exists():
+        return None
+    if run_after is None:
+        transaction.on_commit(functools.partial(wake, job.pk), robust=True)
+    return job
+
+
+def wake(job_id: uuid.UUID) -> None:
+    """Tell a worker of a job; without a broker the sweep finds it later."""
+    try:
+        current_app.send_task("jobs.tasks.run", [str(job_id)], retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("job_wake_failed", job_id=str(job_id), error=str(error))
+
+
+class JobState(errors.Conflict):
+    """The job is not in a state that allows this."""
+
+    code = "job_state"
+
+
+@write
+def retry(job: Job) -> Job:
+    """Let a failed job run again from where it stopped."""
+    _move(job, {Job.State.FAILED}, Job.State.WAITING, attempts=0, finished_at=None)
+    transaction.on_commit(functools.partial(wake, job.pk), robust=True)
+    return job
+
+
+@write
+def discard(job: Job) -> Job:
+    """Take a failed job off the list of dead letters; the row stays."""
+    return _move(job, {Job.State.FAILED}, Job.State.DISCARDED)
+
+
+@write
+def cancel(job: Job) -> Job:
+    """End a job that waits, or a running one at its next step."""
+    unfinished = {Job.State.WAITING, Job.State.RUNNING}
+    return _move(job, unfinished, Job.State.CANCELLED, finished_at=timezone.now())
+
+
+def _move(job: Job, allowed: set[Job.State], to: Job.State, **changed: Any) -> Job:
+    moved = Job.objects.filter(pk=job.pk, state__in=allowed).update(
+        state=to, run_after=timezone.now(), **changed
+    )
+    job.refresh_from_db()
+    if not moved:
+        raise JobState(
+            f"A job that is {job.state} does not take this; "
+            f"it must be {' or '.join(sorted(allowed))}."
+        )
+    return job

@@ -1,0 +1,180 @@
+"""Claim a job, run its handler under a lease, and record how it ended."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from jobs import errors
+from jobs.models import Heartbeat, Job
+
+log = structlog.get_logger(__name__)
+
+FIRST_DELAY = timedelta(seconds=5)
+LONGEST_DELAY = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class Handler:
+    """What runs jobs of one kind; it must do no harm when run twice."""
+
+    kind: str
+    run: Callable[[Run], dict[str, Any] | None]
+    attempts: int
+    lease: timedelta
+
+
+HANDLERS: dict[str, Handler] = {}
+
+
+def handler(
+    kind: str, *, attempts: int = 8, lease: timedelta = timedelta(minutes=2)
+) -> Callable[
+    [Callable[[Run], dict[str, Any] | None]], Callable[[Run], dict[str, Any] | None]
+]:
+    """Register a function for jobs of one kind.
+
+    It returns the job's result, may raise `errors.Permanent` or `errors.Later`,
+    and calls `run.step()` more often than its lease lasts.
+    """
+
+    def register(
+        function: Callable[[Run], dict[str, Any] | None],
+    ) -> Callable[[Run], dict[str, Any] | None]:
+        HANDLERS[kind] = Handler(kind, function, attempts, lease)
+        return function
+
+    return register
+
+
+class Run:
+    """One attempt at a job. `attempts` is the fencing number of its lease."""
+
+    def __init__(self, job: Job, how: Handler) -> None:
+        self.job = job
+        self.how = how
+
+    @property
+    def _mine(self) -> Any:
+        return Job.objects.filter(
+            pk=self.job.pk, state=Job.State.RUNNING, attempts=self.job.attempts
+        )
+
+    def step(
+        self,
+        done: int,
+        total: int | None = None,
+        *,
+        cursor: dict[str, Any] | None = None,
+    ) -> None:
+        """Record progress and extend the lease; raises Cancelled when it is lost.
+
+        `cursor` is what the next attempt needs to go on from here. Inside the
+        transaction of a step's own writes both are committed, or neither is.
+        """
+        changed = {"done": done, "lease_until": timezone.now() + self.how.lease}
+        if total is not None:
+            changed["total"] = total
+        if cursor is not None:
+            changed["cursor"] = self.job.cursor = cursor
+        if not self._mine.update(**changed):
+            raise errors.Cancelled
+
+    def finish(self, result: dict[str, Any] | None) -> None:
+        with transaction.atomic():
+            ended = self._mine.update(
+                state=Job.State.DONE,
+                result=result or {},
+                error="",
+                finished_at=timezone.now(),
+                lease_until=None,
+            )
+            if ended:
+                Heartbeat.beat(f"job:{self.job.kind}")
+
+    def fail(self, error: Exception, *, for_good: bool) -> None:
+        text = f"{type(error).__name__}: {error}"[:2000]
+        if for_good or self.job.attempts >= self.how.attempts:
+            log.error("job_failed", **self._context(), error=text, exc_info=error)
+            self._mine.update(
+                state=Job.State.FAILED,
+                error=text,
+                finished_at=timezone.now(),
+                lease_until=None,
+            )
+            return
+        delay = min(FIRST_DELAY * 2 ** (self.job.attempts - 1), LONGEST_DELAY)
+        delay *= random.uniform(0.5, 1.5)
+        log.warning("job_again", **self._context(), error=text, delay=str(delay))
+        # The key may be waiting again by now; this attempt then gives way to it.
+        twin = (
+            Job.objects.filter(
+                kind=self.job.kind, key=self.job.key, state=Job.State.WAITING
+            ).exclude(pk=self.job.pk)
+            if self.job.key
+            else Job.objects.none()
+        )
+        self._mine.update(
+            state=Job.State.CANCELLED if twin.exists() else Job.State.WAITING,
+            run_after=timezone.now() + delay,
+            error=text,
+            lease_until=None,
+        )
+
+    def _context(self) -> dict[str, Any]:
+        return {
+            "job_id": str(self.job.pk),
+            "kind": self.job.kind,
+            "attempt": self.job.attempts,
+        }
+
+
+def claim(job_id: uuid.UUID) -> Job | None:
+    """Take a due job; None when another worker was faster or it is not due."""
+    job = Job.objects.filter(pk=job_id).first()
+    how = HANDLERS.get(job.kind) if job else None
+    lease = how.lease if how else timedelta(minutes=1)
+    taken = (
+        Job.objects.due()
+        .filter(pk=job_id)
+        .update(
+            state=Job.State.RUNNING,
+            attempts=F("attempts") + 1,
+            started_at=timezone.now(),
+            lease_until=timezone.now() + lease,
+        )
+    )
+    return Job.objects.get(pk=job_id) if taken else None
+
+
+def run(job_id: uuid.UUID) -> None:
+    """Run one job to its end, whatever that is; never raises for the job's fault."""
+    job = claim(job_id)
+    if job is None:
+        return
+    how = HANDLERS.get(job.kind)
+    if how is None:
+        unknown = Handler(job.kind, lambda run: None, 1, timedelta(minutes=1))
+        error = errors.Permanent(f"no handler for {job.kind}")
+        Run(job, unknown).fail(error, for_good=True)
+        return
+    attempt = Run(job, how)
+    with structlog.contextvars.bound_contextvars(job_id=str(job_id)):
+        try:
+            attempt.finish(how.run(attempt))
+        except errors.Cancelled:
+            log.info("job_gave_way", job_id=str(job_id), kind=job.kind)
+        except errors.Permanent as error:
+            attempt.fail(error, for_good=True)
+        # The job's row is where the error goes: an operator sees and retries it.
+        except Exception as error:
+            attempt.fail(error, for_good=False)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import uuid
+
+from celery import shared_task
+from celery.signals import worker_ready
+
+from jobs import queue, running
+from jobs.models import Heartbeat, Job
+
+SWEEP_LIMIT = 500  # jobs sent again in one pass
+
+
+@shared_task
+def run(job_id: str) -> None:
+    running.run(uuid.UUID(job_id))
+
+
+@shared_task
+def sweep() -> None:
+    """Send again what waits or lost its worker; show that beat and worker live."""
+    due = Job.objects.due().order_by("run_after").values_list("pk", flat=True)
+    for job_id in due[:SWEEP_LIMIT]:
+        queue.wake(job_id)
+    Heartbeat.beat("worker")
+
+
+@worker_ready.connect
+def sweep_at_once(**kwargs: object) -> None:
+    """Show life as soon as a worker can work, not ten seconds later."""
+    sweep.delay()

@@ -1,0 +1,35 @@
+#!/usr/bin/env python
+from __future__ import annotations
+
+import os
+import sys
+
+import environ
+from django.core.management import execute_from_command_line
+
+from memory_project import embedded, serving
+
+WITHOUT_SERVERS = {
+    "help", "--help", "-h", "version", "--version", "collectstatic", "compilemessages",
+    "diffsettings", "findstatic", "makemessages", "startapp",
+}  # fmt: skip
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
+    # As the settings do, so that servers named in .env are used here as well.
+    environ.Env.read_env(embedded.BASE_DIR / ".env")
+    command = sys.argv[1] if len(sys.argv) > 1 else "help"
+    wants_help = {"-h", "--help"} & set(sys.argv[2:])
+    try:
+        if command == "up" and not wants_help:
+            serving.prepare(sys.argv[2:])
+        elif command not in WITHOUT_SERVERS and not wants_help:
+            embedded.ensure(embedded.data_folder())
+    except embedded.EmbeddedError as error:
+        sys.exit(str(error))
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""A memory on its way in: checked, masked and classified, not yet written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from common import errors, secrets, text
+from common.caller import Caller
+from memories.scopes import Scope
+from projects.models import Project
+
+TEXTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
+TREES = ("value", "tool_usage", "steps", "metadata", "provenance")
+
+
+class SecretFound(errors.Refusal):
+    """The text holds a secret and this project refuses them; take it out."""
+
+    status = 422
+    code = "secret_found"
+
+
+@dataclass(frozen=True)
+class FileRef:
+    path: str
+    relation: str = "referenced"
+    line_start: int | None = None
+    line_end: int | None = None
+    content_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a caller wants to store. Lengths are the serializers' work: docs/limits.md."""
+
+    content: str
+    memory_type: str = ""
+    agent_id: str = ""
+    user_id: str = ""
+    kind: str = "note"
+    title: str = ""
+    key: str = ""
+    value: Any = None
+    goal: str = ""
+    result: str = ""
+    feedback: str = ""
+    tool_usage: list[Any] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
+    outcome: str = ""
+    lessons: str = ""
+    tags: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    scope: Scope | None = None
+    sensitivity: str = "private"
+    confidence: float | None = None
+    source: str = "agent"
+    created_in_session_id: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    occurred_at: datetime | None = None
+    expires_at: datetime | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def similarity_hash(self) -> str:
+        return text.similarity_hash(self.content)
+
+    @property
+    def embedded_text(self) -> str:
+        return f"{self.title}\n{self.content}" if self.title else self.content
+
+
+def prepare(project: Project, draft: Draft, caller: Caller) -> Draft:
+    """Apply the project's rules to a draft, or refuse it with the field's name."""
+    refuse_short(project, draft)
+    draft = replace(
+        draft,
+        agent_id=caller.acting_as(draft.agent_id),
+        user_id=caller.user_id or draft.user_id,
+        scope=draft.scope or Scope("workspace", str(project.pk)),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags if tag.strip())),
+        files=_one_per_relation(draft.files),
+    )
+    return guard_secrets(project.options.secrets, draft)
+
+
+def refuse_short(project: Project, draft: Draft) -> None:
+    """Notes have the project's minimum length; facts and episodes may be one word."""
+    least = project.options.content_min if draft.kind == "note" else 1
+    if len(draft.content.strip()) < least:
+        raise errors.Invalid(
+            f"content needs at least {least} characters.",
+            errors={"content": [f"Ensure it has at least {least} characters."]},
+        )
+
+
+def guard_secrets(mode: str, draft: Draft) -> Draft:
+    """Mask, refuse or allow what looks like a secret, as the project says."""
+    if mode == "allow":
+        return draft
+    kinds: list[str] = []
+
+    def masked(value: str) -> str:
+        found = secrets.mask(value)
+        kinds.extend(found.kinds)
+        return found.text
+
+    changed: dict[str, Any] = {name: masked(getattr(draft, name)) for name in TEXTS}
+    changed |= {name: in_tree(getattr(draft, name), masked) for name in TREES}
+    changed["tags"] = tuple(masked(tag) for tag in draft.tags)
+    if not kinds:
+        return draft
+    names = ", ".join(dict.fromkeys(kinds))
+    if mode == "reject":
+        raise SecretFound(f"The text holds a secret ({names}); take it out.")
+    return replace(draft, **changed, notes=(*draft.notes, f"masked: {names}"))
+
+
+def in_tree(value: Any, change: Callable[[str], str]) -> Any:
+    """Change every string of a JSON value, keys included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [in_tree(item, change) for item in value]
+    if isinstance(value, dict):
+        return {change(key): in_tree(item, change) for key, item in value.items()}
+    return value
+
+
+def _one_per_relation(files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+    cleaned = (
+        replace(ref, path=ref.path.strip().removeprefix("./"))
+        for ref in files
+        if ref.path.strip().removeprefix("./")
+    )
+    return tuple({(ref.path, ref.relation): ref for ref in cleaned}.values())

@@ -1,0 +1,191 @@
+"""Files of the code base: linked by memories, renamed, and kept in step with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from django.db.models import Q
+from django.utils import timezone
+
+from audit import recording
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from memories.drafts import FileRef
+from memories.models import File, Memory, MemoryFile
+from projects.models import Project
+
+
+def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
+    """The rows of these paths, made where missing, seen just now: {path: file}.
+
+    Sorted, and one statement, so that concurrent writers lock in one order.
+    """
+    wanted = sorted(set(paths))
+    now = timezone.now()
+    rows = [
+        File(
+            project=project,
+            file_path=path,
+            file_type=PurePosixPath(path).suffix.lstrip(".").lower()[:32],
+            first_seen_at=now,
+            last_seen_at=now,
+        )
+        for path in wanted
+    ]
+    File.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["project", "file_path"],
+        update_fields=["last_seen_at"],
+    )
+    found = File.objects.filter(project=project, file_path__in=wanted)
+    return {file.file_path: file for file in found}
+
+
+def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> None:
+    """Link a memory to files; a link it has already stays as it is."""
+    MemoryFile.objects.bulk_create(
+        [
+            MemoryFile(
+                memory=memory,
+                file=known[ref.path],
+                relation_type=ref.relation,
+                line_start=ref.line_start,
+                line_end=ref.line_end,
+                content_hash=ref.content_hash or known[ref.path].last_content_hash,
+            )
+            for ref in refs
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def copy_links(source: Memory, target: Memory) -> None:
+    """Give `target` the links of `source` that it lacks: a duplicate's evidence."""
+    MemoryFile.objects.bulk_create(
+        [
+            MemoryFile(
+                memory=target,
+                file_id=link.file_id,
+                relation_type=link.relation_type,
+                line_start=link.line_start,
+                line_end=link.line_end,
+                content_hash=link.content_hash,
+                suspect_since=link.suspect_since,
+            )
+            for link in source.file_links.all()
+        ],
+        ignore_conflicts=True,
+    )
+
+
+@write
+def rename(project: Project, old: str, new: str, caller: Caller) -> File:
+    """Move a file's links to its new path and remember the old one."""
+    caller.require(Role.WRITER, project.pk)
+    file = (
+        File.objects.visible_to(caller)
+        .select_for_update(no_key=True, of=("self",))
+        .filter(project=project, file_path=old)
+        .first()
+    )
+    if file is None:
+        raise errors.NotFound(f"The project has no file {old}.")
+    if old == new:
+        return file
+    target = File.objects.filter(project=project, file_path=new).first()
+    if target:
+        _move_links(file, target)
+        target.renamed_from = [*file.renamed_from, old, *target.renamed_from]
+        target.first_seen_at = min(file.first_seen_at, target.first_seen_at)
+        file.delete()
+    else:
+        target = file
+        target.renamed_from = [*file.renamed_from, old]
+        target.file_path = new
+        target.file_type = PurePosixPath(new).suffix.lstrip(".").lower()[:32]
+    target.last_seen_at = timezone.now()
+    target.save()
+    recording.record(
+        caller,
+        "file.rename",
+        project_id=project.pk,
+        object_type="file",
+        object_id=target.pk,
+        before={"file_path": old},
+        after={"file_path": new},
+        old=old,
+        new=new,
+    )
+    return target
+
+
+def _move_links(source: File, target: File) -> None:
+    kept = MemoryFile.objects.filter(file=target).values_list("memory", "relation_type")
+    taken = set(kept)
+    for moved in source.links.all():
+        if (moved.memory_id, moved.relation_type) not in taken:
+            moved.file = target
+            moved.save(update_fields=["file"])
+
+
+@write
+def sync(
+    project: Project, seen: Mapping[str, str | None], caller: Caller
+) -> dict[str, int]:
+    """Compare files with their present hashes; None says that a file is gone.
+
+    Links that were made against another content become suspect: shown marked,
+    never hidden. Returns {"files", "changed", "gone", "suspect"}.
+    """
+    caller.require(Role.WRITER, project.pk)
+    known = {
+        file.file_path: file
+        for file in File.objects.visible_to(caller)
+        .filter(project=project, file_path__in=list(seen))
+        .order_by("file_path")
+        .select_for_update(no_key=True, of=("self",))
+    }
+    now = timezone.now()
+    changed, gone = [], []
+    for path, file in known.items():
+        digest = seen[path]
+        if digest is None:
+            gone.append(file)
+        elif digest != file.last_content_hash:
+            if file.last_content_hash:
+                changed.append(file)
+            file.last_content_hash = digest
+            file.last_seen_at = now
+    File.objects.bulk_update(known.values(), ["last_content_hash", "last_seen_at"])
+    present = {path: digest for path, digest in seen.items() if digest is not None}
+    made = ensure(project, set(present) - set(known))
+    for path, file in made.items():
+        file.last_content_hash = present[path]
+    File.objects.bulk_update(made.values(), ["last_content_hash"])
+    suspect = _suspect(changed, gone)
+    recording.record(
+        caller,
+        "file.sync",
+        project_id=project.pk,
+        object_type="project",
+        object_id=project.pk,
+        files=len(seen),
+        suspect=suspect,
+    )
+    return {
+        "files": len(seen),
+        "changed": len(changed),
+        "gone": len(gone),
+        "suspect": suspect,
+    }
+
+
+def _suspect(changed: Sequence[File], gone: Sequence[File]) -> int:
+    stale = Q(file__in=gone)
+    for file in changed:
+        stale |= Q(file=file) & ~Q(content_hash=file.last_content_hash)
+    links = MemoryFile.objects.filter(stale, suspect_since=None)
+    return links.update(suspect_since=timezone.now())

@@ -1,0 +1,23 @@
+"""What of a memory the keyword lane sees."""
+
+from __future__ import annotations
+
+from common import text
+from memories.models import Memory
+from search import fields
+
+CORPUS = "memories"
+
+
+def fill(memory: Memory) -> None:
+    """Set the columns that follow from the text; the next save writes them."""
+    memory.similarity_hash = text.similarity_hash(memory.content)
+    arms = [fields.arm_lexeme("p", memory.project_id)]
+    if memory.scope_kind == Memory.Scope.ORG:
+        arms.append(fields.arm_lexeme("o", memory.organization_id))
+    memory.content_tsv = fields.lexemes(
+        strong=f"{memory.title} {memory.key}".strip(),
+        body=memory.content,
+        weak=f"{memory.goal}\n{memory.result}\n{' '.join(memory.tags)}".strip(),
+        arms=arms,
+    )

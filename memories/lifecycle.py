@@ -1,0 +1,291 @@
+"""What happens to a memory after it was stored: changed, left, came back, confirmed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.utils import timezone
+
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from memories import drafts, duplicates, files, history, indexing, tags, vectors, writing
+from memories.drafts import Draft, FileRef
+from memories.models import File, Memory, MemoryChange, MemoryFile
+from projects.models import Project
+
+# What PATCH may change; everything else is fixed when the memory is made.
+MUTABLE = (
+    "memory_type title value content goal result feedback tool_usage steps outcome"
+    " lessons tags metadata sensitivity confidence occurred_at expires_at file_paths"
+).split()
+
+
+def get(memory_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Memory:
+    """A readable memory in whose project the caller has the role, or a refusal."""
+    memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
+    if memory is None:
+        raise errors.NotFound(f"There is no memory {memory_id}, or it has expired.")
+    caller.require(role, memory.project_id)
+    found: Memory = memory
+    return found
+
+
+def update(
+    memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
+) -> Memory:
+    """Change fields; a changed text is hashed, indexed, embedded and compared anew.
+
+    Tags are replaced, metadata is merged shallowly, `expires_at: None` clears.
+    """
+    caller.require(Role.WRITER, memory.project_id)
+    refuse_immutable(changes)
+    masked = _masked(memory, changes)
+    text = Draft(
+        content=masked.get("content", memory.content),
+        title=masked.get("title", memory.title),
+    ).embedded_text
+    vector: list[float] | None = None
+    if text != memory.text:
+        made, _ = vectors.embed_or_none([text])
+        vector = made[0] if made else None
+    return _update(memory, masked, vector, caller, version)
+
+
+def refuse_immutable(changes: Mapping[str, Any]) -> None:
+    fixed = sorted(set(changes) - set(MUTABLE))
+    if fixed:
+        raise errors.ImmutableField(
+            f"{', '.join(fixed)} cannot be changed; store a new memory instead.",
+            errors={name: ["This field cannot be changed."] for name in fixed},
+        )
+
+
+def _masked(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes with secrets treated as the project says, and its minimum length."""
+    project = memory.project
+    changed = dict(changes)
+    names = [name for name in drafts.TEXTS + drafts.TREES if name in changed]
+    draft = Draft(content=memory.content, kind=memory.kind, agent_id=memory.agent_id)
+    draft = replace(draft, **{name: changed[name] for name in names})
+    if "content" in changed:
+        drafts.refuse_short(project, draft)
+    guarded = drafts.guard_secrets(project.options.secrets, draft)
+    return changed | {name: getattr(guarded, name) for name in names}
+
+
+@write
+def _update(
+    memory: Memory,
+    changes: dict[str, Any],
+    vector: list[float] | None,
+    caller: Caller,
+    version: int | None,
+) -> Memory:
+    memory = hold(memory, version)
+    before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
+    paths = changes.pop("file_paths", None)
+    if "metadata" in changes:
+        changes["metadata"] = {**memory.metadata, **changes["metadata"]}
+    if "tags" in changes:
+        changes["tags"] = list(dict.fromkeys(changes["tags"]))
+        tags.ensure(memory.project, changes["tags"])
+    for name, value in changes.items():
+        setattr(memory, name, value)
+    if paths is not None:
+        _relink(memory, paths)
+    indexing.fill(memory)
+    if memory.similarity_hash != hashed:
+        memory.kept_apart = False
+    if memory.is_duplicate and memory.similarity_hash == hashed:
+        memory.version += 1
+        memory.save()
+    else:
+        duplicates.place(memory)
+    if memory.similarity_hash != hashed:
+        duplicates.reelect(memory, caller)
+    action = MemoryChange.Action.UPDATE
+    history.record(caller, action, memory, before=before)
+    if memory.text != text:
+        _embed_anew(memory, vector)
+    return memory
+
+
+def _embed_anew(memory: Memory, vector: list[float] | None) -> None:
+    memory.vectors.all().delete()
+    if vector:
+        vectors.put(memory, vector)
+        duplicates.compare(memory, vector)
+    else:
+        vectors.embed_later(memory.project_id)
+
+
+def _relink(memory: Memory, paths: list[str]) -> None:
+    """Make the plain references of a memory these; what tools did stays."""
+    refs = [FileRef(path) for path in dict.fromkeys(paths)]
+    known = files.ensure(memory.project, paths)
+    gone = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
+    gone.exclude(file__in=known.values()).delete()
+    linked = set(memory.file_links.values_list("file__file_path", flat=True))
+    files.link(memory, [ref for ref in refs if ref.path not in linked], known)
+
+
+def hold(memory: Memory, version: int | None = None) -> Memory:
+    """Lock a memory until the transaction ends; refuse a version that is not its own."""
+    held = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
+    if held is None:
+        raise errors.NotFound
+    if version is not None and held.version != version:
+        raise errors.StaleVersion(current_version=held.version)
+    found: Memory = held
+    return found
+
+
+@write
+def delete(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
+    """Delete softly; tells whether there was something to delete.
+
+    An unknown, invisible or deleted id is no error: deleting is idempotent.
+    """
+    memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
+    if memory is None:
+        return False
+    caller.require(Role.WRITER, memory.project_id)
+    _leave(hold(memory), caller, reason)
+    return True
+
+
+@write
+def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
+    """Delete every row of exactly this scope, expired ones too; returns how many."""
+    caller.require(Role.CURATOR, project.pk)
+    rows = (
+        Memory.objects.visible_to(caller)
+        .filter(project=project, scope_hash=scope_hash, deleted_at=None)
+        .order_by("pk")
+    )
+    count = 0
+    for memory in rows.select_for_update(no_key=True, of=("self",)):
+        _leave(memory, caller, "its scope was deleted", elect=False)
+        count += 1
+    return count
+
+
+def _leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) -> None:
+    before = history.state(memory)
+    memory.deleted_at = timezone.now()
+    memory.deleted_by = caller.name[:200]
+    memory.delete_reason = reason[:500]
+    memory.version += 1
+    memory.save()
+    action = MemoryChange.Action.DELETE
+    history.record(caller, action, memory, before=before, reason=reason)
+    if elect:
+        duplicates.reelect(memory, caller)
+
+
+class NotDeleted(errors.Conflict):
+    """This memory is not deleted, so there is nothing to restore."""
+
+    code = "not_deleted"
+
+
+@write
+def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
+    """Bring a deleted memory back; when its place was taken, as a duplicate."""
+    memory = Memory.objects.visible_to(caller).filter(pk=memory_id).first()
+    if memory is None:
+        raise errors.NotFound
+    caller.require(Role.WRITER, memory.project_id)
+    memory = hold(memory)
+    if memory.deleted_at is None:
+        raise NotDeleted
+    before = history.state(memory)
+    memory.deleted_at = None
+    memory.deleted_by = memory.delete_reason = ""
+    duplicates.place(memory)
+    history.record(caller, MemoryChange.Action.RESTORE, memory, before=before)
+    vectors.embed_later(memory.project_id)
+    return memory
+
+
+@write
+def verify(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
+    """Say that a memory still holds; its file links are suspect no more."""
+    caller.require(Role.WRITER, memory.project_id)
+    memory = hold(memory)
+    before = history.state(memory)
+    memory.verified_at = timezone.now()
+    memory.version += 1
+    memory.save(update_fields=["verified_at", "version", "updated_at"])
+    present = File.objects.filter(pk=OuterRef("file_id")).values("last_content_hash")
+    memory.file_links.update(suspect_since=None, content_hash=Subquery(present))
+    action = MemoryChange.Action.VERIFY
+    history.record(caller, action, memory, before=before, reason=note)
+    return memory
+
+
+@write
+def supersede(
+    memory: Memory, by: Memory, caller: Caller, *, note: str = ""
+) -> Memory:
+    """Replace a memory by a newer one; it stays readable by its id."""
+    caller.require(Role.WRITER, memory.project_id)
+    if by.pk == memory.pk or by.project_id != memory.project_id:
+        raise errors.Invalid(
+            "A memory is superseded by another one of its project.",
+            errors={"by": ["Name another memory of the same project."]},
+        )
+    if memory.pk in _successors(by):
+        raise errors.Conflict("That memory is superseded by this one already.")
+    memory = hold(memory)
+    if memory.superseded_by_id == by.pk:
+        return memory
+    before = history.state(memory)
+    memory.superseded_by = by
+    memory.version += 1
+    memory.save(update_fields=["superseded_by", "version", "updated_at"])
+    action = MemoryChange.Action.SUPERSEDE
+    history.record(caller, action, memory, before=before, reason=note)
+    duplicates.reelect(memory, caller)
+    return memory
+
+
+def _successors(memory: Memory) -> set[uuid.UUID]:
+    """What supersedes a memory, step by step."""
+    seen: set[uuid.UUID] = set()
+    while memory.superseded_by and memory.pk not in seen:
+        seen.add(memory.superseded_by.pk)
+        memory = memory.superseded_by
+    return seen
+
+
+EXPIRED_AT_ONCE = 500  # rows archived in one pass of the job
+
+
+def archive_expired(caller: Caller) -> int:
+    """Archive what expired; it was hidden from the moment it did."""
+    rows = Memory.objects.filter(
+        expires_at__lt=timezone.now(), archived_at=None, deleted_at=None
+    ).order_by("pk")
+    count = 0
+    for memory_id in rows.values_list("pk", flat=True)[:EXPIRED_AT_ONCE]:
+        count += _archive(memory_id, caller)
+    return count
+
+
+@write
+def _archive(memory_id: uuid.UUID, caller: Caller) -> bool:
+    memory = (
+        Memory.objects.select_for_update(no_key=True)
+        .filter(pk=memory_id, expires_at__lt=timezone.now(), archived_at=None)
+        .first()
+    )
+    if memory is None:
+        return False
+    writing.archive(memory, caller, reason="expired")
+    return True

@@ -1,0 +1,513 @@
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from pgvector.django import HalfVectorField
+
+from common.ids import uuid7
+from memories.queries import (
+    CURRENT_COLUMNS,
+    ChangeQuerySet,
+    FileQuerySet,
+    FindingQuerySet,
+    MemoryQuerySet,
+    PossibleDuplicateQuerySet,
+    TagQuerySet,
+)
+from projects.models import Project
+from search.fields import TermsField, terms_of
+
+
+class Memory(models.Model):
+    """One thing that an agent or a person wants to be known later."""
+
+    class Type(models.TextChoices):
+        ERROR_FIX = "error_fix"
+        DISCOVERY = "discovery"
+        DECISION = "decision"
+        LEARNING = "learning"
+        WARNING = "warning"
+        CODEBASE_KNOWLEDGE = "codebase_knowledge"
+
+    class Kind(models.TextChoices):
+        NOTE = "note"
+        FACT = "fact"
+        PROCEDURE = "procedure"
+        EPISODE = "episode"
+
+    class Scope(models.TextChoices):
+        SESSION = "session"
+        USER = "user"
+        WORKSPACE = "workspace"
+        ORG = "org"
+        OBJECT = "object"
+
+    class Sensitivity(models.TextChoices):
+        PUBLIC = "public"
+        PRIVATE = "private"
+        SENSITIVE = "sensitive"
+
+    class Source(models.TextChoices):
+        USER = "user"
+        AGENT = "agent"
+        REFLECT = "reflect"
+        SYSTEM = "system"
+        TOOL = "tool"
+        IMPORT = "import"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    organization_id = models.UUIDField()
+    agent_id = models.CharField(max_length=255)
+    user_id = models.CharField(max_length=255, blank=True)
+
+    memory_type = models.CharField(max_length=24, choices=Type)
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.NOTE)
+    title = models.CharField(max_length=500, blank=True)
+    key = models.CharField(max_length=255, blank=True)
+    value = models.JSONField(null=True, blank=True)
+    content = models.TextField()
+    goal = models.TextField(blank=True)
+    result = models.TextField(blank=True)
+    feedback = models.TextField(blank=True)
+    tool_usage = models.JSONField(default=list, blank=True)
+    steps = models.JSONField(default=list, blank=True)
+    outcome = models.TextField(blank=True)
+    lessons = models.TextField(blank=True)
+    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+
+    # Immutable after creation. `scope_type` is the object type of object scopes;
+    # `scope_user` keeps two users' sessions of the same name apart.
+    scope_kind = models.CharField(max_length=16, choices=Scope, default=Scope.WORKSPACE)
+    scope_type = models.CharField(max_length=255, blank=True)
+    scope_key = models.CharField(max_length=255)
+    scope_user = models.CharField(max_length=255, blank=True)
+    scope_hash = models.CharField(max_length=32, editable=False)
+    sensitivity = models.CharField(
+        max_length=16, choices=Sensitivity, default=Sensitivity.PRIVATE
+    )
+
+    confidence = models.FloatField(null=True, blank=True)
+    source = models.CharField(max_length=16, choices=Source, default=Source.AGENT)
+    promoted_from = models.UUIDField(null=True, blank=True)
+    compacted_from = ArrayField(models.UUIDField(), default=list, blank=True)
+    created_in_session_id = models.CharField(max_length=255, blank=True)
+    provenance = models.JSONField(default=dict, blank=True)
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    occurred_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    verified_at = models.DateTimeField(null=True, blank=True)
+    version = models.PositiveIntegerField(default=1)
+
+    similarity_hash = models.CharField(max_length=64, editable=False)
+    is_duplicate = models.BooleanField(default=False)
+    duplicate_of = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="duplicates",
+    )
+    # A person said that this is no duplicate, or it came from a promotion.
+    kept_apart = models.BooleanField(default=False)
+    # The near-duplicate check ran with this row's vector.
+    is_compared = models.BooleanField(default=False)
+
+    superseded_by = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="supersedes",
+    )
+    archived_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    deleted_by = models.CharField(max_length=200, blank=True)
+    delete_reason = models.CharField(max_length=500, blank=True)
+
+    content_tsv = SearchVectorField(editable=False)
+    content_terms = models.GeneratedField(
+        expression=terms_of("content_tsv"),
+        output_field=TermsField(),
+        db_persist=True,
+    )
+
+    objects = MemoryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "memories"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    memory_type__in=[
+                        "error_fix",
+                        "discovery",
+                        "decision",
+                        "learning",
+                        "warning",
+                        "codebase_knowledge",
+                    ]
+                ),
+                name="memory_type_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["note", "fact", "procedure", "episode"]),
+                name="memory_kind_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    scope_kind__in=["session", "user", "workspace", "org", "object"]
+                ),
+                name="memory_scope_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(sensitivity__in=["public", "private", "sensitive"]),
+                name="memory_sensitivity_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(confidence=None)
+                | models.Q(confidence__gte=0, confidence__lte=1),
+                name="memory_confidence_share",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_duplicate=False, duplicate_of=None)
+                | models.Q(is_duplicate=True, duplicate_of__isnull=False),
+                name="memory_duplicate_names_original",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(duplicate_of=models.F("id")),
+                name="memory_not_its_own_duplicate",
+            ),
+            models.UniqueConstraint(
+                fields=[
+                    "project",
+                    "scope_hash",
+                    "sensitivity",
+                    "key",
+                    "similarity_hash",
+                ],
+                condition=models.Q(kept_apart=False, **CURRENT_COLUMNS),
+                name="memory_one_original",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "scope_hash", "key"],
+                condition=models.Q(kind="fact", **CURRENT_COLUMNS)
+                & ~models.Q(key=""),
+                name="memory_one_current_fact",
+            ),
+        ]
+        indexes = [
+            # fastupdate off: a pending list would make every search scan it.
+            GinIndex(
+                fields=["content_tsv"], name="memory_content_tsv", fastupdate=False
+            ),
+            GinIndex(fields=["tags"], name="memory_tags"),
+            models.Index(fields=["project", "-id"], name="memory_project_newest"),
+            models.Index(
+                fields=["project", "scope_hash", "-id"], name="memory_scope_newest"
+            ),
+            models.Index(
+                fields=["organization_id", "-id"],
+                condition=models.Q(scope_kind="org", **CURRENT_COLUMNS),
+                name="memory_org_newest",
+            ),
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(expires_at__isnull=False, archived_at=None),
+                name="memory_expiring",
+            ),
+            models.Index(
+                fields=["duplicate_of"],
+                condition=models.Q(duplicate_of__isnull=False),
+                name="memory_duplicates",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.content[:80]
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """The scope as it is written in the API."""
+        if self.scope_kind == self.Scope.OBJECT:
+            return {
+                "kind": "object",
+                "object_type": self.scope_type,
+                "object_id": self.scope_key,
+            }
+        return {"kind": self.scope_kind, f"{self.scope_kind}_id": self.scope_key}
+
+    @property
+    def embedding(self) -> list[float] | None:
+        """The vector of the active model; None while it is not embedded."""
+        from inference import embedding  # noqa: PLC0415  # loads the model runtime
+
+        vector = self.vectors.filter(model=embedding.active().name).first()
+        return vector.embedding.to_list() if vector else None
+
+    @property
+    def text(self) -> str:
+        """What stands for the memory in the semantic lane and the duplicate check."""
+        return f"{self.title}\n{self.content}" if self.title else self.content
+
+
+class MemoryVector(models.Model):
+    """The vector of a memory by one model; spaces are never mixed."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="vectors")
+    project_id = models.UUIDField()
+    model = models.CharField(max_length=100)
+    embedding = HalfVectorField(editable=False)
+
+    class Meta:
+        ordering = ["memory_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["memory", "model"], name="vector_once_per_model"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project_id", "model"], name="vector_project_model")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} by {self.model}"
+
+
+class MemoryChange(models.Model):
+    """What changed in a memory: changed fields only. Append-only, no foreign keys."""
+
+    class Action(models.TextChoices):
+        CREATE = "create"
+        UPDATE = "update"
+        DELETE = "delete"
+        RESTORE = "restore"
+        PROMOTE = "promote"
+        COMPACT = "compact"
+        SUPERSEDE = "supersede"
+        DUPLICATE_MARK = "duplicate_mark"
+        UNMARK = "unmark"
+        VERIFY = "verify"
+        ARCHIVE = "archive"
+        PURGE = "purge"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    memory_id = models.UUIDField()
+    project_id = models.UUIDField()
+    action = models.CharField(max_length=16, choices=Action)
+    actor = models.CharField(max_length=200)
+    agent_id = models.CharField(max_length=255, blank=True)
+    source = models.CharField(max_length=16, blank=True)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    reason = models.CharField(max_length=500, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    objects = ChangeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["memory_id", "-id"], name="memory_change_newest"),
+            models.Index(fields=["project_id", "-id"], name="memory_change_project"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.memory_id}"
+
+
+class File(models.Model):
+    """A file of the project's code base that memories speak of."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    file_path = models.CharField(max_length=1000)
+    file_type = models.CharField(max_length=32, blank=True)
+    last_content_hash = models.CharField(max_length=128, blank=True)
+    renamed_from = models.JSONField(default=list, blank=True)
+    first_seen_at = models.DateTimeField(auto_now_add=True)
+    last_seen_at = models.DateTimeField(auto_now_add=True)
+
+    objects = FileQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["project_id", "file_path"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "file_path"], name="file_path_once_per_project"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(file_path=""), name="file_path_not_empty"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_path
+
+
+class MemoryFile(models.Model):
+    """How a memory relates to a file."""
+
+    class Relation(models.TextChoices):
+        READ = "read"
+        MODIFIED = "modified"
+        CREATED = "created"
+        DELETED = "deleted"
+        REFERENCED = "referenced"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="file_links"
+    )
+    file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="links")
+    relation_type = models.CharField(
+        max_length=16, choices=Relation, default=Relation.REFERENCED
+    )
+    line_start = models.PositiveIntegerField(null=True, blank=True)
+    line_end = models.PositiveIntegerField(null=True, blank=True)
+    content_hash = models.CharField(max_length=128, blank=True)
+    suspect_since = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["memory_id", "file_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["memory", "file", "relation_type"], name="link_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    relation_type__in=[
+                        "read",
+                        "modified",
+                        "created",
+                        "deleted",
+                        "referenced",
+                    ]
+                ),
+                name="link_relation_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(line_end=None)
+                | models.Q(line_start__isnull=False, line_end__gte=models.F("line_start")),
+                name="link_lines_in_order",
+            ),
+        ]
+        indexes = [models.Index(fields=["file", "memory"], name="link_file_memory")]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} {self.relation_type} {self.file_id}"
+
+
+class Tag(models.Model):
+    """A word of the project's own vocabulary; memories hold its name."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    name = models.CharField(max_length=64)
+    description = models.TextField(blank=True, max_length=2000)
+    category = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TagQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["project_id", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="tag_name_once_per_project"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name=""), name="tag_name_not_empty"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PossibleDuplicate(models.Model):
+    """Two memories that are alike, and why they were not taken for the same."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        KEPT_BOTH = "kept_both"
+        MERGED = "merged"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="doubts_as_newer"
+    )
+    other = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="doubts_as_older"
+    )
+    similarity = models.FloatField()
+    why_not_merged = models.CharField(max_length=300)
+    state = models.CharField(max_length=16, choices=State, default=State.OPEN)
+    decided_by = models.CharField(max_length=200, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    note = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = PossibleDuplicateQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["memory", "other"], name="doubt_once"),
+            models.CheckConstraint(
+                condition=~models.Q(memory=models.F("other")), name="doubt_of_two"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["open", "kept_both", "merged"]),
+                name="doubt_state_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "-id"],
+                condition=models.Q(state="open"),
+                name="doubt_open",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} ~ {self.other_id}"
+
+
+class DuplicateFinding(models.Model):
+    """A pair that a deduplication job found; empty `why_not_merged`: a duplicate."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    job_id = models.UUIDField()
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="found_as_newer"
+    )
+    original = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="found_as_original"
+    )
+    similarity = models.FloatField()
+    why_not_merged = models.CharField(max_length=300, blank=True)
+
+    objects = FindingQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job_id", "memory", "original"], name="finding_once_per_job"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} ~ {self.original_id}"
+

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from common.caller import Caller
+from memories.scopes import Scope
+from projects.models import Project
+
+# `current()` without the clock, which no index can hold.
+CURRENT_COLUMNS: dict[str, Any] = {
+    "is_duplicate": False,
+    "superseded_by__isnull": True,
+    "archived_at__isnull": True,
+    "deleted_at__isnull": True,
+}
+# The scopes that a read without scope covers (03, "A read without scope").
+SHARED_SCOPES = ("workspace", "org")
+DEFAULT_SENSITIVITIES = ("public", "private")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a read is narrowed to; an empty field narrows nothing (REQ-MEM-SEARCH-005).
+
+    `file_paths` match exactly, or as a prefix when they end in `/` or `*`.
+    """
+
+    memory_types: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    tags_match: str = "all"
+    file_paths: tuple[str, ...] = ()
+    agent_ids: tuple[str, ...] = ()
+    date_from: datetime | None = None
+    date_to: datetime | None = None
+    include_duplicates: bool = False
+    sensitivities: tuple[str, ...] = ()
+
+
+class MemoryQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        """Rows of projects that the caller may read; a bound user's private ones only.
+
+        Deleted, expired and duplicate rows are among them: see `readable()` and
+        `current()`.
+        """
+        rows = self.filter(project__in=Project.objects.visible_to(caller))
+        if not caller.user_id:
+            return rows
+        return rows.filter(
+            ~Q(scope_kind__in=["user", "session"])
+            | Q(scope_kind="user", scope_key=caller.user_id)
+            | Q(scope_kind="session", scope_user=caller.user_id)
+        )
+
+    def unexpired(self) -> Self:
+        return self.filter(Q(expires_at=None) | Q(expires_at__gte=timezone.now()))
+
+    def readable(self) -> Self:
+        """What can be opened by its id: neither deleted nor expired."""
+        return self.unexpired().filter(deleted_at=None)
+
+    def current(self) -> Self:
+        """Not deleted, archived, duplicate, superseded or expired."""
+        return self.unexpired().filter(**CURRENT_COLUMNS)
+
+    def current_or_duplicate(self) -> Self:
+        columns = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
+        return self.unexpired().filter(**columns)
+
+    def in_scope(self, scope: Scope) -> Self:
+        return self.filter(scope_hash=scope.hash)
+
+    def covering(self, project: Project, scope: Scope | None) -> Self:
+        """The rows that a read of a project covers, with or without a scope.
+
+        Without one: workspace and org rows of the project, and org rows of the
+        organization's other projects whose key is the organization itself.
+        """
+        if scope is not None:
+            return self.filter(project=project).in_scope(scope)
+        own = Q(project=project, scope_kind__in=SHARED_SCOPES)
+        if not self.shared_with(project).exists():
+            return self.filter(own)
+        return self.filter(own | self._shared_arm(project))
+
+    def shared_with(self, project: Project) -> Self:
+        """Org rows that another project of the organization shares."""
+        return self.filter(self._shared_arm(project), **CURRENT_COLUMNS)
+
+    @staticmethod
+    def _shared_arm(project: Project) -> Q:
+        return Q(
+            scope_kind="org",
+            organization_id=project.organization_id,
+            scope_key=str(project.organization_id),
+        ) & ~Q(project=project)
+
+    def matching(self, filters: Filters) -> Self:
+        rows = (
+            self.current_or_duplicate()
+            if filters.include_duplicates
+            else self.current()
+        )
+        rows = rows.filter(
+            sensitivity__in=filters.sensitivities or DEFAULT_SENSITIVITIES
+        )
+        if filters.memory_types:
+            rows = rows.filter(memory_type__in=filters.memory_types)
+        if filters.kinds:
+            rows = rows.filter(kind__in=filters.kinds)
+        if filters.tags:
+            overlap = "overlap" if filters.tags_match == "any" else "contains"
+            rows = rows.filter(**{f"tags__{overlap}": list(filters.tags)})
+        if filters.agent_ids:
+            rows = rows.filter(agent_id__in=filters.agent_ids)
+        if filters.date_from:
+            rows = rows.filter(created_at__gte=filters.date_from)
+        if filters.date_to:
+            rows = rows.filter(created_at__lte=filters.date_to)
+        if filters.file_paths:
+            rows = rows.about_files(filters.file_paths)
+        return rows
+
+    def about_files(self, paths: tuple[str, ...]) -> Self:
+        from memories.models import MemoryFile  # noqa: PLC0415  # models import this
+
+        wanted = Q()
+        for path in paths:
+            if path.endswith(("/", "*")):
+                wanted |= Q(file__file_path__startswith=path.rstrip("*"))
+            else:
+                wanted |= Q(file__file_path=path)
+        links = MemoryFile.objects.filter(wanted, memory=OuterRef("pk"))
+        return self.filter(Exists(links))
+
+    def light(self) -> Self:
+        """Without the search columns, which only search reads."""
+        return self.defer("content_tsv", "content_terms")
+
+    def in_full(self) -> Self:
+        """With what the API shows of a memory, in a fixed number of queries."""
+        return self.light().prefetch_related("file_links__file")
+
+
+class ChangeQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        from memories.models import Memory  # noqa: PLC0415  # models import this
+
+        rows = self.filter(project_id__in=Project.objects.visible_to(caller))
+        if not caller.user_id:
+            return rows
+        seen = Memory.objects.visible_to(caller)
+        return rows.filter(memory_id__in=seen.values("pk"))
+
+
+class FileQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        """Files of visible projects; a bound user's own or shared ones only."""
+        from memories.models import Memory, MemoryFile  # noqa: PLC0415
+
+        rows = self.filter(project__in=Project.objects.visible_to(caller))
+        if not caller.user_id:
+            return rows
+        links = MemoryFile.objects.filter(file=OuterRef("pk"))
+        seen = links.filter(memory__in=Memory.objects.visible_to(caller))
+        return rows.filter(Exists(seen) | ~Exists(links))
+
+    def counted_for(self, caller: Caller) -> Self:
+        """With `memory_count`: the current memories that the caller may see."""
+        from memories.models import Memory, MemoryFile  # noqa: PLC0415
+
+        seen = Memory.objects.visible_to(caller).current()
+        counts = (
+            MemoryFile.objects.filter(file=OuterRef("pk"), memory__in=seen)
+            .order_by()
+            .values("file")
+            .annotate(n=models.Count("memory", distinct=True))
+        )
+        return self.annotate(memory_count=Coalesce(Subquery(counts.values("n")), 0))
+
+
+class TagQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        """Tags of visible projects; a bound user's own or shared ones only."""
+        rows = self.filter(project__in=Project.objects.visible_to(caller))
+        if not caller.user_id:
+            return rows
+        return rows.filter(
+            Exists(_tagged(caller=caller)) | ~Exists(_tagged(caller=None))
+        )
+
+    def counted_for(self, caller: Caller) -> Self:
+        """With `usage_count`: the current memories that the caller may see."""
+        counts = (
+            _tagged(caller=caller)
+            .current()
+            .order_by()
+            .values("project")
+            .annotate(n=models.Count("pk"))
+        )
+        return self.annotate(usage_count=Coalesce(Subquery(counts.values("n")), 0))
+
+
+def _tagged(*, caller: Caller | None) -> Any:
+    """Memories that carry the tag of the outer query."""
+    from django.contrib.postgres.fields import ArrayField  # noqa: PLC0415
+    from django.db.models.expressions import Func  # noqa: PLC0415
+
+    from memories.models import Memory  # noqa: PLC0415  # models import this
+
+    rows = Memory.objects.all() if caller is None else Memory.objects.visible_to(caller)
+    one = Func(
+        OuterRef("name"),
+        template="ARRAY[%(expressions)s]::varchar[]",
+        output_field=ArrayField(models.CharField(max_length=64)),
+    )
+    return rows.filter(project=OuterRef("project"), tags__contains=one)
+
+
+class FindingQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        from memories.models import Memory  # noqa: PLC0415  # models import this
+
+        seen = Memory.objects.visible_to(caller)
+        return self.filter(memory__in=seen, original__in=seen)
+
+
+class PossibleDuplicateQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        from memories.models import Memory  # noqa: PLC0415  # models import this
+
+        seen = Memory.objects.visible_to(caller)
+        return self.filter(
+            project__in=Project.objects.visible_to(caller),
+            memory__in=seen,
+            other__in=seen,
+        )
+
+    def waiting(self) -> Self:
+        """Open pairs of which both sides are still current."""
+        from memories.models import Memory  # noqa: PLC0415  # models import this
+
+        now = Memory.objects.current().values("pk")
+        return self.filter(state="open", memory__in=now, other__in=now)

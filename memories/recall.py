@@ -1,0 +1,177 @@
+"""Read memories back: structured, or by a query."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from common.caller import Caller, Role
+from memories.indexing import CORPUS
+from memories.models import Memory
+from memories.queries import Filters, MemoryQuerySet
+from memories.scopes import Scope
+from projects.models import Project
+from search import ranking, snippets
+from search.fields import arm_lexeme
+from search.ranking import Fusion, Lane, Mode
+
+
+@dataclass(frozen=True)
+class Request:
+    """One search. Weights and fusion of None are the project's."""
+
+    query: str
+    mode: Mode = "hybrid"
+    limit: int = 10
+    filters: Filters = field(default_factory=Filters)
+    scope: Scope | None = None
+    min_score: float | None = None
+    fusion: Fusion | None = None
+    keyword_weight: float | None = None
+    semantic_weight: float | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True)
+class Hit:
+    memory: Memory
+    score: float
+    lanes: dict[str, Lane]
+    snippet: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    hits: list[Hit]
+    mode: Mode
+    took_ms: float
+    notes: tuple[str, ...] = ()
+    explanation: dict[str, Any] | None = None
+
+
+def search(project: Project, request: Request, caller: Caller) -> Answer:
+    """The best memories for a query, among those the caller may read."""
+    caller.require(Role.VIEWER, project.pk)
+    started = time.perf_counter()
+    rows = readable(project, request.scope, request.filters, caller)
+    question = _question(project, request)
+    ranked = ranking.rank(rows, question)
+    least = request.min_score if request.min_score is not None else -1.0
+    best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
+    page = {
+        memory.pk: memory
+        for memory in rows.filter(pk__in=[hit.id for hit in best]).in_full()
+    }
+    texts = snippets.of(Memory.objects.filter(pk__in=page), "content", ranked.terms)
+    hits = [
+        Hit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
+        for hit in best
+        if hit.id in page
+    ]
+    return Answer(
+        hits=hits,
+        mode=request.mode,
+        took_ms=round((time.perf_counter() - started) * 1000, 1),
+        notes=ranked.notes,
+        explanation=_explain(question, ranked, rows) if request.explain else None,
+    )
+
+
+def readable(
+    project: Project, scope: Scope | None, filters: Filters, caller: Caller
+) -> MemoryQuerySet:
+    """The rows that a read covers, after every filter."""
+    rows: MemoryQuerySet = (
+        Memory.objects.visible_to(caller).covering(project, scope).matching(filters)
+    )
+    return rows
+
+
+def _question(project: Project, request: Request) -> ranking.Question:
+    options = project.options.search
+    by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
+    return ranking.Question(
+        query=request.query,
+        project_id=project.pk,
+        corpus=CORPUS,
+        arms=(
+            arm_lexeme("p", project.pk),
+            arm_lexeme("o", project.organization_id),
+        ),
+        mode=request.mode,
+        fusion=request.fusion or options.fusion,
+        keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,
+        semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,
+    )
+
+
+def _explain(
+    question: ranking.Question, ranked: ranking.Ranked, rows: MemoryQuerySet
+) -> dict[str, Any]:
+    return {
+        "rows_after_filters": rows.count(),
+        "candidates": dict(ranked.candidates),
+        "terms": [
+            {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
+            for term in ranked.terms
+        ],
+        "semantic_lane": "exact scan",
+        "fusion": question.fusion,
+        "weights": {
+            "keyword": question.keyword_weight,
+            "semantic": question.semantic_weight,
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """A structured read (requirement 000): no query, newest or oldest first."""
+
+    scope: Scope | None = None
+    session: Scope | None = None
+    filters: Filters = field(default_factory=Filters)
+    since: datetime | None = None
+    order: str = "newest"
+
+
+def retrieve(project: Project, request: Retrieval, caller: Caller) -> MemoryQuerySet:
+    """The rows of a scope, and of the one named session when it is to be included."""
+    caller.require(Role.VIEWER, project.pk)
+    rows = readable(project, request.scope, request.filters, caller)
+    if request.session:
+        rows = rows | readable(project, request.session, request.filters, caller)
+    if request.since:
+        rows = rows.filter(created_at__gte=request.since)
+    return rows.order_by("pk" if request.order == "oldest" else "-pk").in_full()
+
+
+def get(memory_id: uuid.UUID, caller: Caller) -> Memory | None:
+    found: Memory | None = (
+        Memory.objects.visible_to(caller)
+        .readable()
+        .in_full()
+        .filter(pk=memory_id)
+        .first()
+    )
+    return found
+
+
+def lineage(memory: Memory, caller: Caller) -> dict[str, Any]:
+    """The ids of what a memory came from and what came of it, as far as visible."""
+    seen = Memory.objects.visible_to(caller).readable()
+
+    def ids(**condition: Any) -> Sequence[str]:
+        found = seen.filter(**condition).order_by("pk").values_list("pk", flat=True)
+        return [str(pk) for pk in found[:100]]
+
+    return {
+        "duplicates": ids(duplicate_of=memory),
+        "supersedes": ids(superseded_by=memory),
+        "promoted_to": ids(promoted_from=memory.pk),
+        "compacted_into": ids(compacted_from__contains=[memory.pk]),
+    }

@@ -1,0 +1,83 @@
+"""Whose a memory is: the five scopes of requirement 000, and who may name them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from common import errors
+from common.caller import Caller
+from projects.models import Project
+
+# The fields that each kind is written with in the API.
+KEYS = {
+    "session": "session_id",
+    "user": "user_id",
+    "workspace": "workspace_id",
+    "org": "org_id",
+    "object": "object_id",
+}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A kind and its opaque key; `type` of objects, `user` of a user's session."""
+
+    kind: str
+    key: str
+    type: str = ""
+    user: str = ""
+
+    @property
+    def hash(self) -> str:
+        """One fixed-width column that two memories share when their scopes are equal."""
+        parts = json.dumps([self.kind, self.type, self.key, self.user])
+        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return {
+            "scope_kind": self.kind,
+            "scope_type": self.type,
+            "scope_key": self.key,
+            "scope_user": self.user,
+            "scope_hash": self.hash,
+        }
+
+
+def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -> Scope:
+    """The scope that a request names; workspace of the project when it names none.
+
+    A key bound to a user reaches the user and session scopes of that user only:
+    another user's scope does not exist for it.
+    """
+    if not value:
+        return Scope("workspace", str(project.pk))
+    kind = value["kind"]
+    key = str(value.get(KEYS[kind]) or _default_key(kind, project, caller))
+    if kind == "user" and caller.user_id and key != caller.user_id:
+        raise errors.NotFound("There is no such user scope.")
+    if kind == "session":
+        user = str(value.get("user_id") or caller.user_id)
+        if caller.user_id and user != caller.user_id:
+            raise errors.NotFound("There is no such session scope.")
+        return Scope(kind, key, user=user)
+    if kind == "object":
+        return Scope(kind, key, type=str(value.get("object_type") or ""))
+    return Scope(kind, key)
+
+
+def _default_key(kind: str, project: Project, caller: Caller) -> str:
+    if kind == "workspace":
+        return str(project.pk)
+    if kind == "org":
+        return str(project.organization_id)
+    if kind == "user" and caller.user_id:
+        return caller.user_id
+    raise errors.Invalid(
+        f"A scope of kind {kind} needs {KEYS[kind]}.",
+        errors={"scope": [f"{KEYS[kind]} is required for kind {kind}."]},
+    )

@@ -1,0 +1,112 @@
+"""The project's own vocabulary: made with the memories that use it, merged, renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from audit import recording
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from memories import history, indexing
+from memories.models import Memory, MemoryChange, Tag
+from projects.models import Project
+
+
+class TagExists(errors.Conflict):
+    """The project has a tag of this name already; merge the two instead."""
+
+    code = "tag_exists"
+
+
+def ensure(project: Project, names: Iterable[str]) -> None:
+    """Make the tags that are missing, sorted so that writers lock in one order."""
+    Tag.objects.bulk_create(
+        [Tag(project=project, name=name) for name in sorted(set(names))],
+        ignore_conflicts=True,
+    )
+
+
+@write
+def create(project: Project, caller: Caller, **fields: str) -> Tag:
+    caller.require(Role.WRITER, project.pk)
+    if Tag.objects.filter(project=project, name=fields["name"]).exists():
+        raise TagExists
+    tag = Tag.objects.create(project=project, **fields)
+    _record(caller, "tag.create", tag)
+    return tag
+
+
+@write
+def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
+    """Change a tag; a new name is written into every memory that carries the old."""
+    caller.require(Role.CURATOR, tag.project_id)
+    tag = Tag.objects.select_for_update().get(pk=tag.pk)
+    old = tag.name
+    name = changes.get("name", old)
+    if name != old:
+        if Tag.objects.filter(project=tag.project_id, name=name).exists():
+            raise TagExists
+        _replace(tag, name, caller)
+    for field, value in changes.items():
+        setattr(tag, field, value)
+    tag.save()
+    _record(caller, "tag.update", tag, old=old)
+    return tag
+
+
+@write
+def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
+    """Give every memory of a tag the other one instead, and remove the tag."""
+    caller.require(Role.CURATOR, tag.project_id)
+    if tag.pk == into.pk or tag.project_id != into.project_id:
+        raise errors.Invalid("A tag is merged into another one of the same project.")
+    changed = _replace(tag, into.name, caller)
+    _record(caller, "tag.merge", tag, into=into.name, memories=changed)
+    tag.delete()
+    return into
+
+
+@write
+def delete(tag: Tag, caller: Caller) -> None:
+    """Remove a tag, and its name from every memory."""
+    caller.require(Role.CURATOR, tag.project_id)
+    changed = _replace(tag, None, caller)
+    _record(caller, "tag.delete", tag, memories=changed)
+    tag.delete()
+
+
+def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
+    rows = (
+        Memory.objects.select_for_update(no_key=True)
+        .filter(project_id=tag.project_id, tags__contains=[tag.name])
+        .order_by("pk")
+        .light()
+    )
+    changed = 0
+    for memory in rows.iterator(chunk_size=500):
+        before = history.state(memory)
+        renamed = (name if each == tag.name else each for each in memory.tags)
+        memory.tags = [each for each in dict.fromkeys(renamed) if each]
+        memory.version += 1
+        indexing.fill(memory)
+        memory.save(update_fields=["tags", "version", "updated_at", "content_tsv"])
+        action = MemoryChange.Action.UPDATE
+        reason = f"tag {tag.name} → {name or 'removed'}"
+        history.record(caller, action, memory, before=before, reason=reason)
+        changed += 1
+    return changed
+
+
+def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
+    recording.record(
+        caller,
+        verb,
+        project_id=tag.project_id,
+        object_type="tag",
+        object_id=tag.pk,
+        after={"name": tag.name, "description": tag.description},
+        name=tag.name,
+        **detail,
+    )

@@ -1,0 +1,239 @@
+"""Store memories: one function for every door, with a receipt for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils import timezone
+
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from memories import drafts, duplicates, files, history, indexing, tags, vectors
+from memories.drafts import Draft
+from memories.models import Memory, MemoryChange
+from projects.models import Project
+
+# Another writer can win the same place a few times, not for ever.
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of one write, and whether it can be searched yet."""
+
+    status: str  # stored | duplicate | superseded_key | rejected
+    memory: Memory | None = None
+    duplicate_of: Memory | None = None
+    possible_duplicates: tuple[duplicates.Likeness, ...] = ()
+    semantic: bool = False
+    notes: tuple[str, ...] = ()
+    refusal: errors.Refusal | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Drafts that passed the project's rules, with their vectors: {position: …}."""
+
+    project: Project
+    caller: Caller
+    drafts: dict[int, Draft]
+    refused: dict[int, errors.Refusal] = field(default_factory=dict)
+    vectors: dict[int, list[float]] = field(default_factory=dict)
+    note: str = ""
+
+
+def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
+    """Store one memory; raises the refusal instead of returning it."""
+    receipt = commit(prepare(project, [draft], caller))[0]
+    if receipt.refusal:
+        raise receipt.refusal
+    return receipt
+
+
+def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepared:
+    """Check, mask and embed drafts: all that is slow, before any transaction.
+
+    A refused draft keeps its place and its reason; the others go on. What is known
+    as an exact duplicate is not embedded, and neither is a large batch: a job will.
+    """
+    caller.require(Role.WRITER, project.pk)
+    accepted: dict[int, Draft] = {}
+    refused: dict[int, errors.Refusal] = {}
+    for position, item in enumerate(items):
+        try:
+            accepted[position] = drafts.prepare(project, item, caller)
+        except errors.Refusal as refusal:
+            refused[position] = refusal
+    if len(items) > vectors.AT_ONCE:
+        note = "not embedded yet: a job embeds large batches"
+        return Prepared(project, caller, accepted, refused, note=note)
+    fresh = [p for p, draft in accepted.items() if not _known(project, draft)]
+    made, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
+    found = dict(zip(fresh, made, strict=True)) if made else {}
+    return Prepared(project, caller, accepted, refused, found, note)
+
+
+@write
+def commit(prepared: Prepared) -> list[Receipt]:
+    """Write prepared drafts in one transaction; a receipt for each, in their order.
+
+    Files, then tags, then memories by hash: writers of the same texts lock in the
+    same order and cannot deadlock.
+    """
+    project, accepted = prepared.project, prepared.drafts
+    known = files.ensure(
+        project, (ref.path for draft in accepted.values() for ref in draft.files)
+    )
+    tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
+    receipts = {p: _rejected(refusal) for p, refusal in prepared.refused.items()}
+    for position in sorted(
+        accepted, key=lambda p: (accepted[p].similarity_hash, p)
+    ):
+        draft = accepted[position]
+        vector = prepared.vectors.get(position)
+        receipt = _store(project, draft, vector, prepared.caller)
+        assert receipt.memory
+        files.link(receipt.memory, draft.files, known)
+        if receipt.duplicate_of:
+            files.copy_links(receipt.memory, receipt.duplicate_of)
+        if not receipt.semantic and not receipt.duplicate_of and prepared.note:
+            receipt = replace(receipt, notes=(*receipt.notes, prepared.note))
+        receipts[position] = receipt
+    if any(r.memory and not r.semantic and not r.duplicate_of for r in receipts.values()):
+        vectors.embed_later(project.pk)
+    return [receipts[position] for position in sorted(receipts)]
+
+
+def build(project: Project, draft: Draft) -> Memory:
+    """An unsaved memory with every column that follows from its text."""
+    assert draft.scope
+    memory = Memory(
+        project=project,
+        organization_id=project.organization_id,
+        similarity_hash=draft.similarity_hash,
+        tags=list(draft.tags),
+        **draft.scope.columns,
+        **{name: getattr(draft, name) for name in COPIED},
+    )
+    indexing.fill(memory)
+    return memory
+
+
+COPIED = (
+    "agent_id user_id memory_type kind title key value content goal result feedback"
+    " tool_usage steps outcome lessons metadata sensitivity confidence source"
+    " created_in_session_id provenance occurred_at expires_at"
+).split()
+
+
+def _store(
+    project: Project, draft: Draft, vector: list[float] | None, caller: Caller
+) -> Receipt:
+    memory = build(project, draft)
+    verdict = duplicates.judge(memory, vector) if vector else duplicates.NO_VERDICT
+    if verdict.original and (original := duplicates.hold(verdict.original.memory)):
+        reason = f"cosine {verdict.original.similarity}"
+        return _store_duplicate(memory, original, draft, caller, reason)
+    for _ in range(ATTEMPTS):
+        if same := duplicates.current_fact(memory):
+            if same.similarity_hash == memory.similarity_hash and (
+                same.value == memory.value
+            ):
+                return _store_duplicate(memory, same, draft, caller, "the same fact")
+            _supersede(same, memory, caller)
+        if _insert(memory):
+            break
+        if original := _original_of(memory, caller):
+            return _store_duplicate(memory, original, draft, caller, "the same text")
+    else:
+        raise errors.Busy
+    memory.is_compared = vector is not None
+    if vector:
+        vectors.put(memory, vector)
+        Memory.objects.filter(pk=memory.pk).update(is_compared=True)
+        duplicates.file_doubts(memory, verdict.doubts)
+    history.record(caller, MemoryChange.Action.CREATE, memory)
+    return Receipt(
+        status="superseded_key" if same else "stored",
+        memory=memory,
+        possible_duplicates=verdict.doubts,
+        semantic=vector is not None,
+        notes=draft.notes,
+    )
+
+
+def _store_duplicate(
+    memory: Memory, original: Memory, draft: Draft, caller: Caller, reason: str
+) -> Receipt:
+    """Keep the row and its history; it points to the original and is not searched."""
+    memory.is_duplicate = True
+    memory.duplicate_of = original
+    memory.save(force_insert=True)
+    history.record(caller, MemoryChange.Action.CREATE, memory, reason=reason)
+    return Receipt(
+        status="duplicate", memory=memory, duplicate_of=original, notes=draft.notes
+    )
+
+
+def _insert(memory: Memory) -> bool:
+    """Insert unless an original or a current fact holds the place."""
+    Memory.objects.bulk_create([memory], ignore_conflicts=True)
+    return Memory.objects.filter(pk=memory.pk).exists()
+
+
+def _original_of(memory: Memory, caller: Caller) -> Memory | None:
+    """Hold the row with the same text; one that expired is archived to make place."""
+    found = duplicates.original_of(memory)
+    if found and found.expires_at and found.expires_at < timezone.now():
+        archive(found, caller, reason="expired")
+        return None
+    return found
+
+
+def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
+    """Take a memory out of every read for good, and let a duplicate take its place."""
+    before = history.state(memory)
+    memory.archived_at = timezone.now()
+    memory.version += 1
+    memory.save(update_fields=["archived_at", "version", "updated_at"])
+    action = MemoryChange.Action.ARCHIVE
+    history.record(caller, action, memory, before=before, reason=reason)
+    duplicates.reelect(memory, caller)
+
+
+def _supersede(old: Memory, new: Memory, caller: Caller) -> None:
+    # The foreign key is deferred: `new` is inserted later in this transaction.
+    before = history.state(old)
+    old.superseded_by_id = new.pk
+    old.version += 1
+    old.save(update_fields=["superseded_by", "version", "updated_at"])
+    action = MemoryChange.Action.SUPERSEDE
+    history.record(caller, action, old, before=before, reason="a newer fact")
+
+
+def _known(project: Project, draft: Draft) -> bool:
+    assert draft.scope
+    return (
+        Memory.objects.current()
+        .filter(
+            key=draft.key,
+            project=project,
+            scope_hash=draft.scope.hash,
+            sensitivity=draft.sensitivity,
+            similarity_hash=draft.similarity_hash,
+            kept_apart=False,
+        )
+        .exists()
+    )
+
+
+def _rejected(refusal: errors.Refusal) -> Receipt:
+    return Receipt(status="rejected", refusal=refusal)
+
+
+def searchable(receipt: Receipt) -> dict[str, Any]:
+    stored = receipt.memory is not None and not receipt.duplicate_of
+    return {"keyword": stored, "semantic": stored and receipt.semantic}

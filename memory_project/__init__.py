@@ -1,0 +1,1 @@
+"""Wiring only: settings, urls, celery, wsgi, system checks, the embedded servers."""

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class MemoryProjectConfig(AppConfig):
+    name = "memory_project"
+
+    def ready(self) -> None:
+        from memory_project import celery, checks  # noqa: F401, PLC0415  # registers both

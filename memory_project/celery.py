@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
+
+app = Celery("memory")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    # Redis may lose anything: the Job table is the truth, so a task is forgotten
+    # the moment it is taken, and `sweep` sends it again when its lease runs out.
+    task_acks_late=False,
+    task_ignore_result=True,
+    task_publish_retry=False,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={"socket_timeout": 30, "socket_connect_timeout": 1},
+    timezone="UTC",
+    beat_schedule={
+        "sweep": {
+            "task": "jobs.tasks.sweep",
+            "schedule": settings.JOB_SWEEP_SECONDS,
+            "options": {"expires": settings.JOB_SWEEP_SECONDS * 3},
+        },
+        "statistics": {"task": "memories.tasks.refresh_statistics", "schedule": 15},
+        "unfinished-runs": {"task": "ace.tasks.resume_unfinished", "schedule": 30},
+        "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
+        "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
+    },
+)
+app.autodiscover_tasks()

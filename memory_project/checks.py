@@ -1,0 +1,35 @@
+"""Wrong combinations of settings, each with a hint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+
+@register()
+def secret_key(**kwargs: Any) -> list[CheckMessage]:
+    if settings.SECRET_KEY:
+        return []
+    return [
+        Error(
+            "SECRET_KEY is empty.",
+            hint="Set SECRET_KEY or SECRET_KEY_FILE, or start with bin/up, "
+            "which makes one in the data folder.",
+            id="memory_project.E001",
+        )
+    ]
+
+
+@register(deploy=True)
+def plain_http(**kwargs: Any) -> list[CheckMessage]:
+    if settings.HTTPS or settings.DEBUG:
+        return []
+    return [
+        Warning(
+            "HTTPS is off: cookies and keys travel in clear text.",
+            hint="Put a proxy with TLS in front and set HTTPS=1.",
+            id="memory_project.W001",
+        )
+    ]

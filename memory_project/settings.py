@@ -1,0 +1,335 @@
+"""Every setting comes from the environment; `.env.example` lists each name.
+
+A value may also come from a file: `SECRET_KEY_FILE=/run/secrets/key`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import environ
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.FileAwareEnv()
+environ.Env.read_env(BASE_DIR / ".env")
+
+
+def number(name: str, default: int, *, least: int = 0) -> int:
+    value: int = env.int(name, default=default)
+    if value < least:
+        raise ImproperlyConfigured(f"{name} must be at least {least}, not {value}.")
+    return value
+
+
+def database(url: str) -> dict[str, Any]:
+    parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
+    options: dict[str, Any] = {
+        # A generic plan would lose the project's own index, so nothing is prepared.
+        "prepare_threshold": None,
+        "options": " ".join(
+            f"-c {name}={value}"
+            for name, value in {
+                "plan_cache_mode": "force_custom_plan",
+                "statement_timeout": number("STATEMENT_TIMEOUT_MS", 30_000),
+                "lock_timeout": number("LOCK_TIMEOUT_MS", 10_000),
+                "idle_in_transaction_session_timeout": 60_000,
+                "jit": "off",
+            }.items()
+        ),
+    }
+    if DATABASE_POOL:
+        options["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
+    options |= {
+        key: parts[key] for key in ("sslmode", "sslrootcert") if parts.get(key)
+    }
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.get("dbname", "memory"),
+        "USER": parts.get("user", ""),
+        "PASSWORD": parts.get("password", ""),
+        "HOST": parts.get("host", ""),
+        "PORT": parts.get("port", ""),
+        "CONN_MAX_AGE": 0 if DATABASE_POOL else 60,
+        "CONN_HEALTH_CHECKS": not DATABASE_POOL,
+        "OPTIONS": options,
+    }
+
+
+# Core
+DEBUG = env.bool("DEBUG", default=False)
+VERSION = (
+    re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M) or ["", "0"]
+)[1]
+SECRET_KEY = env.str("SECRET_KEY", default="")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ROOT_URLCONF = "memory_project.urls"
+WSGI_APPLICATION = "memory_project.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
+BENCHMARK_DATA = env.str("BENCHMARK_DATA", default=str(BASE_DIR / "data"))
+APPEND_SLASH = False
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_structlog",
+    "axes",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "common",
+    "audit",
+    "jobs",
+    "inference",
+    "projects",
+    "access",
+    "search",
+    "memories",
+    "playbook",
+    "context",
+    "ace",
+    "benchmarks",
+    "memory_project",
+]
+
+MIDDLEWARE = [
+    "django_structlog.middlewares.RequestMiddleware",
+    "common.middleware.ProblemMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# PostgreSQL. Workers keep CONN_MAX_AGE: Celery closes a pool after each task.
+DATABASE_POOL = number("DATABASE_POOL", 0)
+DATABASES = {
+    "default": database(env.str("DATABASE_URL", default="postgresql:///memory"))
+}
+
+# Redis: broker, throttles, cache. It may lose anything at any time.
+REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
+REDIS_TIMEOUT = 1.0
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "memory",
+        "OPTIONS": {
+            "socket_timeout": REDIS_TIMEOUT,
+            "socket_connect_timeout": REDIS_TIMEOUT,
+        },
+    }
+}
+
+# Signing in
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "admin:login"
+AXES_FAILURE_LIMIT = number("LOGIN_FAILURE_LIMIT", 5, least=1)
+AXES_COOLOFF_TIME = 1  # hour
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_ENABLE_ADMIN = False
+
+# Transport: HTTPS is the proxy's work; these follow from it.
+HTTPS = env.bool("HTTPS", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'self'"],
+        "form-action": ["'self'"],
+    }
+}
+
+# Static files
+STATIC_URL = "static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# Limits of what comes in: docs/limits.md
+BODY_LIMIT = number("BODY_LIMIT", 16 * 1024 * 1024, least=1024)  # bytes
+BODY_DEPTH = 64
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+THROTTLE_KEY = env.str("THROTTLE_KEY", default="1200/min")
+THROTTLE_PROJECT = env.str("THROTTLE_PROJECT", default="6000/min")
+THROTTLE_ANONYMOUS = env.str("THROTTLE_ANONYMOUS", default="60/min")
+IDEMPOTENCY_DAYS = 7
+PROJECT_GRACE_DAYS = 30
+
+# API
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "access.authentication.KeyAuthentication",
+        "access.authentication.BrowserAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["access.permissions.IsCaller"],
+    "DEFAULT_THROTTLE_CLASSES": ["access.throttling.CallerThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["common.parsing.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "common.pagination.IdCursorPagination",
+    "EXCEPTION_HANDLER": "common.problem.handler",
+    "URL_FORMAT_OVERRIDE": None,
+    "NUM_PROXIES": number("NUM_PROXIES", 0),
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Agent memory",
+    "VERSION": VERSION,
+    "DESCRIPTION": "Memory and a learning playbook for software agents.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "common.openapi.add_problems",
+    ],
+    "ENUM_NAME_OVERRIDES": {},
+}
+
+# Work in the background
+CELERY_BROKER_URL = env.str(
+    "CELERY_BROKER_URL", default=re.sub(r"^unix://", "redis+socket://", REDIS_URL)
+).replace("?db=", "?virtual_host=" if REDIS_URL.startswith("unix:") else "?db=")
+JOB_SWEEP_SECONDS = 10
+JOB_RETENTION_DAYS = 30
+
+# Models
+EMBEDDING_PROVIDER = env.str("EMBEDDING_PROVIDER", default="minilm")
+EMBEDDING_MODEL = env.str("EMBEDDING_MODEL", default="")
+EMBEDDING_URL = env.str("EMBEDDING_URL", default="")
+EMBEDDING_API_KEY = env.str("EMBEDDING_API_KEY", default="")
+EMBEDDING_DIMENSIONS = env.int("EMBEDDING_DIMENSIONS", default=0) or None
+EMBEDDING_TIMEOUT = number("EMBEDDING_TIMEOUT", 10, least=1)  # seconds
+EMBEDDING_BATCH = number("EMBEDDING_BATCH", 32, least=1)  # texts in one call
+LANGUAGE_PROVIDER = env.str("LANGUAGE_PROVIDER", default="none")
+LANGUAGE_MODEL = env.str("LANGUAGE_MODEL", default="")
+LANGUAGE_URL = env.str("LANGUAGE_URL", default="")
+LANGUAGE_API_KEY = env.str("LANGUAGE_API_KEY", default="")
+LANGUAGE_TIMEOUT = number("LANGUAGE_TIMEOUT", 60, least=1)  # seconds
+
+# Logs: one JSON object a line
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO").upper()
+SHARED_PROCESSORS: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "json": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer(),
+            "foreign_pre_chain": SHARED_PROCESSORS,
+        }
+    },
+    "handlers": {"stdout": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
+    "loggers": {
+        # django-structlog writes a line for each request and its answer.
+        "django.server": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+        "django_structlog": {"level": LOG_LEVEL},
+        "celery": {"level": LOG_LEVEL},
+    },
+}
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *SHARED_PROCESSORS,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+DJANGO_STRUCTLOG_CELERY_ENABLED = True
+
+UNFOLD = {
+    "SITE_TITLE": "Agent memory",
+    "SITE_HEADER": "Agent memory",
+    "SITE_SYMBOL": "neurology",
+    "SHOW_HISTORY": False,
+    "COMMAND": {"search_models": True, "show_history": False},
+}
+
+if DEBUG and not SECRET_KEY:
+    SECRET_KEY = "for development only; " + os.fspath(BASE_DIR)

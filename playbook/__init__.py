@@ -1,0 +1,4 @@
+"""Playbook entries, the deltas that change them, and the record of every change.
+
+May import `memories` and everything below it.
+"""

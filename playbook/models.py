@@ -1,0 +1,455 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from pgvector.django import HalfVectorField
+
+from common.ids import uuid7
+from memories.models import Memory
+from playbook.queries import ChangeQuerySet, DeltaQuerySet, EntryQuerySet, InProject
+from projects.models import Project
+from search.fields import TermsField, terms_of
+
+
+class Playbook(models.Model):
+    """The one row of a project that curation locks."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.OneToOneField(Project, on_delete=models.PROTECT)
+    revision = models.PositiveIntegerField(default=0)
+    next_label = models.PositiveIntegerField(default=1)
+    tokens = models.PositiveIntegerField(default=0)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["project_id"]
+
+    def __str__(self) -> str:
+        return f"revision {self.revision}"
+
+
+class PlaybookEntry(models.Model):
+    """One rule that agents of the project are given."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        DEPRECATED = "deprecated"
+        SUPERSEDED = "superseded"
+        DELETED = "deleted"
+
+    class Author(models.TextChoices):
+        HUMAN = "human"
+        RULE = "rule"
+        MODEL = "model"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    label = models.CharField(max_length=64)
+    content = models.TextField()
+    category = models.CharField(max_length=40)
+    condition = models.TextField(blank=True)
+    action = models.TextField(blank=True)
+    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    priority = models.IntegerField(default=0)
+    supporting_memories = models.ManyToManyField(
+        Memory, through="Support", related_name="playbook_entries"
+    )
+
+    status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
+    is_active = models.GeneratedField(
+        expression=models.Q(status="active"),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+    helpful = models.PositiveIntegerField(default=0)
+    harmful = models.PositiveIntegerField(default=0)
+    neutral = models.PositiveIntegerField(default=0)
+    author_kind = models.CharField(max_length=8, choices=Author)
+    locked = models.BooleanField(default=False)
+    pinned = models.BooleanField(default=False)
+
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=200)
+    updated_at = models.DateTimeField()
+    verified_at = models.DateTimeField(null=True, blank=True)
+    review_after = models.DateTimeField(null=True, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    superseded_by = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="supersedes",
+    )
+    merged_from = ArrayField(models.UUIDField(), default=list, blank=True)
+    aliases = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+
+    similarity_hash = models.CharField(max_length=64, editable=False)
+    content_tsv = SearchVectorField(editable=False)
+    content_terms = models.GeneratedField(
+        expression=terms_of("content_tsv"),
+        output_field=TermsField(),
+        db_persist=True,
+    )
+
+    objects = EntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "playbook entries"
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "label"], name="entry_label_never_reused"
+            ),
+            models.UniqueConstraint(
+                fields=["project", "similarity_hash"],
+                condition=models.Q(status="active"),
+                name="entry_text_once_active",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=["active", "deprecated", "superseded", "deleted"]
+                ),
+                name="entry_status_known",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(content=""), name="entry_content_not_empty"
+            ),
+        ]
+        indexes = [
+            GinIndex(
+                fields=["content_tsv"], name="entry_content_tsv", fastupdate=False
+            ),
+            GinIndex(fields=["tags"], name="entry_tags"),
+            models.Index(fields=["project", "status", "-id"], name="entry_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"[{self.label}] {self.content[:80]}"
+
+    @property
+    def is_contested(self) -> bool:
+        """Harmful at least as often as helpful, or in an open conflict."""
+        return (
+            self.harmful >= max(self.helpful, 1)
+            or self.conflicts_as_left.filter(state="open").exists()
+            or self.conflicts_as_right.filter(state="open").exists()
+        )
+
+    @property
+    def confidence(self) -> float:
+        """The share of helpful uses, with one of each assumed: (h+1)/(h+x+2)."""
+        return (self.helpful + 1) / (self.helpful + self.harmful + 2)
+
+    @property
+    def supporting_memory_ids(self) -> list[str]:
+        return [str(support.memory_id) for support in self.supports.all()]
+
+
+class Support(models.Model):
+    """A memory that speaks for an entry."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    entry = models.ForeignKey(
+        PlaybookEntry, on_delete=models.CASCADE, related_name="supports"
+    )
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="supports"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["entry", "memory"], name="support_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} supports {self.entry_id}"
+
+
+class EntryVector(models.Model):
+    """The vector of an entry by one model."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    entry = models.ForeignKey(
+        PlaybookEntry, on_delete=models.CASCADE, related_name="vectors"
+    )
+    project_id = models.UUIDField()
+    model = models.CharField(max_length=100)
+    embedding = HalfVectorField(editable=False)
+
+    class Meta:
+        ordering = ["entry_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["entry", "model"], name="entry_vector_once_per_model"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["project_id", "model"], name="entry_vector_project_model"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} by {self.model}"
+
+
+class PlaybookDelta(models.Model):
+    """A proposed change with its evidence; only an applied one is in the playbook."""
+
+    class Operation(models.TextChoices):
+        ADD = "add"
+        UPDATE = "update"
+        DELETE = "delete"
+        MERGE = "merge"
+        DEPRECATE = "deprecate"
+        RESTORE = "restore"
+        TAG = "tag"
+        VOTE = "vote"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPLIED = "applied"
+        ACCEPTED = "accepted"
+        EDITED = "edited"
+        REJECTED = "rejected"
+        REVERTED = "reverted"
+        STALE = "stale"
+
+    class Producer(models.TextChoices):
+        RULE = "rule"
+        MODEL = "model"
+        HUMAN = "human"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    operation = models.CharField(max_length=16, choices=Operation)
+    entry = models.ForeignKey(
+        PlaybookEntry,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="deltas",
+    )
+    expected_version = models.PositiveIntegerField(null=True, blank=True)
+    # The further entries of a merge, each with the version that was read.
+    targets = models.JSONField(default=list, blank=True)
+    content = models.TextField(blank=True)
+    category = models.CharField(max_length=40, blank=True)
+    payload = models.JSONField(default=dict, blank=True)
+    reason = models.CharField(max_length=1000, blank=True)
+    evidence = models.JSONField(default=list, blank=True)
+    gates = models.JSONField(default=list, blank=True)
+    risk = models.CharField(max_length=16, default="low")
+
+    producer = models.CharField(max_length=8, choices=Producer)
+    producer_name = models.CharField(max_length=100, blank=True)
+    producer_version = models.CharField(max_length=40, blank=True)
+    proposed_by = models.CharField(max_length=200)
+    key_id = models.UUIDField(null=True, blank=True)
+    agent_id = models.CharField(max_length=255, blank=True)
+    run_id = models.UUIDField(null=True, blank=True)
+    memory_id = models.UUIDField(null=True, blank=True)
+    idempotency_key = models.CharField(max_length=64, unique=True)
+
+    status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
+    reviewer = models.CharField(max_length=200, blank=True)
+    review_note = models.CharField(max_length=1000, blank=True)
+    reviewed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    version = models.PositiveIntegerField(default=1)
+
+    objects = DeltaQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "playbook delta"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    operation__in=[
+                        "add",
+                        "update",
+                        "delete",
+                        "merge",
+                        "deprecate",
+                        "restore",
+                        "tag",
+                        "vote",
+                    ]
+                ),
+                name="delta_operation_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=[
+                        "pending",
+                        "applied",
+                        "accepted",
+                        "edited",
+                        "rejected",
+                        "reverted",
+                        "stale",
+                    ]
+                ),
+                name="delta_status_known",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "status", "-id"], name="delta_newest"),
+            models.Index(fields=["run_id"], name="delta_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} ({self.status})"
+
+
+class PlaybookChange(models.Model):
+    """What happened to an entry. Append-only; replayed in order it is the playbook."""
+
+    class Operation(models.TextChoices):
+        ADD = "add"
+        UPDATE = "update"
+        DELETE = "delete"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project_id = models.UUIDField()
+    revision = models.PositiveIntegerField()
+    position = models.PositiveSmallIntegerField(default=0)
+    operation = models.CharField(max_length=8, choices=Operation)
+    action = models.CharField(max_length=16)
+    entry_id = models.UUIDField()
+    entry_label = models.CharField(max_length=64)
+    # The columns that changed. The inverse of a change is `after` → `before`.
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    actor = models.CharField(max_length=200)
+    agent_id = models.CharField(max_length=255, blank=True)
+    reason = models.CharField(max_length=1000, blank=True)
+    related_memory_id = models.UUIDField(null=True)
+    delta_id = models.UUIDField(null=True)
+    run_id = models.UUIDField(null=True)
+    reverts_id = models.UUIDField(null=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    changed_at = models.DateTimeField()
+
+    objects = ChangeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-revision", "-position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project_id", "revision", "position"],
+                name="change_once_per_revision",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(operation__in=["add", "update", "delete"]),
+                name="change_operation_known",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["entry_id", "-id"], name="change_entry_newest"),
+            models.Index(fields=["project_id", "-id"], name="change_project_newest"),
+            models.Index(fields=["run_id"], name="change_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.entry_label} at {self.revision}"
+
+    @property
+    def changed_by(self) -> str:
+        return self.actor
+
+    @property
+    def delta(self) -> dict[str, Any]:
+        return {"before": self.before, "after": self.after}
+
+
+class Conflict(models.Model):
+    """Two rules, or a rule and a proposed one, that cannot both hold."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        SUPERSEDED = "superseded"
+        SPLIT = "split"
+        REJECTED = "rejected"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    left = models.ForeignKey(
+        PlaybookEntry, on_delete=models.CASCADE, related_name="conflicts_as_left"
+    )
+    right = models.ForeignKey(
+        PlaybookEntry,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="conflicts_as_right",
+    )
+    delta = models.ForeignKey(
+        PlaybookDelta,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="conflicts",
+    )
+    reason = models.CharField(max_length=500)
+    state = models.CharField(max_length=16, choices=State, default=State.OPEN)
+    decided_by = models.CharField(max_length=200, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["left", "right", "delta"],
+                nulls_distinct=False,
+                name="conflict_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    state__in=["open", "superseded", "split", "rejected"]
+                ),
+                name="conflict_state_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Exposure(models.Model):
+    """That an entry was given to an agent, and whether the agent said it used it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    entry = models.ForeignKey(
+        PlaybookEntry, on_delete=models.CASCADE, related_name="exposures"
+    )
+    run_id = models.UUIDField(null=True, blank=True)
+    agent_id = models.CharField(max_length=255, blank=True)
+    was_cited = models.BooleanField(default=False)
+    at = models.DateTimeField(auto_now_add=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["entry", "run_id"], name="exposure_once_per_run"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} at {self.at:%Y-%m-%d}"

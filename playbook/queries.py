@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from typing import Any, Self, TypeVar
+
+from django.db import models
+
+from common.caller import Caller
+from projects.models import Project
+
+M = TypeVar("M", bound=models.Model)
+
+
+class InProject(models.QuerySet[M]):
+    """Rows that are reached through their project, and only so."""
+
+    def visible_to(self, caller: Caller) -> Self:
+        return self.filter(project_id__in=Project.objects.visible_to(caller))
+
+
+class EntryQuerySet(InProject[Any]):
+    def current(self) -> Self:
+        return self.filter(status="active")
+
+    def light(self) -> Self:
+        """Without the search columns, which only search reads."""
+        return self.defer("content_tsv", "content_terms")
+
+
+class DeltaQuerySet(InProject[Any]):
+    def waiting(self) -> Self:
+        return self.filter(status="pending")
+
+
+class ChangeQuerySet(InProject[Any]):
+    def in_order(self) -> Self:
+        return self.order_by("revision", "position")

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from common.caller import Caller, Role
+from common.ids import uuid7
+from projects.options import ProjectOptions
+
+
+class Organization(models.Model):
+    """A group of projects that may share memories of scope `org`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    slug = models.SlugField(max_length=64, unique=True)
+    name = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def live(self) -> ProjectQuerySet:
+        return self.filter(delete_after=None)
+
+    def visible_to(self, caller: Caller) -> ProjectQuerySet:
+        """Live projects in which the caller has a role."""
+        if caller.everywhere:
+            return self.live()
+        return self.live().filter(pk__in=caller.roles)
+
+    def deleted_for(self, caller: Caller) -> ProjectQuerySet:
+        """Projects in their grace that the caller owns, and so may restore."""
+        gone = self.filter(delete_after__isnull=False)
+        if caller.everywhere == Role.OWNER:
+            return gone
+        owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
+        return gone.filter(pk__in=owned)
+
+
+class Project(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT)
+    name = models.CharField(max_length=200, unique=True)
+    description = models.TextField(blank=True, max_length=5000)
+    repository_url = models.CharField(max_length=500, blank=True)
+    current_branch = models.CharField(max_length=255, blank=True)
+    settings = models.JSONField(default=dict, blank=True)
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    version = models.PositiveIntegerField(default=1)
+    # Set when deleted: hidden at once, restorable until then, then really deleted.
+    delete_after = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(name=""), name="project_name_not_empty"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def options(self) -> ProjectOptions:
+        """The settings with every default filled in."""
+        return ProjectOptions.model_validate(self.settings)
+
+    def hide(self) -> None:
+        days = timedelta(days=settings.PROJECT_GRACE_DAYS)
+        self.delete_after = timezone.now() + days
+
+
+class Membership(models.Model):
+    """The role of a person in a project."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, related_name="memberships"
+    )
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.PositiveSmallIntegerField(choices=Role, default=Role.VIEWER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["project_id", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "account"], name="membership_once_per_project"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__gte=1, role__lte=4),
+                name="membership_role_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.account} is {Role(self.role).label} of {self.project}"

@@ -1,0 +1,67 @@
+"""What a project may set, with its defaults and bounds: docs/settings.md."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Dedup(Section):
+    enabled: bool = True
+    # Cosine at or above which a memory is a near-duplicate (REQ-MEM-DEDUP-001).
+    threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.95
+
+
+class Budgets(Section):
+    # Tokens of the live playbook; over it additions are refused (04, Gates).
+    playbook_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 60_000
+    # Tokens that an agent is given at once.
+    render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
+
+
+class Search(Section):
+    fusion: Literal["relative", "rrf"] = "relative"
+    keyword_weight: Share = 0.5
+    semantic_weight: Share = 0.5
+
+
+class RootCause(Section):
+    """A project's own row of the root-cause table: a code and what tells of it."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,39}$")]
+    words: Annotated[list[str], Field(min_length=1, max_length=50)]
+
+
+class ProjectOptions(Section):
+    categories: Annotated[
+        list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]],
+        Field(min_length=1, max_length=50),
+    ] = [
+        "dependencies",
+        "architecture",
+        "gotchas",
+        "patterns",
+        "best_practices",
+        "general",
+    ]
+    policy: Literal["manual", "assisted", "auto"] = "assisted"
+    content_min: Annotated[int, Field(ge=1, le=1000)] = 10
+    secrets: Literal["mask", "reject", "allow"] = "mask"
+    dedup: Dedup = Dedup()
+    budgets: Budgets = Budgets()
+    search: Search = Search()
+    root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
+
+    @field_validator("categories")
+    @classmethod
+    def no_category_twice(cls, value: list[str]) -> list[str]:
+        if len(set(value)) != len(value):
+            raise ValueError("a category is listed twice")
+        return value

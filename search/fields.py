@@ -1,0 +1,89 @@
+"""The two columns that a searchable model has, and how they are filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.search import SearchVectorField
+from django.db.models import CharField, Expression, F, Func, Value
+from pgvector.django import SparseVectorField
+
+from common import text
+
+CONFIG = "english"
+# A hashed lexeme is a 28-bit number: 268 million buckets, so that two lexemes of
+# one query practically never share one. SQL function `lexeme_index`.
+DIMENSIONS = 2**28
+# PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
+LONGEST_LEXEME = 200
+
+
+class TermsField(SparseVectorField):
+    """Hashed lexeme → its share of a BM25 score before the idf: `bm25_terms`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"dimensions": DIMENSIONS} | kwargs)
+
+
+def terms_of(column: str) -> Func:
+    return Func(F(column), function="bm25_terms", output_field=TermsField())
+
+
+def arm_lexeme(kind: str, owner: object) -> str:
+    """The lexeme that confines a search of the shared index to one owner's rows."""
+    return f"{kind}:{owner}"
+
+
+def lexemes(
+    *, strong: str, body: str, weak: str = "", arms: list[str]
+) -> Expression | Any:
+    """The value of `content_tsv`: stemmed words, whole identifiers, and the arms.
+
+    `strong` (title, key) weighs A, `body` B, `weak` (goal, result, tags) D; the
+    weights tell the fields apart in the index, and what they are worth stands in
+    `bm25_terms`. Identifiers are kept whole beside PostgreSQL's own pieces, so
+    that `page_index` or `E1101` match as typed.
+    """
+    whole = [
+        word.lower()
+        for word in text.identifiers(f"{strong}\n{body}\n{weak}")
+        if len(word) <= LONGEST_LEXEME
+    ]
+    vector: Any = _weighted(strong, "A")
+    for part, weight in ((body, "B"), (weak, "D")):
+        vector = _joined(vector, _weighted(part, weight))
+    extra = Func(
+        Value(arms + whole, output_field=ArrayField(CharField())),
+        function="array_to_tsvector",
+        output_field=SearchVectorField(),
+    )
+    return _joined(vector, extra)
+
+
+def _weighted(part: str, weight: str) -> Func:
+    vector = Func(
+        Value(CONFIG),
+        Value(part),
+        function="to_tsvector",
+        template="%(function)s(%(expressions)s)",
+        arg_joiner="::regconfig, ",
+        output_field=SearchVectorField(),
+    )
+    return Func(
+        vector,
+        Value(weight),
+        function="setweight",
+        template='%(function)s(%(expressions)s::"char")',
+        output_field=SearchVectorField(),
+    )
+
+
+def _joined(left: Any, right: Any) -> Func:
+    return Func(
+        left,
+        right,
+        template="(%(expressions)s)",
+        arg_joiner=" || ",
+        output_field=SearchVectorField(),
+    )

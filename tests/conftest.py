@@ -1,0 +1,99 @@
+"""The cast is the same everywhere: Alice owns, Bob shares, Charlie must not see."""
+
+from __future__ import annotations
+
+import pytest
+from rest_framework.test import APIClient
+
+from access.models import ApiKey
+from common.caller import Caller, Role
+from jobs import running
+from jobs.models import Job
+from projects.models import Organization, Project
+
+
+@pytest.fixture(autouse=True)
+def _deterministic_models(settings):
+    settings.EMBEDDING_PROVIDER = "fake"
+    settings.LANGUAGE_PROVIDER = "none"
+
+
+@pytest.fixture
+def organization(db):
+    return Organization.objects.create(slug="acme")
+
+
+@pytest.fixture
+def project(organization):
+    """Alice's project, which Bob shares."""
+    return Project.objects.create(organization=organization, name="alpha")
+
+
+@pytest.fixture
+def other_project(db):
+    """Charlie's project, in another organization."""
+    elsewhere = Organization.objects.create(slug="elsewhere")
+    return Project.objects.create(organization=elsewhere, name="charlies")
+
+
+@pytest.fixture
+def alice(project):
+    return Caller(name="alice", roles={project.pk: Role.OWNER})
+
+
+@pytest.fixture
+def bob(project):
+    return Caller(name="bob", roles={project.pk: Role.WRITER})
+
+
+@pytest.fixture
+def charlie(other_project):
+    return Caller(name="charlie", roles={other_project.pk: Role.OWNER})
+
+
+@pytest.fixture
+def client_of(db):
+    """Make an API client for a new key: `client_of(project, Role.WRITER)`."""
+
+    def make(*projects, role=Role.OWNER, **fields):
+        key, secret = ApiKey.new(
+            name="test", role=role, everywhere=not projects, **fields
+        )
+        key.save()
+        key.projects.set(projects)
+        client = APIClient()
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+        client.key = key
+        return client
+
+    return make
+
+
+@pytest.fixture
+def alice_api(client_of, project):
+    return client_of(project, role=Role.OWNER)
+
+
+@pytest.fixture
+def bob_api(client_of, project):
+    return client_of(project, role=Role.WRITER)
+
+
+@pytest.fixture
+def charlie_api(client_of, other_project):
+    return client_of(other_project, role=Role.OWNER)
+
+
+@pytest.fixture
+def run_jobs(db):
+    """Run every job that is due, as a worker would, until none is left."""
+
+    def run(limit=50):
+        for _ in range(limit):
+            job = Job.objects.due().order_by("pk").first()
+            if job is None:
+                return
+            running.run(job.pk)
+        raise AssertionError("jobs keep coming")
+
+    return run

@@ -1,0 +1,48 @@
+"""The servers of a test run, loaded by `-p tests.servers` in pyproject.toml.
+
+pytest-django reads the settings before any conftest.py, so this runs when imported. The
+first process starts one PostgreSQL and one Redis for all; xdist's workers inherit their
+addresses and have a test database and a Redis database each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tempfile
+from pathlib import Path
+
+from memory_project import embedded
+
+
+def scratch_folder() -> Path:
+    """A short path that an unprivileged server can enter; the keeper removes it."""
+    parent = Path(tempfile.gettempdir())
+    if os.geteuid() == 0:
+        parent = embedded.SYSTEM_FOLDER
+    return parent / f"test-{secrets.token_hex(4)}"
+
+
+def start() -> None:
+    os.environ.setdefault("SECRET_KEY", "for tests only")
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        number = int(worker.removeprefix("gw")) + 1
+        os.environ["REDIS_URL"] = numbered(os.environ["REDIS_URL"], number)
+        return
+    if embedded.is_given("DATABASE_URL") and embedded.is_given("REDIS_URL"):
+        return
+    home = embedded.use(scratch_folder(), for_tests=True).home
+    os.environ["DATA_DIR"] = str(home.folder)
+    os.environ["DATABASE_URL"] = home.database_url
+    os.environ["REDIS_URL"] = home.redis_url
+
+
+def numbered(redis_url: str, number: int) -> str:
+    if redis_url.startswith("unix:"):
+        return re.sub(r"db=\d+", f"db={number}", redis_url)
+    return re.sub(r"/\d*$", "", redis_url) + f"/{number}"
+
+
+start()
