@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from memory_project.settings import LOGGING
+
 wsgi_app = "memory_project.wsgi:application"
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 worker_class = "gthread"
@@ -19,6 +21,18 @@ keepalive = 30  # seconds; agents call again and again
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
 # The socket would lie in the home folder of whoever starts it.
 control_socket_disable = True
+# One JSON object a line, as every other log of the service.
+logconfig_dict = LOGGING | {
+    "loggers": LOGGING["loggers"]
+    | {"gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True}}
+}
+
+
+def when_ready(server: Any) -> None:
+    """Load every view before the processes part; the first request would wait else."""
+    from django.urls import get_resolver
+
+    get_resolver().url_patterns  # noqa: B018  # loads when read
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -5,7 +5,6 @@ import os
 import sys
 
 import environ
-from django.core.management import execute_from_command_line
 
 from memory_project import embedded, serving
 
@@ -28,6 +27,9 @@ def main() -> None:
             embedded.ensure(embedded.data_folder())
     except embedded.EmbeddedError as error:
         sys.exit(str(error))
+    # Loaded only now: the servers and the web process need not wait for Django.
+    from django.core.management import execute_from_command_line
+
     execute_from_command_line(sys.argv)
 
 

@@ -31,13 +31,18 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         )
 
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
-        """Keys of projects that the caller owns, and its own."""
+        """Keys of projects that the caller owns, and its own.
+
+        A caller bound to an agent or a user sees only keys that are bound the same.
+        """
+        bounds = {"agent_id": caller.agent_id, "user_id": caller.user_id}
+        rows = self.filter(**{name: value for name, value in bounds.items() if value})
         if caller.everywhere == Role.OWNER:
-            return self
+            return rows
         owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
         strangers = ApiKey.projects.through.objects.exclude(project_id__in=owned)
         mine = models.Q(pk=caller.key_id) if caller.key_id else models.Q(pk=None)
-        return self.filter(
+        return rows.filter(
             mine
             | (
                 models.Q(everywhere=False, projects__in=owned)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 
 from common.ids import uuid7
@@ -58,6 +60,16 @@ class AceRun(models.Model):
     def __str__(self) -> str:
         return f"{self.agent_id}: {self.request.get('goal', '')[:80]}"
 
+    @property
+    def ace_result(self) -> dict[str, Any]:
+        """The ACEResult of requirement 003, as far as the run has come."""
+        return {
+            "run_id": str(self.pk),
+            "state": self.state,
+            **self.result,
+            "phases": self.phases,
+        }
+
 
 class Reflection(models.Model):
     """What the reflector made of a run: outcome, cause, evidence, lessons, votes."""
@@ -98,30 +110,3 @@ class Reflection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome} by {self.outcome_source}"
-
-
-class Sighting(models.Model):
-    """A masked signature that a run showed; the second one may make a lesson."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
-    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="sightings")
-    signature = models.CharField(max_length=64)
-    quote = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    objects = InProject.as_manager()
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "signature"], name="sighting_once_per_run"
-            )
-        ]
-        indexes = [
-            models.Index(fields=["project", "signature"], name="sighting_signature")
-        ]
-
-    def __str__(self) -> str:
-        return self.signature

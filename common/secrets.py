@@ -141,8 +141,25 @@ _PLACEHOLDER = re.compile(
 )
 # Words that stand where a password would: types, messages and settings.
 _PLAIN_WORDS = frozenset(
-    "boolean string unicode optional required undefined disabled enabled incorrect"
-    " invalid missing nullable plaintext encrypted hidden visible username".split()
+    [
+        "boolean",
+        "string",
+        "unicode",
+        "optional",
+        "required",
+        "undefined",
+        "disabled",
+        "enabled",
+        "incorrect",
+        "invalid",
+        "missing",
+        "nullable",
+        "plaintext",
+        "encrypted",
+        "hidden",
+        "visible",
+        "username",
+    ]
 )
 _REFERENCE = re.compile(r"[A-Za-z_$@][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[.:]?")
 _WORD_CHARACTERS = re.compile(r"[\w-]*")
@@ -251,8 +268,10 @@ def _is_template(value: str) -> bool:
 
 
 def _is_whole_token(text: str, start: int, value: str) -> bool:
-    alone = start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "_.+/")
-    return alone and any(character.isdigit() for character in value)
+    inside_word = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_.+/")
+    after_escape = text[max(start - 2, 0) : start] in ("\\n", "\\r", "\\t")
+    has_digit = any(character.isdigit() for character in value)
+    return has_digit and (after_escape or not inside_word)
 
 
 def _merged(text: str) -> list[Span]:

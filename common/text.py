@@ -11,7 +11,7 @@ LONGEST_IDENTIFIER = 256
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TRAILING = ".,:;!?*…"
 # A closing tag is a chunk of its own: `</div>` is no path.
-_CHUNK = re.compile(r"</\w*|[^\s,;()\[\]{}<>\"'`|=“”‘’«»]+")
+_CHUNK = re.compile(r"</\w*|[^\s,;()\[\]{}<>\"'`|=\u201c\u201d\u2018\u2019«»]+")
 _URL = re.compile(
     r"(?<![\w+.-])[a-z][a-z0-9+.-]{1,30}://[^\s<>\"'`()\[\]{}]{1,2048}", re.IGNORECASE
 )
@@ -23,31 +23,32 @@ _PATH_ROOTS = (
     "|application|audio|image|multipart|text|video"
 )
 
-# Each is tried with fullmatch on one chunk, so none needs anchors.
-_CODE_LIKE = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"--[A-Za-z][\w-]*|-[A-Za-z]",  # flags
-        r"\$\w+|@\w[\w./-]*",  # $HOME, @pytest.fixture
-        r"[vV]\d[\w.+-]*",  # v10, v1.2.3-rc1
-        r"\d+(?:\.\d+){2,}[\w.+-]*|\d+\.\d+[a-z]+\d*",  # 1.2.3, 10.0.0.1, 3.14rc1
-        r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?",  # 2026-01-31
-        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # alice@example.org
-        r"[A-Za-z]:\\.+",  # C:\Users
-        r"(?:~|\.{0,2})/(?=/*[\w@.*])[\w@.+*~/-]*[\w*/]",  # /etc/hosts, ./run, ../lib
-        r"[\w@.+*~-]+/[\w@.+*~-]+(?:/[\w@.+*~-]*)+",  # a/b/c
-        r"[\w@.+*~-]+/",  # handlers/
-        r"[\w@.+~-]*[._\d*][\w@.+*~-]*/[\w@.+*~-]+",  # conftest.d/x, my_app/x
-        r"[\w@.+~-]+/[\w@.+*~-]*[._\d*][\w@.+*~-]*",  # docs/index.md, HTTP/2
-        rf"(?:{_PATH_ROOTS})/[\w-]+",
-        r"\w+(?:(?:::|->|#)\w+)+(?:\.\w+)*",  # std::vec, a->b, Class#method
-        r"(?!(?:[A-Za-z]\.)+[A-Za-z]$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+",  # os.path, x.py
-        r"\.[A-Za-z][\w.-]+",  # .env, .github
-        r"[\w-]*(?:[^\W_]_+[^\W_]|__(?=\w*[^\W_]))[\w.-]*|_\w*[^\W_]",  # snake_case, __init__, MY_KEY
-        r"(?![A-Z]+s$)(?=\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]))[\w+-]+",  # camelCase, SQLite
-        r"[A-Za-z][A-Za-z-]*\d[\w.+-]*",  # E1101, utf-8, CVE-2024-1, python3
-        r"(?=[0-9a-f-]*\d)(?=[0-9-]*[a-f])[0-9a-f-]{7,}",  # commits, digests, UUIDs
-        r"C\+\+|[CF]#",
+# Tried with fullmatch on one chunk, so that no part needs anchors.
+_CODE_LIKE = re.compile(
+    "|".join(
+        (
+            r"--[A-Za-z][\w-]*|-[A-Za-z]",  # flags
+            r"\$[A-Za-z_]\w*|@\w[\w./-]*",  # $HOME, @pytest.fixture
+            r"[vV]\d[\w.+-]*",  # v10, v1.2.3-rc1
+            r"\d+(?:\.\d+){2,}[\w.+-]*|\d+\.\d+[a-z]+\d*",  # 1.2.3, 10.0.0.1, 3.14rc1
+            r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?",  # 2026-01-31
+            r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # alice@example.org
+            r"[A-Za-z]:\\.+",  # C:\Users
+            r"(?:~|\.{0,2})/(?=/*[\w@.*])[\w@.+*~/-]*[\w*/]",  # /etc/hosts, ./run, ../lib
+            r"[\w@.+*~-]+/[\w@.+*~-]+(?:/[\w@.+*~-]*)+",  # a/b/c
+            r"[\w@.+*~-]+/",  # handlers/
+            r"[\w@.+~-]*[._\d*][\w@.+*~-]*/[\w@.+*~-]+",  # conftest.d/x, my_app/x
+            r"[\w@.+~-]+/[\w@.+*~-]*[._\d*][\w@.+*~-]*",  # docs/index.md, HTTP/2
+            rf"(?:{_PATH_ROOTS})/[\w-]+",
+            r"\w+(?:(?:::|->|#)\w+)+(?:\.\w+)*",  # std::vec, a->b, Class#method
+            r"(?!(?:[A-Za-z]\.)+[A-Za-z]$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+",  # os.path, x.py
+            r"\.[A-Za-z][\w.-]+",  # .env, .github
+            r"[\w-]*(?:[^\W_]_+[^\W_]|__(?=\w*[^\W_]))[\w.-]*|_\w*[^\W_]",  # snake_case, __init__, MY_KEY
+            r"(?![A-Z]+s$)(?=\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]))[\w+-]+",  # camelCase, SQLite
+            r"[A-Za-z][A-Za-z-]*\d[\w.+-]*",  # E1101, utf-8, CVE-2024-1, python3
+            r"(?=[0-9a-f-]*\d)(?=[0-9-]*[a-f])[0-9a-f-]{7,}",  # commits, digests, UUIDs
+            r"C\+\+|[CF]#",
+        )
     )
 )
 _CALL = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})\(\)")
@@ -91,11 +92,7 @@ def identifiers(text: str) -> list[str]:
     calls = {match[1] for match in _CALL.finditer(text)}
     return list(
         dict.fromkeys(
-            term
-            for term in _terms(text)
-            if _URL.match(term)
-            or term in calls
-            or any(pattern.fullmatch(term) for pattern in _CODE_LIKE)
+            term for term in _terms(text) if term in calls or _is_code_like(term)
         )
     )
 
@@ -111,6 +108,12 @@ def literals(text: str) -> set[str]:
     }
     numbers = {match[0].replace(",", "") for match in _NUMBER.finditer(text)}
     return (quoted | numbers | set(identifiers(text))) - {""}
+
+
+def _is_code_like(term: str) -> bool:
+    if term.isalpha() and term[1:].islower():
+        return False
+    return bool(_CODE_LIKE.fullmatch(term) or _URL.match(term))
 
 
 def _terms(text: str) -> Iterator[str]:

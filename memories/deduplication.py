@@ -92,7 +92,7 @@ def _compare(memory: Memory, job: Job) -> None:
         return
     verdict = duplicates.weigh(
         memory,
-        vector.embedding.to_list(),
+        list(vector.embedding),
         threshold=job.args["threshold"],
         among=_earlier(memory, job),
     )

@@ -99,24 +99,33 @@ def refuse_short(project: Project, draft: Draft) -> None:
 
 def guard_secrets(mode: str, draft: Draft) -> Draft:
     """Mask, refuse or allow what looks like a secret, as the project says."""
-    if mode == "allow":
+    guarded, names = guard(
+        mode, {name: getattr(draft, name) for name in (*TEXTS, *TREES)}
+    )
+    tags, more = guard(mode, list(draft.tags))
+    found = ", ".join(dict.fromkeys(names + more))
+    if not found:
         return draft
-    kinds: list[str] = []
+    notes = (*draft.notes, f"masked: {found}")
+    return replace(draft, **guarded, tags=tuple(tags), notes=notes)
 
-    def masked(value: str) -> str:
-        found = secrets.mask(value)
+
+def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
+    """A JSON value with its secrets masked, and their kinds; refused in mode reject."""
+    kinds: list[str] = []
+    if mode == "allow":
+        return value, kinds
+
+    def masked(text: str) -> str:
+        found = secrets.mask(text)
         kinds.extend(found.kinds)
         return found.text
 
-    changed: dict[str, Any] = {name: masked(getattr(draft, name)) for name in TEXTS}
-    changed |= {name: in_tree(getattr(draft, name), masked) for name in TREES}
-    changed["tags"] = tuple(masked(tag) for tag in draft.tags)
-    if not kinds:
-        return draft
-    names = ", ".join(dict.fromkeys(kinds))
-    if mode == "reject":
+    changed = in_tree(value, masked)
+    if kinds and mode == "reject":
+        names = ", ".join(dict.fromkeys(kinds))
         raise SecretFound(f"The text holds a secret ({names}); take it out.")
-    return replace(draft, **changed, notes=(*draft.notes, f"masked: {names}"))
+    return changed, kinds
 
 
 def in_tree(value: Any, change: Callable[[str], str]) -> Any:

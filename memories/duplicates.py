@@ -147,9 +147,7 @@ def mark(memory: Memory, original: Memory, caller: Caller, *, reason: str) -> No
     memory.is_duplicate = True
     memory.duplicate_of = original
     memory.version += 1
-    memory.save(
-        update_fields=["is_duplicate", "duplicate_of", "version", "updated_at"]
-    )
+    memory.save(update_fields=["is_duplicate", "duplicate_of", "version", "updated_at"])
     files.copy_links(memory, original)
     action = MemoryChange.Action.DUPLICATE_MARK
     history.record(caller, action, memory, before=before, reason=reason)
@@ -331,7 +329,7 @@ def _is_current(memory: Memory) -> bool:
 
 
 def _embed_if_missing(memory: Memory) -> None:
-    from memories import vectors  # noqa: PLC0415  # its job compares through here
+    from memories import vectors  # its job compares through here
 
     if memory.embedding is None:
         vectors.embed_later(memory.project_id)

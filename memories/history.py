@@ -13,13 +13,42 @@ from common.caller import Caller
 from memories.models import Memory, MemoryChange
 
 # What the history keeps of a memory: everything a person can set or a rule can move.
-FIELDS = (
-    "memory_type kind title key value content goal result feedback tool_usage steps"
-    " outcome lessons tags metadata scope sensitivity confidence source user_id"
-    " promoted_from compacted_from created_in_session_id provenance occurred_at"
-    " expires_at verified_at is_duplicate duplicate_of_id kept_apart"
-    " superseded_by_id archived_at deleted_at delete_reason"
-).split()
+FIELDS = [
+    "memory_type",
+    "kind",
+    "title",
+    "key",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "tags",
+    "metadata",
+    "scope",
+    "sensitivity",
+    "confidence",
+    "source",
+    "user_id",
+    "promoted_from",
+    "compacted_from",
+    "created_in_session_id",
+    "provenance",
+    "occurred_at",
+    "expires_at",
+    "verified_at",
+    "is_duplicate",
+    "duplicate_of_id",
+    "kept_apart",
+    "superseded_by_id",
+    "archived_at",
+    "deleted_at",
+    "delete_reason",
+]
 
 
 def state(memory: Memory) -> dict[str, Any]:

@@ -18,6 +18,11 @@ def fill(memory: Memory) -> None:
     memory.content_tsv = fields.lexemes(
         strong=f"{memory.title} {memory.key}".strip(),
         body=memory.content,
-        weak=f"{memory.goal}\n{memory.result}\n{' '.join(memory.tags)}".strip(),
+        weak="\n".join([*_unsaid(memory), " ".join(memory.tags)]).strip(),
         arms=arms,
     )
+
+
+def _unsaid(memory: Memory) -> list[str]:
+    """Goal and result, unless the content repeats them: no word counts twice."""
+    return [part for part in (memory.goal, memory.result) if part not in memory.content]

@@ -13,16 +13,41 @@ from django.utils import timezone
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from memories import drafts, duplicates, files, history, indexing, tags, vectors, writing
+from memories import (
+    drafts,
+    duplicates,
+    files,
+    history,
+    indexing,
+    tags,
+    vectors,
+    writing,
+)
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, MemoryChange, MemoryFile
 from projects.models import Project
 
 # What PATCH may change; everything else is fixed when the memory is made.
-MUTABLE = (
-    "memory_type title value content goal result feedback tool_usage steps outcome"
-    " lessons tags metadata sensitivity confidence occurred_at expires_at file_paths"
-).split()
+MUTABLE = [
+    "memory_type",
+    "title",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "tags",
+    "metadata",
+    "sensitivity",
+    "confidence",
+    "occurred_at",
+    "expires_at",
+    "file_paths",
+]
 
 
 def get(memory_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Memory:
@@ -230,9 +255,7 @@ def verify(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
 
 
 @write
-def supersede(
-    memory: Memory, by: Memory, caller: Caller, *, note: str = ""
-) -> Memory:
+def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> Memory:
     """Replace a memory by a newer one; it stays readable by its id."""
     caller.require(Role.WRITER, memory.project_id)
     if by.pk == memory.pk or by.project_id != memory.project_id:

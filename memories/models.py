@@ -197,8 +197,7 @@ class Memory(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["project", "scope_hash", "key"],
-                condition=models.Q(kind="fact", **CURRENT_COLUMNS)
-                & ~models.Q(key=""),
+                condition=models.Q(kind="fact", **CURRENT_COLUMNS) & ~models.Q(key=""),
                 name="memory_one_current_fact",
             ),
         ]
@@ -246,10 +245,10 @@ class Memory(models.Model):
     @property
     def embedding(self) -> list[float] | None:
         """The vector of the active model; None while it is not embedded."""
-        from inference import embedding  # noqa: PLC0415  # loads the model runtime
+        from inference import embedding  # loads the model runtime
 
         vector = self.vectors.filter(model=embedding.active().name).first()
-        return vector.embedding.to_list() if vector else None
+        return list(vector.embedding) if vector else None
 
     @property
     def text(self) -> str:
@@ -263,7 +262,7 @@ class MemoryVector(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="vectors")
     project_id = models.UUIDField()
-    model = models.CharField(max_length=100)
+    model = models.CharField(max_length=300)
     embedding = HalfVectorField(editable=False)
 
     class Meta:
@@ -396,7 +395,9 @@ class MemoryFile(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(line_end=None)
-                | models.Q(line_start__isnull=False, line_end__gte=models.F("line_start")),
+                | models.Q(
+                    line_start__isnull=False, line_end__gte=models.F("line_start")
+                ),
                 name="link_lines_in_order",
             ),
         ]
@@ -510,4 +511,3 @@ class DuplicateFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} ~ {self.original_id}"
-

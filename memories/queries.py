@@ -130,7 +130,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return rows
 
     def about_files(self, paths: tuple[str, ...]) -> Self:
-        from memories.models import MemoryFile  # noqa: PLC0415  # models import this
+        from memories.models import MemoryFile  # models import this
 
         wanted = Q()
         for path in paths:
@@ -152,7 +152,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
 class ChangeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # noqa: PLC0415  # models import this
+        from memories.models import Memory  # models import this
 
         rows = self.filter(project_id__in=Project.objects.visible_to(caller))
         if not caller.user_id:
@@ -164,7 +164,7 @@ class ChangeQuerySet(models.QuerySet[Any]):
 class FileQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         """Files of visible projects; a bound user's own or shared ones only."""
-        from memories.models import Memory, MemoryFile  # noqa: PLC0415
+        from memories.models import Memory, MemoryFile
 
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
@@ -175,7 +175,7 @@ class FileQuerySet(models.QuerySet[Any]):
 
     def counted_for(self, caller: Caller) -> Self:
         """With `memory_count`: the current memories that the caller may see."""
-        from memories.models import Memory, MemoryFile  # noqa: PLC0415
+        from memories.models import Memory, MemoryFile
 
         seen = Memory.objects.visible_to(caller).current()
         counts = (
@@ -211,10 +211,10 @@ class TagQuerySet(models.QuerySet[Any]):
 
 def _tagged(*, caller: Caller | None) -> Any:
     """Memories that carry the tag of the outer query."""
-    from django.contrib.postgres.fields import ArrayField  # noqa: PLC0415
-    from django.db.models.expressions import Func  # noqa: PLC0415
+    from django.contrib.postgres.fields import ArrayField
+    from django.db.models.expressions import Func
 
-    from memories.models import Memory  # noqa: PLC0415  # models import this
+    from memories.models import Memory  # models import this
 
     rows = Memory.objects.all() if caller is None else Memory.objects.visible_to(caller)
     one = Func(
@@ -227,7 +227,7 @@ def _tagged(*, caller: Caller | None) -> Any:
 
 class FindingQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # noqa: PLC0415  # models import this
+        from memories.models import Memory  # models import this
 
         seen = Memory.objects.visible_to(caller)
         return self.filter(memory__in=seen, original__in=seen)
@@ -235,7 +235,7 @@ class FindingQuerySet(models.QuerySet[Any]):
 
 class PossibleDuplicateQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # noqa: PLC0415  # models import this
+        from memories.models import Memory  # models import this
 
         seen = Memory.objects.visible_to(caller)
         return self.filter(
@@ -244,9 +244,20 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
             other__in=seen,
         )
 
+    def in_full(self) -> Self:
+        """With both memories as the API shows them, in a fixed number of queries."""
+        heavy = ("content_tsv", "content_terms")
+        return (
+            self.select_related("memory", "other")
+            .defer(
+                *(f"{side}__{name}" for side in ("memory", "other") for name in heavy)
+            )
+            .prefetch_related("memory__file_links__file", "other__file_links__file")
+        )
+
     def waiting(self) -> Self:
         """Open pairs of which both sides are still current."""
-        from memories.models import Memory  # noqa: PLC0415  # models import this
+        from memories.models import Memory  # models import this
 
         now = Memory.objects.current().values("pk")
         return self.filter(state="open", memory__in=now, other__in=now)

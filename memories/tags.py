@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -110,3 +111,18 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
         name=tag.name,
         **detail,
     )
+
+
+def named(project_id: uuid.UUID, name_or_id: str) -> Tag:
+    """The tag of a project with this name, or with this id."""
+    rows = Tag.objects.filter(project_id=project_id)
+    found = rows.filter(name=name_or_id).first()
+    if found is None:
+        try:
+            found = rows.filter(pk=uuid.UUID(name_or_id)).first()
+        except ValueError:
+            found = None
+    if found is None:
+        raise errors.NotFound(f"The project has no tag {name_or_id!r}.")
+    tag: Tag = found
+    return tag

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 import structlog
-from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from common.writing import write
 from inference import embedding
 from inference.errors import InferenceError
 from jobs import errors as job_errors
 from jobs import queue, running
 from memories.models import Memory, MemoryVector
+from memories.queries import MemoryQuerySet
 
 log = structlog.get_logger(__name__)
 
@@ -46,36 +48,59 @@ def embed_later(project_id: uuid.UUID) -> None:
     queue.enqueue("embed", project_id=project_id, key=str(project_id))
 
 
-def waiting(project_id: uuid.UUID) -> object:
+def waiting(project_id: uuid.UUID) -> MemoryQuerySet:
     """Live rows of a project that the active model has not embedded."""
     have = MemoryVector.objects.filter(
         memory=OuterRef("pk"), model=embedding.active().name
     )
-    return Memory.objects.filter(
+    rows: MemoryQuerySet = Memory.objects.filter(
         ~Exists(have), project_id=project_id, deleted_at=None, is_duplicate=False
     )
+    return rows
 
 
 @running.handler("embed", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, int]:
-    """Embed what a failing or slow model left behind, then compare it."""
-    from memories import duplicates  # noqa: PLC0415  # it stores vectors through here
+def embed_waiting(run: running.Run) -> dict[str, Any]:
+    """Embed what a failing or slow model left behind, then compare it.
 
-    rows = waiting(run.job.project_id).order_by("pk").light()  # type: ignore[attr-defined, arg-type]  # a queryset
-    done = run.job.done
-    while batch := list(rows[:BATCH]):
-        try:
-            vectors = embedding.active().embed([memory.text for memory in batch])
-        except InferenceError as error:
-            kind = job_errors.Later if error.retryable else job_errors.Permanent
-            raise kind(str(error)) from error
-        for memory, vector in zip(batch, vectors, strict=True):
-            with transaction.atomic():
-                fresh = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
-                # Changed while the model worked: its new text is embedded next.
-                if fresh.version == memory.version:
-                    put(fresh, vector)
-                    duplicates.compare(fresh, vector)
-        done += len(batch)
+    A text that the model refuses is passed over and named in the result.
+    """
+    assert run.job.project_id
+    done, refused, last = 0, [], uuid.UUID(int=0)
+    rows = waiting(run.job.project_id).order_by("pk").light()
+    while batch := list(rows.filter(pk__gt=last)[:BATCH]):
+        last = batch[-1].pk
+        for memory, vector in _embedded(batch, refused):
+            _keep(memory, vector)
+            done += 1
         run.step(done)
-    return {"embedded": done}
+    return {"embedded": done, "refused": refused}
+
+
+def _embedded(
+    batch: list[Memory], refused: list[str]
+) -> Iterator[tuple[Memory, list[float]]]:
+    try:
+        made = embedding.active().embed([memory.text for memory in batch])
+    except InferenceError as error:
+        if error.retryable:
+            raise job_errors.Later(str(error)) from error
+        if len(batch) == 1:
+            refused.append(f"{batch[0].pk}: {error}")
+            return
+        for memory in batch:
+            yield from _embedded([memory], refused)
+        return
+    yield from zip(batch, made, strict=True)
+
+
+@write
+def _keep(memory: Memory, vector: list[float]) -> None:
+    from memories import duplicates  # it stores vectors through here
+
+    fresh = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
+    # Changed while the model worked: its new text is embedded by the next job.
+    if fresh is None or fresh.text != memory.text:
+        return
+    put(fresh, vector)
+    duplicates.compare(fresh, vector)

@@ -89,9 +89,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
     )
     tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
     receipts = {p: _rejected(refusal) for p, refusal in prepared.refused.items()}
-    for position in sorted(
-        accepted, key=lambda p: (accepted[p].similarity_hash, p)
-    ):
+    for position in sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p)):
         draft = accepted[position]
         vector = prepared.vectors.get(position)
         receipt = _store(project, draft, vector, prepared.caller)
@@ -102,7 +100,9 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if not receipt.semantic and not receipt.duplicate_of and prepared.note:
             receipt = replace(receipt, notes=(*receipt.notes, prepared.note))
         receipts[position] = receipt
-    if any(r.memory and not r.semantic and not r.duplicate_of for r in receipts.values()):
+    if any(
+        r.memory and not r.semantic and not r.duplicate_of for r in receipts.values()
+    ):
         vectors.embed_later(project.pk)
     return [receipts[position] for position in sorted(receipts)]
 
@@ -122,11 +122,31 @@ def build(project: Project, draft: Draft) -> Memory:
     return memory
 
 
-COPIED = (
-    "agent_id user_id memory_type kind title key value content goal result feedback"
-    " tool_usage steps outcome lessons metadata sensitivity confidence source"
-    " created_in_session_id provenance occurred_at expires_at"
-).split()
+COPIED = [
+    "agent_id",
+    "user_id",
+    "memory_type",
+    "kind",
+    "title",
+    "key",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "metadata",
+    "sensitivity",
+    "confidence",
+    "source",
+    "created_in_session_id",
+    "provenance",
+    "occurred_at",
+    "expires_at",
+]
 
 
 def _store(

@@ -27,7 +27,6 @@ app.conf.update(
             "options": {"expires": settings.JOB_SWEEP_SECONDS * 3},
         },
         "statistics": {"task": "memories.tasks.refresh_statistics", "schedule": 15},
-        "unfinished-runs": {"task": "ace.tasks.resume_unfinished", "schedule": 30},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
     },

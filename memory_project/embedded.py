@@ -119,7 +119,6 @@ def make_home(folder: Path) -> Home:
         make_folder(missing, mode=mode)
     for private in (home.logs, home.backups):
         make_folder(private, mode=0o700)
-    refuse_unreachable(home)
     return home
 
 
@@ -199,6 +198,7 @@ class Use:
         self.process: int | None = None
 
     def begin(self) -> None:
+        refuse_unreachable(self.home)
         self.users.share()
         self.process = os.getpid()
         self.revive()

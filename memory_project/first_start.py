@@ -6,13 +6,14 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from access import keys
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from access import keys
 from common.caller import Role
+from common.writing import write
 from memory_project import backup
 
 LEAST_POSTGRES = 160_000  # 16.0, as the server writes it
@@ -74,7 +75,7 @@ def has_admin() -> bool:
     return get_user_model().objects.filter(is_superuser=True).exists()
 
 
-@transaction.atomic
+@write
 def make_admin() -> Credentials:
     """Give the admin a new password and make a key that may do everything."""
     password = secrets.token_urlsafe(12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import http.client
 import os
 import shutil
@@ -10,8 +11,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -19,12 +20,12 @@ from typing import NoReturn
 from memory_project import embedded
 from memory_project.children import Child
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
 STOP_SECONDS = 20.0  # what a task in hand may take; a killed one is leased again
 RETRY_SECONDS = 5.0
 SLOW_START_SECONDS = 20.0  # after these the reason of a 503 is shown
-
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Prepared:
 
     lock: embedded.Lock
     servers: embedded.Use | None
+    family: list[Child]
 
 
 prepared: Prepared | None = None
@@ -68,11 +70,17 @@ def prepare(arguments: list[str]) -> None:
     say(f"Data: {folder}")
     began = time.monotonic()
     servers = embedded.ensure(folder)
-    prepared = Prepared(lock, servers)
+    family = children(host=options.host, port=options.port, data=folder)
+    prepared = Prepared(lock, servers, family)
     if servers:
         say(f"PostgreSQL and Redis: running ({time.monotonic() - began:.1f} s)")
     else:
         say("PostgreSQL and Redis: those of DATABASE_URL and REDIS_URL")
+    if options.host not in LOOPBACK and not embedded.is_given("ALLOWED_HOSTS"):
+        say("Other machines are refused until ALLOWED_HOSTS names this one")
+    if schema_mark(folder).is_current():
+        # Web loads on one core while this process loads Django on the other.
+        family[0].start()
 
 
 def claim(home: embedded.Home) -> embedded.Lock:
@@ -99,13 +107,18 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 
 def stop_on_signals() -> None:
-    def stop(*_: object) -> NoReturn:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+    def end(*_: object) -> NoReturn:
+        ignore_signals()
         raise SystemExit(0)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    for number in STOP_SIGNALS:
+        signal.signal(number, end)
+
+
+def ignore_signals() -> None:
+    """A second Ctrl-C must not cut the orderly end short."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def children(*, host: str, port: int, data: Path) -> list[Child]:
@@ -119,7 +132,8 @@ def children(*, host: str, port: int, data: Path) -> list[Child]:
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONUNBUFFERED": "1",
     }
-    celery = [sys.executable, "-m", "celery", "-A", "memory_project.celery:app"]
+    celery = [sys.executable, "-m", "celery", "--quiet"]
+    celery += ["-A", "memory_project.celery:app"]
     commands = {
         "web": [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py"],
         "worker": [
@@ -142,20 +156,52 @@ def children(*, host: str, port: int, data: Path) -> list[Child]:
     ]
 
 
-def run(family: list[Child], *, url: str, say: Say) -> NoReturn:
-    """Start the children and tend them until a signal ends this process."""
+@dataclass(frozen=True)
+class SchemaMark:
+    """A note in the data folder that this code's migrations are all applied."""
+
+    path: Path
+    text: str
+
+    def is_current(self) -> bool:
+        return self.path.exists() and self.path.read_text() == self.text
+
+    def write(self) -> None:
+        self.path.write_text(self.text)
+
+
+def schema_mark(data: Path) -> SchemaMark:
+    """What decides about migrations: their files, the packages and the database."""
+    digest = hashlib.sha256(os.environ.get("DATABASE_URL", "").encode())
+    digest.update((embedded.BASE_DIR / "requirements.lock").read_bytes())
+    for path in sorted(embedded.BASE_DIR.glob("*/migrations/*.py")):
+        digest.update(os.fsencode(path))
+    return SchemaMark(data / "schema", digest.hexdigest())
+
+
+@contextmanager
+def stopped_at_the_end() -> Iterator[None]:
+    """However the block ends, nothing that `prepare` started stays."""
+    assert prepared
     try:
-        for child in family:
-            child.start()
-        wait_until_ready(family, url=url, say=say)
-        while True:
-            tend(family, say=say)
-            time.sleep(LOOK_SECONDS)
+        yield
     finally:
-        stop(family, say=say)
+        stop(prepared)
 
 
-def wait_until_ready(family: list[Child], *, url: str, say: Say) -> None:
+def run(*, url: str) -> NoReturn:
+    """Start the children and tend them until a signal ends this process."""
+    assert prepared
+    for child in prepared.family:
+        if child.process is None:
+            child.start()
+    wait_until_ready(prepared.family, url=url)
+    while True:
+        tend(prepared)
+        time.sleep(LOOK_SECONDS)
+
+
+def wait_until_ready(family: list[Child], *, url: str) -> None:
     began = time.monotonic()
     explained = False
     while (answer := ask(url)).status != http.client.OK:
@@ -189,27 +235,25 @@ def ask(url: str) -> Answer:
         link.close()
 
 
-def tend(family: list[Child], *, say: Say) -> None:
-    for child in family:
+def tend(service: Prepared) -> None:
+    for child in service.family:
         if said := child.tend():
             say(said)
-    servers = prepared.servers if prepared else None
     try:
-        if servers and servers.revive():
+        if service.servers and service.servers.revive():
             say("PostgreSQL and Redis had lost their keeper; they run again")
     except embedded.EmbeddedError as error:
         say(f"{error}\nTrying again in {RETRY_SECONDS:g} s")
         time.sleep(RETRY_SECONDS)
 
 
-def stop(family: list[Child], *, say: Say) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    for child in family:
-        say(f"Stopping {child.name}")
-        with suppress(ChildProcessError):
+def stop(service: Prepared) -> None:
+    ignore_signals()
+    for child in service.family:
+        if child.process:
+            say(f"Stopping {child.name}")
             child.stop(seconds=STOP_SECONDS)
-    if prepared and prepared.servers:
+    if service.servers:
         say("Stopping Redis and PostgreSQL")
-        prepared.servers.end()
+        service.servers.end()
     say("Stopped")

@@ -13,6 +13,7 @@ from typing import Any
 import environ
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 from psycopg.conninfo import conninfo_to_dict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -122,6 +123,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "memory_project.middleware.AdminMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -204,6 +206,11 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'self'"],
         "form-action": ["'self'"],
     }
+}
+# What the theme needs besides: Alpine evaluates, and colours stand in a style element.
+ADMIN_POLICY = {
+    "script-src": ["'self'", "'unsafe-eval'"],
+    "style-src": ["'self'", "'unsafe-inline'"],
 }
 
 # Static files
@@ -323,12 +330,24 @@ structlog.configure(
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 
+# The admin
 UNFOLD = {
     "SITE_TITLE": "Agent memory",
     "SITE_HEADER": "Agent memory",
     "SITE_SYMBOL": "neurology",
-    "SHOW_HISTORY": False,
-    "COMMAND": {"search_models": True, "show_history": False},
+    "SITE_URL": None,
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "ENVIRONMENT": "memory_project.navigation.environment",
+    "DASHBOARD_CALLBACK": "memory_project.navigation.home",
+    "STYLES": [lambda request: static("admin/memory.css")],
+    "SIDEBAR": {
+        "show_search": True,
+        "command_search": True,
+        "navigation": "memory_project.navigation.sidebar",
+    },
+    # Its results are cached for minutes, also for a person whose role has ended.
+    "COMMAND": {"search_models": False, "show_history": False},
 }
 
 if DEBUG and not SECRET_KEY:

@@ -9,6 +9,7 @@ from django.db import models
 from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
+from inference import tokens
 from memories.models import Memory
 from playbook.queries import ChangeQuerySet, DeltaQuerySet, EntryQuerySet, InProject
 from projects.models import Project
@@ -62,7 +63,7 @@ class PlaybookEntry(models.Model):
 
     status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
     is_active = models.GeneratedField(
-        expression=models.Q(status="active"),
+        expression=models.Q(status="active"),  # type: ignore[arg-type]  # Q has what is used
         output_field=models.BooleanField(),
         db_persist=True,
     )
@@ -147,6 +148,38 @@ class PlaybookEntry(models.Model):
         return (self.helpful + 1) / (self.helpful + self.harmful + 2)
 
     @property
+    def is_live(self) -> bool:
+        """As `is_active`, which an unsaved change of the status does not move."""
+        return self.status == self.Status.ACTIVE
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether only a person may change it; votes and supports are for all."""
+        return self.locked or self.author_kind == self.Author.HUMAN
+
+    @property
+    def uses(self) -> int:
+        return self.helpful + self.harmful + self.neutral
+
+    @property
+    def line(self) -> str:
+        """The entry as an agent is given it."""
+        return f"[{self.label}] {self.content}"
+
+    @property
+    def tokens(self) -> int:
+        """What the entry takes of the playbook's budget."""
+        return tokens.estimate(self.line) if self.is_live else 0
+
+    @property
+    def embedding(self) -> list[float] | None:
+        """The vector of the active model; None while it is not embedded."""
+        from inference import embedding  # loads the model runtime
+
+        vector = self.vectors.filter(model=embedding.active().name).first()
+        return vector.embedding.to_list() if vector else None
+
+    @property
     def supporting_memory_ids(self) -> list[str]:
         return [str(support.memory_id) for support in self.supports.all()]
 
@@ -181,7 +214,7 @@ class EntryVector(models.Model):
         PlaybookEntry, on_delete=models.CASCADE, related_name="vectors"
     )
     project_id = models.UUIDField()
-    model = models.CharField(max_length=100)
+    model = models.CharField(max_length=300)
     embedding = HalfVectorField(editable=False)
 
     class Meta:
@@ -222,6 +255,9 @@ class PlaybookDelta(models.Model):
         REJECTED = "rejected"
         REVERTED = "reverted"
         STALE = "stale"
+
+    # An applied one is in the playbook; how it came there is told apart.
+    IN_FORCE = (Status.APPLIED, Status.ACCEPTED, Status.EDITED)
 
     class Producer(models.TextChoices):
         RULE = "rule"

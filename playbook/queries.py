@@ -5,6 +5,7 @@ from typing import Any, Self, TypeVar
 from django.db import models
 
 from common.caller import Caller
+from memories.models import Memory
 from projects.models import Project
 
 M = TypeVar("M", bound=models.Model)
@@ -27,6 +28,14 @@ class EntryQuerySet(InProject[Any]):
 
 
 class DeltaQuerySet(InProject[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        """A bound user sees no quotes from the private memories of another one."""
+        rows = super().visible_to(caller)
+        if not caller.user_id:
+            return rows
+        seen = Memory.objects.visible_to(caller).values("pk")
+        return rows.filter(models.Q(memory_id=None) | models.Q(memory_id__in=seen))
+
     def waiting(self) -> Self:
         return self.filter(status="pending")
 

@@ -9,14 +9,12 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db.models import CharField, Expression, F, Func, Value
 from pgvector.django import SparseVectorField
 
-from common import text
+from search import words
 
 CONFIG = "english"
 # A hashed lexeme is a 28-bit number: 268 million buckets, so that two lexemes of
 # one query practically never share one. SQL function `lexeme_index`.
 DIMENSIONS = 2**28
-# PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
-LONGEST_LEXEME = 200
 
 
 class TermsField(SparseVectorField):
@@ -42,14 +40,10 @@ def lexemes(
 
     `strong` (title, key) weighs A, `body` B, `weak` (goal, result, tags) D; the
     weights tell the fields apart in the index, and what they are worth stands in
-    `bm25_terms`. Identifiers are kept whole beside PostgreSQL's own pieces, so
-    that `page_index` or `E1101` match as typed.
+    `bm25_terms`. Identifiers also stay whole, so that `src/auth.py` or `--force`
+    match as typed.
     """
-    whole = [
-        word.lower()
-        for word in text.identifiers(f"{strong}\n{body}\n{weak}")
-        if len(word) <= LONGEST_LEXEME
-    ]
+    whole = words.compounds(f"{strong}\n{body}\n{weak}")
     vector: Any = _weighted(strong, "A")
     for part, weight in ((body, "B"), (weak, "D")):
         vector = _joined(vector, _weighted(part, weight))
@@ -64,7 +58,7 @@ def lexemes(
 def _weighted(part: str, weight: str) -> Func:
     vector = Func(
         Value(CONFIG),
-        Value(part),
+        Value(words.spaced(part)),
         function="to_tsvector",
         template="%(function)s(%(expressions)s)",
         arg_joiner="::regconfig, ",

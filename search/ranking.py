@@ -80,27 +80,25 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     embedding model fails, a hybrid search answers from the keyword lane alone.
     """
     parsed = queries.parse(question.query)
-    if parsed.condition is not None:
-        rows = rows.filter(content_tsv=parsed.condition)
-    terms = _terms(parsed.ranked, question)
+    if condition := queries.condition(parsed):
+        rows = rows.filter(content_tsv=condition)
     vector, notes = _vector(parsed.ranked, question)
-    keyword = keyword_lane(rows, terms, question.arms)
+    terms = queries.terms(
+        parsed.ranked, project_id=question.project_id, corpus=question.corpus
+    )
+    keyword = (
+        {} if question.mode == "semantic" else keyword_lane(rows, terms, question.arms)
+    )
     semantic = semantic_lane(rows, vector)
     found = {"keyword": len(keyword), "semantic": len(semantic)}
-    if terms and vector:
+    if question.mode == "hybrid" and terms and vector:
         # Every candidate of the union is scored in both lanes.
         keyword |= keyword_scores(rows.filter(pk__in=semantic.keys() - keyword), terms)
-        semantic |= semantic_scores(rows.filter(pk__in=keyword.keys() - semantic), vector)
+        semantic |= semantic_scores(
+            rows.filter(pk__in=keyword.keys() - semantic), vector
+        )
     scored = fuse(keyword, semantic, question, most=most_possible(terms))
-    return Ranked(_in_order(scored, keyword, semantic), terms, found, notes)
-
-
-def _terms(ranked: str, question: Question) -> list[Term]:
-    if question.mode == "semantic":
-        return []
-    return queries.terms(
-        ranked, project_id=question.project_id, corpus=question.corpus
-    )
+    return Ranked(in_order(scored, keyword, semantic), terms, found, notes)
 
 
 def _vector(ranked: str, question: Question) -> tuple[list[float], tuple[str, ...]]:
@@ -153,7 +151,7 @@ def semantic_scores(rows: QuerySet[Any], vector: Sequence[float]) -> Scores:
 
 def most_possible(terms: Sequence[Term]) -> float:
     """The BM25 score of a row in which every term of the query is saturated."""
-    return MOST_PER_TERM * sum(term.idf for term in terms) or 1.0
+    return MOST_PER_TERM * sum(term.weight for term in terms) or 1.0
 
 
 def fuse(
@@ -162,24 +160,25 @@ def fuse(
     """One score in 0..1 for every candidate.
 
     A single lane keeps its own: the share of the greatest possible BM25 score, or
-    the cosine. `relative` min–max normalises both lanes over the candidates, and
-    scales the sum by how well the best candidate fits at all, so that a score means
-    the same in every answer and `min_score` can empty a hopeless one.
+    the cosine. Fused ranks say nothing of how good the best one is, so they are
+    scaled by how well any candidate fits at all: a score means the same in every
+    answer, and `min_score` can empty a hopeless one.
     """
-    share = {pk: score / most for pk, score in keyword.items()}
-    if not semantic:
-        return share
-    if not keyword:
-        return semantic
-    by_keyword, by_meaning = question.keyword_weight, question.semantic_weight
-    whole = (by_keyword + by_meaning) or 1.0
-    lanes = [(keyword, by_keyword / whole), (semantic, by_meaning / whole)]
-    if question.fusion == "rrf":
-        return _weighted((_reciprocal_ranks(lane), weight) for lane, weight in lanes)
-    fused = _weighted((_min_max(lane), weight) for lane, weight in lanes)
-    fit = _weighted([(share, by_keyword / whole), (semantic, by_meaning / whole)])
+    shares = {pk: score / most for pk, score in keyword.items()}
+    cosines = {pk: max(score, 0.0) for pk, score in semantic.items()}
+    if not cosines:
+        return shares
+    if not shares:
+        return cosines
+    whole = (question.keyword_weight + question.semantic_weight) or 1.0
+    by_keyword = question.keyword_weight / whole
+    by_meaning = question.semantic_weight / whole
+    fit = _weighted([(shares, by_keyword), (cosines, by_meaning)])
+    lane = _reciprocal_ranks if question.fusion == "rrf" else _relative
+    fused = _weighted([(lane(shares), by_keyword), (lane(cosines), by_meaning)])
     best = max(fit.values())
-    return {pk: score * best for pk, score in fused.items()}
+    # The root lifts the middle of the scale, where second best answers stand.
+    return {pk: score**0.5 * best for pk, score in fused.items()}
 
 
 def _weighted(lanes: Iterable[tuple[Scores, float]]) -> Scores:
@@ -190,10 +189,14 @@ def _weighted(lanes: Iterable[tuple[Scores, float]]) -> Scores:
     return total
 
 
-def _min_max(scores: Scores) -> Scores:
-    low, high = min(scores.values()), max(scores.values())
-    width = (high - low) or 1.0
-    return {pk: (score - low) / width for pk, score in scores.items()}
+def _relative(scores: Scores) -> Scores:
+    """The share of the best candidate's score; 0 is a row with nothing in common.
+
+    So the lowest candidate of a small answer keeps what it has: with the minimum of
+    the candidates for 0, the second of two good answers would score nothing.
+    """
+    best = max(scores.values()) or 1.0
+    return {pk: score / best for pk, score in scores.items()}
 
 
 def _reciprocal_ranks(scores: Scores) -> Scores:
@@ -209,7 +212,7 @@ def _sorted(scores: Scores) -> list[uuid.UUID]:
     return sorted(scores, key=lambda pk: (scores[pk], pk), reverse=True)
 
 
-def _in_order(scored: Scores, keyword: Scores, semantic: Scores) -> list[Hit]:
+def in_order(scored: Scores, keyword: Scores, semantic: Scores) -> list[Hit]:
     lanes = {"keyword": keyword, "semantic": semantic}
     ranks = {
         name: {pk: rank for rank, pk in enumerate(_sorted(lane), start=1)}
@@ -222,7 +225,7 @@ def _in_order(scored: Scores, keyword: Scores, semantic: Scores) -> list[Hit]:
             lanes={
                 name: Lane(ranks[name][pk], round(lane[pk], 6))
                 for name, lane in lanes.items()
-                if pk in lane
+                if lane.get(pk, 0.0) > 0
             },
         )
         for pk in _sorted(scored)

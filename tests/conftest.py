@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rest_framework.test import APIClient
 
+from access import refusals
 from access.models import ApiKey
 from common.caller import Caller, Role
 from jobs import running
@@ -12,10 +13,28 @@ from jobs.models import Job
 from projects.models import Organization, Project
 
 
+def pytest_configure(config):
+    # The collected static files exist in production only.
+    config.addinivalue_line("filterwarnings", "ignore:No directory at:UserWarning")
+
+
 @pytest.fixture(autouse=True)
 def _deterministic_models(settings):
     settings.EMBEDDING_PROVIDER = "fake"
     settings.LANGUAGE_PROVIDER = "none"
+
+
+@pytest.fixture(autouse=True)
+def _no_throttles(settings):
+    """A test that is about throttles sets its own; Redis is shared by all tests."""
+    settings.THROTTLE_KEY = ""
+    settings.THROTTLE_PROJECT = ""
+    settings.THROTTLE_ANONYMOUS = ""
+
+
+@pytest.fixture(autouse=True)
+def _every_refusal_is_audited():
+    refusals._noted.clear()
 
 
 @pytest.fixture

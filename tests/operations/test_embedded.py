@@ -69,7 +69,13 @@ def answers(use: Use) -> bool:
 
 
 def postmaster(home: Home) -> int:
-    return int((home.postgres / "postmaster.pid").read_text().split()[0])
+    return number_in(home.postgres / "postmaster.pid")
+
+
+def number_in(path: Path) -> int:
+    """The process number that a server wrote; 0 while it starts."""
+    words = path.read_text().split() if path.exists() else []
+    return int(words[0]) if words else 0
 
 
 def keeper_of(home: Home) -> int:
@@ -221,7 +227,7 @@ class TestFolders:
         tmp_path.chmod(0o700)
 
         with pytest.raises(EmbeddedError, match="cannot be entered"):
-            embedded.make_home(tmp_path / "data")
+            Use(embedded.make_home(tmp_path / "data")).begin()
 
         assert tmp_path.stat().st_mode & 0o777 == 0o700
 

@@ -206,7 +206,7 @@ class TestUp:
         service.process.kill()
 
         assert eventually(lambda: not service.processes(), seconds=60)
-        service.start()
+        service.start("--reset-admin")
 
 
 class TestFirstStart:

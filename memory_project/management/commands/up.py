@@ -22,41 +22,37 @@ class Command(BaseCommand):
         serving.add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # From here on the web server may run, and ends with whatever goes wrong.
+        with serving.stopped_at_the_end():
+            self.get_ready(reset_admin=options["reset_admin"])
+            serving.run(url=address(options["host"], options["port"]))
+
+    def get_ready(self, *, reset_admin: bool) -> None:
         first_start.refuse_old_servers()
-        is_new = self.migrate()
-        if options["reset_admin"] or not first_start.has_admin():
-            self.make_admin()
+        migrate()
+        is_new = not first_start.has_admin()
+        if reset_admin or is_new:
+            made = first_start.make_admin()
+            serving.say(f"Admin: {first_start.ADMIN} / {made.password}")
+            serving.say(f"API key: {made.secret}")
         if is_new:
-            self.say(f"Demo project: {demo.seed()}")
+            serving.say(f"Demo project: {demo.seed()}")
         self.check()
         # The children have connections of their own; this process needs none more.
         connection.close()
-        self.serve(host=options["host"], port=options["port"])
 
-    def migrate(self) -> bool:
-        """Bring the schema up to date; tell whether the database was empty."""
-        pending = first_start.pending_migrations()
-        if not pending:
-            return False
-        is_new = not first_start.has_data()
-        if not is_new:
-            path = first_start.back_up(settings.DATA_DIR / "backups")
-            self.say(f"Backup: {path}")
+
+def migrate() -> None:
+    data = Path(settings.DATA_DIR)
+    pending = first_start.pending_migrations()
+    if pending and first_start.has_data():
+        serving.say(f"Backup: {first_start.back_up(data / 'backups')}")
+    if pending:
         first_start.migrate()
-        self.say(f"Migrations: {pending} applied")
-        return is_new
+        serving.say(f"Migrations: {pending} applied")
+    serving.schema_mark(data).write()
 
-    def make_admin(self) -> None:
-        made = first_start.make_admin()
-        self.say(f"Admin: {first_start.ADMIN} / {made.password}")
-        self.say(f"API key: {made.secret}")
 
-    def serve(self, *, host: str, port: int) -> None:
-        near = ANYWHERE.get(host, host)
-        url = f"http://[{near}]:{port}/" if ":" in near else f"http://{near}:{port}/"
-        family = serving.children(host=host, port=port, data=Path(settings.DATA_DIR))
-        serving.run(family, url=url, say=self.say)
-
-    def say(self, text: str) -> None:
-        self.stdout.write(text)
-        self.stdout.flush()
+def address(host: str, port: int) -> str:
+    near = ANYWHERE.get(host, host)
+    return f"http://[{near}]:{port}/" if ":" in near else f"http://{near}:{port}/"

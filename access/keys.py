@@ -1,0 +1,163 @@
+"""Give keys out, replace and revoke them; every step is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from access.models import ApiKey
+from audit.recording import record
+from common import errors
+from common.caller import SYSTEM, Caller, Role
+from common.writing import write
+from projects.models import Project
+
+OVERLAP = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A key and its secret, which is told this once and kept nowhere."""
+
+    key: ApiKey
+    secret: str
+
+
+class KeyRevoked(errors.Conflict):
+    """This key is revoked or has expired; issue a new one instead."""
+
+    code = "key_revoked"
+
+
+@write
+def issue(
+    *,
+    name: str,
+    role: Role,
+    projects: Iterable[Project] = (),
+    agent_id: str = "",
+    user_id: str = "",
+    expires_at: datetime | None = None,
+    caller: Caller = SYSTEM,
+) -> Issued:
+    """Make a key for some projects, or without any for every project."""
+    bound = list(projects)
+    require_issuer(caller, role=role, projects=bound, everywhere=not bound)
+    require_same_bounds(caller, agent_id=agent_id, user_id=user_id)
+    if expires_at and expires_at <= timezone.now():
+        raise errors.Invalid(errors={"expires_at": ["must be in the future"]})
+    key, secret = ApiKey.new(
+        name=name,
+        role=role,
+        everywhere=not bound,
+        agent_id=agent_id,
+        user_id=user_id,
+        expires_at=expires_at,
+        account_id=caller.account_id,
+        created_by=caller.name,
+    )
+    key.save(force_insert=True)
+    key.projects.set(bound)
+    _record(caller, "key.issued", key, role=Role(role).label)
+    return Issued(key, secret)
+
+
+@write
+def rotate(
+    key: ApiKey, overlap: timedelta = OVERLAP, *, caller: Caller = SYSTEM
+) -> Issued:
+    """Make a key like this one, which stays usable for the overlap.
+
+    The new key lives as long as the old one was meant to.
+    """
+    key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
+    require_control(caller, key)
+    if not key.is_usable or key.replaced_by_id:
+        raise KeyRevoked
+    now = timezone.now()
+    lifetime = key.expires_at - key.created_at if key.expires_at else None
+    new, secret = ApiKey.new(
+        name=key.name,
+        role=key.role,
+        everywhere=key.everywhere,
+        agent_id=key.agent_id,
+        user_id=key.user_id,
+        expires_at=now + lifetime if lifetime else None,
+        account_id=key.account_id,
+        created_by=caller.name,
+    )
+    new.save(force_insert=True)
+    new.projects.set(key.projects.all())
+    key.replaced_by = new
+    key.revoked_at = min(filter(None, (key.revoked_at, now + overlap)))
+    key.save(update_fields=["replaced_by", "revoked_at"])
+    _record(caller, "key.rotated", key, replaced_by=str(new.pk))
+    return Issued(new, secret)
+
+
+@write
+def revoke(key: ApiKey, *, caller: Caller = SYSTEM) -> ApiKey:
+    """End a key now; ending it again changes nothing."""
+    key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
+    require_control(caller, key)
+    now = timezone.now()
+    if key.revoked_at and key.revoked_at <= now:
+        return key
+    key.revoked_at = now
+    key.save(update_fields=["revoked_at"])
+    _record(caller, "key.revoked", key)
+    return key
+
+
+def require_issuer(
+    caller: Caller, *, role: int, projects: Iterable[Project], everywhere: bool
+) -> None:
+    """Only an owner issues keys, for what it owns, and none above its own role."""
+    if everywhere and (caller.everywhere or 0) < Role.OWNER:
+        raise errors.Forbidden(
+            "Only an owner of every project issues keys for all; name the projects."
+        )
+    for project in projects:
+        caller.require(Role.OWNER, project.pk)
+        caller.require(Role(role), project.pk)
+
+
+def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
+    if (caller.agent_id and caller.agent_id != agent_id) or (
+        caller.user_id and caller.user_id != user_id
+    ):
+        raise errors.Forbidden(
+            "This key is bound to an agent or a user; "
+            "it issues keys that are bound the same."
+        )
+
+
+def require_control(caller: Caller, key: ApiKey) -> None:
+    """A key controls itself; any other needs what issuing it would need."""
+    if caller.key_id == key.pk:
+        return
+    require_issuer(
+        caller,
+        role=key.role,
+        projects=key.projects.all(),
+        everywhere=key.everywhere,
+    )
+    require_same_bounds(caller, agent_id=key.agent_id, user_id=key.user_id)
+
+
+def _record(caller: Caller, verb: str, key: ApiKey, **detail: str) -> None:
+    projects = list(key.projects.values_list("pk", flat=True))
+    record(
+        caller,
+        verb,
+        # The owner of a key's only project sees its events there.
+        project_id=projects[0] if len(projects) == 1 else None,
+        object_type="key",
+        object_id=key.pk,
+        prefix=key.prefix,
+        projects=[str(project_id) for project_id in projects],
+        **detail,
+    )

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import argparse
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from access import keys
+from common import errors
+from common.caller import SYSTEM, Role
+from projects import finding
+
+ROLES = {role.label: role for role in Role}
+
+
+class Command(BaseCommand):
+    help = "Make an API key and print it; it is shown this once."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--role", choices=ROLES, default="writer")
+        parser.add_argument(
+            "--project",
+            action="append",
+            default=[],
+            help="name or id; can be given again; without it the key is for all",
+        )
+        parser.add_argument("--expires", type=int, metavar="DAYS")
+        parser.add_argument("--agent-id", default="")
+        parser.add_argument("--user-id", default="")
+        parser.add_argument("--name", default="made by create_key")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        days = options["expires"]
+        try:
+            issued = keys.issue(
+                name=options["name"],
+                role=ROLES[options["role"]],
+                projects=[finding.project(p, SYSTEM) for p in options["project"]],
+                agent_id=options["agent_id"],
+                user_id=options["user_id"],
+                expires_at=timezone.now() + timedelta(days=days) if days else None,
+            )
+        except errors.Refusal as refusal:
+            found = [f"{name}: {' '.join(m)}" for name, m in refusal.errors.items()]
+            raise CommandError(" ".join([refusal.detail, *found])) from refusal
+        self.stdout.write(issued.secret)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from access import throttling
+from common.address import is_loopback
+from common.caller import Caller
+
+
+class IsCaller(BasePermission):
+    """Somebody known: a usable key, or a person who signed in."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if isinstance(request.auth, Caller):
+            return True
+        throttling.charge_stranger(request)
+        return False
+
+
+class IsCallerOrLoopback(IsCaller):
+    """For the schema, its pages and the metrics: this machine itself may ask, too."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return is_loopback(request) or super().has_permission(request, view)

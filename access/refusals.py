@@ -1,0 +1,65 @@
+"""Refused access is audited, bounded so that it cannot fill the table."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from django.http import HttpResponseBase
+
+from access.models import SECRET_PREFIX, VISIBLE
+from audit.recording import record
+from common.address import client_address
+from common.caller import Caller
+from common.request_id import request_id
+
+EVERY = 60.0  # seconds between two rows for one key or address, in each process
+REMEMBERED = 10_000  # keys and addresses
+
+_noted: dict[str, float] = {}
+
+
+def note(
+    request: Any, response: HttpResponseBase, project_id: uuid.UUID | None = None
+) -> None:
+    """Audit a 403, and a 401 to somebody who showed a key."""
+    caller = getattr(request, "_auth", None)
+    shown = request.META.get("HTTP_AUTHORIZATION", "")
+    if response.status_code == 401 and shown:
+        caller = stranger(request, shown)
+    elif response.status_code != 403 or not isinstance(caller, Caller):
+        return
+    if not is_due(f"{caller.key_id or caller.name} {caller.address}"):
+        return
+    record(
+        caller,
+        "access.refused",
+        project_id=project_id,
+        object_type="route",
+        object_id=request.path,
+        method=request.method,
+        status=response.status_code,
+        code=getattr(response, "data", {}).get("code", ""),
+    )
+
+
+def stranger(request: Any, shown: str) -> Caller:
+    secret = shown.rpartition(" ")[2]
+    visible = secret[: len(SECRET_PREFIX) + VISIBLE]
+    known_form = secret.startswith(SECRET_PREFIX) and visible.isprintable()
+    return Caller(
+        name=f"key:{visible}" if known_form else "unknown",
+        request_id=request_id(),
+        address=client_address(request),
+    )
+
+
+def is_due(who: str) -> bool:
+    now = time.monotonic()
+    if now < _noted.get(who, 0.0):
+        return False
+    if len(_noted) >= REMEMBERED:
+        _noted.clear()
+    _noted[who] = now + EVERY
+    return True

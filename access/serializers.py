@@ -1,0 +1,277 @@
+"""Bodies and queries that come in, and the shapes of what goes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from access.doors import PageQuery
+from access.models import ApiKey
+from audit.models import AuditEvent
+from common.caller import Role
+from jobs.models import Job
+from projects.models import Membership, Project
+from projects.options import ProjectOptions
+from projects.writing import DEFAULT_ORGANIZATION
+
+
+class RoleField(serializers.ChoiceField):
+    """A role by its name; in Python it is a `Role`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("choices", [role.label for role in Role])
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> Role:
+        label = super().to_internal_value(data)
+        return next(role for role in Role if role.label == label)
+
+    def to_representation(self, value: Any) -> str:
+        return str(Role(value).label)
+
+
+class CreateProject(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200)
+    description = serializers.CharField(
+        max_length=5000, required=False, allow_blank=True
+    )
+    repository_url = serializers.CharField(
+        max_length=500, required=False, allow_blank=True
+    )
+    current_branch = serializers.CharField(
+        max_length=255, required=False, allow_blank=True
+    )
+    settings = serializers.DictField(
+        required=False, help_text="Only what differs from the defaults."
+    )
+    organization = serializers.SlugField(
+        max_length=64,
+        required=False,
+        default=DEFAULT_ORGANIZATION,
+        help_text="Its short name; made when there is none.",
+    )
+
+
+class ChangeProject(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(
+        max_length=5000, required=False, allow_blank=True
+    )
+    repository_url = serializers.CharField(
+        max_length=500, required=False, allow_blank=True
+    )
+    current_branch = serializers.CharField(
+        max_length=255, required=False, allow_blank=True
+    )
+    settings = serializers.DictField(
+        required=False, help_text="Merged; null returns a setting to its default."
+    )
+    version = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="The version you read: a stale one is a 409 with the present one.",
+    )
+
+
+class ListProjects(PageQuery):
+    name = serializers.CharField(required=False, max_length=200)
+    deleted = serializers.BooleanField(
+        required=False, default=False, help_text="Those that you may still restore."
+    )
+
+
+class ProjectOut(serializers.ModelSerializer[Project]):
+    organization = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    settings = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Project
+        fields = [
+            "id",
+            "name",
+            "organization",
+            "description",
+            "repository_url",
+            "current_branch",
+            "settings",
+            "version",
+            "created_at",
+            "updated_at",
+            "delete_after",
+        ]
+        read_only_fields = fields
+
+    @extend_schema_field(ProjectOptions)
+    def get_settings(self, project: Project) -> dict[str, Any]:
+        return project.options.model_dump(mode="json")
+
+
+class SetMember(serializers.Serializer[Any]):
+    username = serializers.CharField(max_length=150)
+    role = RoleField()
+
+
+class RemoveMember(serializers.Serializer[Any]):
+    username = serializers.CharField(max_length=150)
+
+
+class MemberOut(serializers.ModelSerializer[Membership]):
+    username = serializers.CharField(source="account.username", read_only=True)
+    role = RoleField(read_only=True)
+
+    class Meta:
+        model = Membership
+        fields = ["username", "role", "created_at"]
+        read_only_fields = fields
+
+
+class IssueKey(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200)
+    role = RoleField(default=Role.WRITER)
+    projects = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        required=False,
+        default=list,
+        max_length=100,
+        help_text="Ids or names; without any the key is for every project.",
+    )
+    agent_id = serializers.CharField(
+        max_length=255, required=False, default="", allow_blank=True
+    )
+    user_id = serializers.CharField(
+        max_length=255, required=False, default="", allow_blank=True
+    )
+    expires_at = serializers.DateTimeField(
+        required=False, default=None, allow_null=True
+    )
+
+    def validate_expires_at(self, value: Any) -> Any:
+        if value and value <= timezone.now():
+            raise serializers.ValidationError("must be in the future")
+        return value
+
+
+class RotateKey(serializers.Serializer[Any]):
+    overlap_hours = serializers.IntegerField(
+        required=False,
+        default=24,
+        min_value=0,
+        max_value=720,
+        help_text="How long the old key stays usable.",
+    )
+
+
+class ListKeys(PageQuery):
+    project_id = serializers.UUIDField(required=False)
+    usable = serializers.BooleanField(required=False, default=False)
+
+
+class KeyOut(serializers.ModelSerializer[ApiKey]):
+    role = RoleField(read_only=True)
+    projects = serializers.PrimaryKeyRelatedField[Any](many=True, read_only=True)
+
+    class Meta:
+        model = ApiKey
+        fields = [
+            "id",
+            "name",
+            "prefix",
+            "role",
+            "everywhere",
+            "projects",
+            "agent_id",
+            "user_id",
+            "created_by",
+            "created_at",
+            "expires_at",
+            "revoked_at",
+            "last_used_at",
+            "replaced_by",
+        ]
+        read_only_fields = fields
+
+
+class IssuedKeyOut(KeyOut):
+    secret = serializers.CharField(
+        read_only=True,
+        allow_null=True,
+        help_text="Shown this once; null when an Idempotency-Key replays the answer.",
+    )
+
+    class Meta(KeyOut.Meta):
+        fields = [*KeyOut.Meta.fields, "secret"]
+        read_only_fields = fields
+
+
+class ListAudit(PageQuery):
+    project_id = serializers.CharField(required=False, max_length=200)
+    verb = serializers.CharField(required=False, max_length=64)
+    actor = serializers.CharField(required=False, max_length=200)
+    object_id = serializers.CharField(required=False, max_length=255)
+    date_from = serializers.DateTimeField(required=False)
+    date_to = serializers.DateTimeField(required=False)
+
+
+class AuditOut(serializers.ModelSerializer[AuditEvent]):
+    detail = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = AuditEvent
+        fields = [
+            "id",
+            "at",
+            "verb",
+            "actor",
+            "key_id",
+            "account_id",
+            "agent_id",
+            "project_id",
+            "object_type",
+            "object_id",
+            "before_hash",
+            "after_hash",
+            "detail",
+            "request_id",
+            "address",
+        ]
+        read_only_fields = fields
+
+
+class ListJobs(PageQuery):
+    project_id = serializers.CharField(required=False, max_length=200)
+    kind = serializers.CharField(required=False, max_length=64)
+    state = serializers.ChoiceField(required=False, choices=Job.State.choices)
+
+
+class ProgressOut(serializers.Serializer[Any]):
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(allow_null=True)
+
+
+class JobOut(serializers.ModelSerializer[Job]):
+    progress = ProgressOut(read_only=True)
+    args = serializers.DictField(read_only=True)
+    result = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = Job
+        fields = [
+            "id",
+            "kind",
+            "project_id",
+            "state",
+            "progress",
+            "attempts",
+            "args",
+            "result",
+            "error",
+            "run_after",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
+        read_only_fields = fields

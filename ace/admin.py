@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from ace.models import AceRun, Reflection
+from audit import admin as audit_admin
+from common import panels
+from common.admin import RowsAdmin, caller_of
+from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
+from common.panels import IN_PANEL, Panel, link, moment, words
+from playbook.admin import delta_lines, evidence_of, history_of
+from playbook.models import PlaybookChange, PlaybookDelta
+
+MEMORY = "memories_memory"
+RUN = "ace_acerun"
+STATES = {"running": "warning", "done": "success", "failed": "danger"}
+OUTCOMES = {
+    "success": "success",
+    "partial": "warning",
+    "failure": "danger",
+    "unknown": "default",
+}
+
+
+def phases_of(run: AceRun) -> Panel:
+    return panels.table(
+        "Phases",
+        ["Phase", "Status", "Started", "Took", "Error"],
+        (
+            [
+                name,
+                phase.get("status", ""),
+                moment(phase.get("started_at")),
+                f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
+                panels.block(phase.get("error") or "", 2_000),
+            ]
+            for name, phase in run.phases.items()
+            if isinstance(phase, dict)
+        ),
+        empty="No phase has run yet.",
+    )
+
+
+def calls_of(run: AceRun) -> Panel:
+    """The task's tool calls, whatever shape they were sent in."""
+    calls = run.request.get("tool_usage") or []
+    return panels.table(
+        "Tool calls",
+        ["", "Call"],
+        (
+            [number, panels.plain_json(call, 1_500)]
+            for number, call in enumerate(calls, start=1)
+        ),
+        empty="None.",
+    )
+
+
+@admin.register(AceRun)
+class AceRunAdmin(RowsAdmin):
+    list_display = [
+        "goal_shown",
+        "state_shown",
+        "outcome_shown",
+        "agent",
+        "took",
+        "project_name",
+        "created_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("state", AceRun.State.choices),
+        chosen(
+            "reflection__outcome", [(o, o) for o in OUTCOMES], "outcome", name="outcome"
+        ),
+        exactly("reflection__root_cause", "root cause", name="cause"),
+        exactly("agent_id", "agent"),
+        ("created_at", DaysFilter),
+    ]
+    list_select_related = ["reflection"]
+    search_fields = ["id", "agent_id", "memory_id", "request__goal__icontains"]
+    search_help_text = "Words of the goal, an agent, or an id"
+    fieldsets = [
+        (None, {"fields": ["state_shown", "outcome_shown", "goal_in_full"]}),
+        (
+            "Sent",
+            {"fields": ["result_in_full", "feedback_in_full", "further"]},
+        ),
+        (
+            "Record",
+            {
+                "fields": [
+                    "id",
+                    "project_name",
+                    "agent",
+                    "actor",
+                    "memory_shown",
+                    "created_shown",
+                    "finished_at",
+                    "attempts",
+                ]
+            },
+        ),
+        ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
+    ]
+
+    agent = staticmethod(
+        panels.column(
+            "agent_id",
+            lambda agent: words(agent, 40),
+            title="agent",
+            ordering="agent_id",
+        )
+    )
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="received", ordering="id")
+    )
+    result_shown = staticmethod(
+        panels.column("result", panels.plain_json, title="ACEResult")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("reflection")
+
+    @admin.display(description="goal")
+    def goal_shown(self, run: AceRun) -> SafeString:
+        return words(run.request.get("goal") or "(no goal)", 110)
+
+    @display(description="state", label=STATES, ordering="state")
+    def state_shown(self, run: AceRun) -> str:
+        return run.state
+
+    @display(description="outcome", label=OUTCOMES, ordering="reflection__outcome")
+    def outcome_shown(self, run: AceRun) -> str:
+        return run.reflection.outcome if hasattr(run, "reflection") else ""
+
+    @admin.display(description="took")
+    def took(self, run: AceRun) -> str:
+        spent = [
+            phase.get("took_ms", 0)
+            for phase in run.phases.values()
+            if isinstance(phase, dict)
+        ]
+        return f"{sum(spent):,.0f} ms" if spent else ""
+
+    @admin.display(description="goal")
+    def goal_in_full(self, run: AceRun) -> SafeString:
+        return panels.block(run.request.get("goal") or "")
+
+    @admin.display(description="result")
+    def result_in_full(self, run: AceRun) -> SafeString:
+        return panels.block(run.request.get("result") or "")
+
+    @admin.display(description="feedback")
+    def feedback_in_full(self, run: AceRun) -> SafeString:
+        return panels.block(run.request.get("feedback") or "")
+
+    @admin.display(description="further")
+    def further(self, run: AceRun) -> SafeString:
+        shown = {"goal", "result", "feedback", "tool_usage"}
+        rest = {name: value for name, value in run.request.items() if name not in shown}
+        return panels.plain_json(rest, 4_000)
+
+    @admin.display(description="memory")
+    def memory_shown(self, run: AceRun) -> Any:
+        return link(MEMORY, run.memory_id)
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        yield phases_of(row)
+        if hasattr(row, "reflection"):
+            yield self._reflection(row.reflection)
+            yield evidence_of(row.reflection.evidence)
+        caller = caller_of(request)
+        deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=row.pk)
+        yield panels.table(
+            "Proposed changes to the playbook",
+            ["When", "What", "Text", "Producer", "Status"],
+            delta_lines(deltas[: panels.ROWS + 1]),
+            empty="None.",
+        )
+        changes = PlaybookChange.objects.visible_to(caller).filter(run_id=row.pk)
+        yield history_of(changes)
+        yield calls_of(row)
+
+    @staticmethod
+    def _reflection(found: Reflection) -> Panel:
+        told = [
+            ["outcome", f"{found.outcome} by {found.outcome_source}"],
+            ["confidence", f"{found.outcome_confidence:.2f}"],
+            ["why", words(found.outcome_reason, IN_PANEL)],
+            ["abstained", words(found.abstained, IN_PANEL)],
+            ["error", words(found.error_identification, IN_PANEL)],
+            ["root cause", words(found.root_cause, 60)],
+            ["correct approach", words(found.correct_approach, IN_PANEL)],
+            ["key insight", words(found.key_insight, IN_PANEL)],
+            ["lessons", panels.plain_json(found.lessons, 4_000)],
+            ["votes", panels.plain_json(found.votes, 2_000)],
+        ]
+        return Panel("Reflection", ["", ""], [line for line in told if line[1]])
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
+
+
+@admin.register(Reflection)
+class ReflectionAdmin(RowsAdmin):
+    list_display = [
+        "outcome_shown",
+        "outcome_source",
+        "cause_shown",
+        "insight",
+        "run_shown",
+        "project_name",
+        "created_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("outcome", [(outcome, outcome) for outcome in OUTCOMES]),
+        exactly("outcome_source", "source of the outcome"),
+        exactly("root_cause", "root cause"),
+        ("created_at", DaysFilter),
+    ]
+    search_fields = ["run_id", "id", "root_cause", "key_insight__icontains"]
+    search_help_text = "Words of the insight, a root cause, or the id of a run"
+    fieldsets = [
+        (
+            None,
+            {
+                "fields": [
+                    "run_shown",
+                    "outcome_shown",
+                    "outcome_source",
+                    "outcome_confidence",
+                    "outcome_reason",
+                    "abstained",
+                ]
+            },
+        ),
+        (
+            "Findings",
+            {
+                "fields": [
+                    "cause_shown",
+                    "error_identification",
+                    "correct_approach",
+                    "key_insight",
+                    "insights_shown",
+                    "lessons_shown",
+                    "votes_shown",
+                    "related_shown",
+                ]
+            },
+        ),
+        ("Record", {"fields": ["project_name", "created_shown"]}),
+    ]
+
+    cause_shown = staticmethod(
+        panels.column("root_cause", words, title="root cause", ordering="root_cause")
+    )
+    insight = staticmethod(
+        panels.column("key_insight", lambda text: words(text, 110), title="insight")
+    )
+    insights_shown = staticmethod(
+        panels.column("insights", panels.plain_json, title="insights")
+    )
+    lessons_shown = staticmethod(
+        panels.column("lessons", panels.plain_json, title="lessons")
+    )
+    votes_shown = staticmethod(panels.column("votes", panels.plain_json, title="votes"))
+    related_shown = staticmethod(
+        panels.column("related", panels.plain_json, title="related entries")
+    )
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="made", ordering="id")
+    )
+
+    @display(description="outcome", label=OUTCOMES, ordering="outcome")
+    def outcome_shown(self, found: Reflection) -> str:
+        return found.outcome
+
+    @admin.display(description="run")
+    def run_shown(self, found: Reflection) -> Any:
+        return link(RUN, found.run_id)
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        yield evidence_of(row.evidence)

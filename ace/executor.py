@@ -1,0 +1,107 @@
+"""First phase: one memory of the task, linked to the files that it touched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ace.rules import classify, outcome, tagging, tools
+from ace.rules.task import Task
+from common import text
+from memories.drafts import Draft, FileRef
+from memories.models import Tag
+from memories.writing import Receipt
+from projects.models import Project
+
+# The columns of a memory are shorter than a task may be; the run keeps it whole.
+CONTENT = 50_000
+PART = 20_000
+
+
+def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
+    """The memory that a finished task becomes (REQ-MEM-ACE-001)."""
+    ended = outcome.resolve(task)
+    links = tools.file_links(task)
+    return Draft(
+        content=content_of(task),
+        memory_type=classify.memory_type(task, ended.value),
+        agent_id=agent_id,
+        goal=text.clip(task.goal, PART),
+        result=text.clip(task.result, PART),
+        feedback=text.clip(task.feedback, PART),
+        tool_usage=[_brief(call.tool_name, call.arguments) for call in task.calls],
+        outcome=ended.value,
+        tags=tuple(tagging.tags(task, links, vocabulary(project))),
+        files=tuple(
+            FileRef(link.path, link.relation, link.line_start, link.line_end)
+            for link in links
+        ),
+        metadata={"feedback_source": task.feedback_source},
+    )
+
+
+def content_of(task: Task) -> str:
+    """The goal, the result, and the feedback if it says something new."""
+    parts = [task.goal, task.result]
+    said = " ".join(" ".join(parts).casefold().split())
+    feedback = " ".join(task.feedback.casefold().split())
+    if feedback and feedback not in said:
+        parts.append(f"Feedback: {task.feedback}")
+    return text.clip(
+        "\n\n".join(part.strip() for part in parts if part.strip()), CONTENT
+    )
+
+
+def vocabulary(project: Project) -> Collection[str]:
+    return list(Tag.objects.filter(project=project).values_list("name", flat=True))
+
+
+ARGUMENT = 500  # characters kept of one argument beside the memory
+
+
+def _brief(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call without its result, which the run keeps: {tool_name, arguments}."""
+    return {
+        "tool_name": tool_name[:200],
+        "arguments": {
+            key: text.clip(value, ARGUMENT) if isinstance(value, str) else value
+            for key, value in arguments.items()
+        },
+    }
+
+
+def result_of(receipt: Receipt) -> dict[str, Any]:
+    """The executor's part of an ACEResult."""
+    memory = receipt.memory
+    assert memory
+    links = memory.file_links.select_related("file").order_by("file__file_path")
+    return {
+        "memory_id": str(memory.pk),
+        "memory_type": memory.memory_type,
+        "memory_status": receipt.status,
+        "duplicate_of": str(receipt.duplicate_of.pk) if receipt.duplicate_of else None,
+        "files_linked": [
+            {
+                "file_path": link.file.file_path,
+                "relation_type": link.relation_type,
+                "line_start": link.line_start,
+                "line_end": link.line_end,
+            }
+            for link in links
+        ],
+        "tags": memory.tags,
+        "outcome": memory.outcome,
+        "notes": list(receipt.notes),
+        **EMPTY,
+    }
+
+
+# What later phases fill in; a run that stops before them answers with these.
+EMPTY: dict[str, Any] = {
+    "insights": [],
+    "errors": [],
+    "related_playbook_entries": [],
+    "playbook_delta": {"operations": [], "summary": ""},
+    "updated_bullets": [],
+    "change_id": None,
+}

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+import uuid
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from django.core.management.base import BaseCommand, CommandError
+
+from access import idempotency
+from ace import run as runs
+from ace import serializers, traces
+from common.caller import SYSTEM
+from playbook.models import PlaybookEntry
+from projects import writing
+from projects.models import Project
+
+Send = Callable[[dict[str, Any], str], dict[str, Any]]
+WIDTH = 30  # of the progress bar
+WAITS = (0.5, 1, 2, 4, 8, 15, 30)  # seconds between tries over HTTP
+
+
+class Command(BaseCommand):
+    help = "Send recorded tasks through complete-task and tell what came of them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="one task a line, as JSON")
+        parser.add_argument(
+            "--project", required=True, help="its name; made if missing"
+        )
+        parser.add_argument("--agent", default="replay", help="agent_id of the tasks")
+        parser.add_argument("--limit", type=int, help="send only the first tasks")
+        parser.add_argument("--url", help="a running service, instead of this process")
+        parser.add_argument("--key", help="API key for --url, else $MEMORY_API_KEY")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        rows = list(self.rows(options["file"]))[: options["limit"]]
+        send = self.over_http(options) if options["url"] else self.in_process(options)
+        summary = Summary()
+        for number, row in enumerate(rows, start=1):
+            request = traces.request_of(row, agent_id=options["agent"])
+            started = time.perf_counter()
+            try:
+                answer = send(request, traces.idempotency_key(row, number))
+            except Refused as refusal:
+                summary.refused.append(f"line {number}: {refusal}")
+            else:
+                summary.add(answer, time.perf_counter() - started)
+            self.progress(number, len(rows))
+        self.stderr.write("")
+        self.stdout.write(summary.text(len(rows)))
+        if not options["url"]:
+            entries = PlaybookEntry.objects.filter(project__name=options["project"])
+            self.stdout.write(f"entries now           {entries.current().count()}")
+        if summary.refused:
+            raise CommandError(f"{len(summary.refused)} of {len(rows)} were refused.")
+
+    def rows(self, file: Path) -> Iterator[dict[str, Any]]:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise CommandError(f"{file}, line {number}: {error}") from error
+
+    def progress(self, number: int, total: int) -> None:
+        if sys.stderr.isatty():
+            full = WIDTH * number // total
+            bar = "#" * full + "." * (WIDTH - full)
+            self.stderr.write(f"\r[{bar}] {number}/{total}", ending="")
+
+    def in_process(self, options: dict[str, Any]) -> Send:
+        project = Project.objects.live().filter(name=options["project"]).first()
+        project = project or writing.create({"name": options["project"]}, SYSTEM)
+
+        def send(request: dict[str, Any], key: str) -> dict[str, Any]:
+            form = serializers.CompleteTask(data=request | {"project": project.name})
+            if not form.is_valid():
+                raise Refused(json.dumps(form.errors))
+            ticket = idempotency.ticket(
+                SYSTEM,
+                route="POST complete-task",
+                path="complete-task",
+                project_id=project.pk,
+                key=key,
+                body=request,
+            )
+            return runs.complete(project, request, SYSTEM, ticket=ticket).ace_result
+
+        return send
+
+    def over_http(self, options: dict[str, Any]) -> Send:
+        key = options["key"] or os.environ.get("MEMORY_API_KEY")
+        if not key:
+            raise CommandError("--url needs --key, or MEMORY_API_KEY.")
+        client = httpx2.Client(
+            base_url=options["url"].rstrip("/") + "/api/v1",
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=60,
+        )
+        named = {"name": options["project"]}
+        made = client.post("/projects", json=named)
+        if made.status_code not in (201, 403, 409):
+            raise CommandError(f"the project: {made.status_code} {made.text[:500]}")
+
+        def send(request: dict[str, Any], key: str) -> dict[str, Any]:
+            body = request | {"project_id": options["project"]}
+            answer = self.patiently(
+                lambda: client.post(
+                    "/complete-task", json=body, headers={"Idempotency-Key": key}
+                )
+            )
+            if answer.status_code != 200:
+                raise Refused(f"{answer.status_code} {answer.text[:500]}")
+            found: dict[str, Any] = answer.json()
+            return found
+
+        return send
+
+    def patiently(self, post: Callable[[], httpx2.Response]) -> httpx2.Response:
+        """Send again while the service is away, busy or throttling; the key makes it safe."""
+        for wait in WAITS:
+            try:
+                answer = post()
+            except httpx2.TransportError:
+                time.sleep(wait)
+                continue
+            if answer.status_code not in (409, 429, 502, 503):
+                return answer
+            time.sleep(float(answer.headers.get("Retry-After", wait)))
+        return post()
+
+
+class Refused(Exception):
+    """A task was not accepted."""
+
+
+class Summary:
+    """What a replay made, counted answer by answer."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.memories: set[uuid.UUID] = set()
+        self.types: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.operations: Counter[str] = Counter()
+        self.files = self.lessons = self.unfinished = 0
+        self.refused: list[str] = []
+
+    def add(self, answer: dict[str, Any], seconds: float) -> None:
+        self.seconds.append(seconds)
+        self.memories.add(uuid.UUID(answer["memory_id"]))
+        self.types[answer["memory_type"]] += 1
+        self.outcomes[answer["outcome"]] += 1
+        self.files += len(answer["files_linked"])
+        self.lessons += len(answer.get("lessons", []))
+        self.unfinished += answer["state"] != "done"
+        for operation in answer["playbook_delta"]["operations"]:
+            self.operations[f"{operation['operation']} {operation['status']}"] += 1
+
+    def text(self, total: int) -> str:
+        milliseconds = sorted(second * 1000 for second in self.seconds)
+        lines = {
+            "accepted": f"{len(self.seconds)} of {total}",
+            "unfinished": self.unfinished,
+            "memories": len(self.memories),
+            "memories by type": _counts(self.types),
+            "outcomes": _counts(self.outcomes),
+            "files linked": self.files,
+            "lessons": self.lessons,
+            "deltas": _counts(self.operations),
+            "p50 / p95 ms": f"{_share(milliseconds, 50):.0f} / {_share(milliseconds, 95):.0f}",
+        }
+        told = [f"{name:<21} {value}" for name, value in lines.items()]
+        return "\n".join([*told, *(f"refused: {line}" for line in self.refused)])
+
+
+def _counts(counter: Counter[str]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in counter.most_common()) or "none"
+
+
+def _share(values: list[float], percent: int) -> float:
+    if len(values) < 2:
+        return values[0] if values else 0.0
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]

@@ -1,0 +1,130 @@
+"""Second phase: how the task ended, what shows it, and what it teaches."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ace.rules import causes, lessons, outcome
+from ace.rules import evidence as spans
+from ace.rules.evidence import Evidence
+from ace.rules.lessons import Insight, Lesson
+from ace.rules.outcome import Outcome
+from ace.rules.task import Task
+from playbook.models import PlaybookEntry
+from playbook.votes import Vote
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class Reflected:
+    """What the rules made of a task, before anything is written."""
+
+    outcome: Outcome
+    evidence: Sequence[Evidence]
+    lessons: Sequence[Lesson]
+    insights: Sequence[Insight]
+    votes: Sequence[Vote]
+    root_cause: str
+    abstained: str
+    rows: tuple[causes.Row, ...] = ()
+
+    def cause_of(self, span: Evidence) -> str:
+        return causes.root_cause([span], self.rows)
+
+
+def reflect(
+    task: Task,
+    project: Project,
+    *,
+    used: Sequence[PlaybookEntry],
+    cited: set[uuid.UUID],
+) -> Reflected:
+    """Read a task by the rules alone (REQ-MEM-ACE-002)."""
+    ended = outcome.resolve(task)
+    found = spans.find(task)
+    rows = project_causes(project)
+    drawn = lessons.draw(task, ended, found, rows)
+    failed = [span for span in found if span.error_type or span.code]
+    return Reflected(
+        outcome=ended,
+        evidence=found,
+        lessons=drawn.lessons,
+        insights=drawn.insights,
+        votes=votes(task, ended, failed, used=used, cited=cited),
+        root_cause=causes.root_cause(found, rows) if failed else "",
+        abstained=drawn.abstained or "",
+        rows=rows,
+    )
+
+
+def votes(
+    task: Task,
+    ended: Outcome,
+    failed: Sequence[Evidence],
+    *,
+    used: Sequence[PlaybookEntry],
+    cited: set[uuid.UUID],
+) -> list[Vote]:
+    """One vote for each entry that the agent was given; none on an unknown outcome."""
+    if ended.value == "unknown":
+        return []
+    return [_vote(task, ended, failed, entry, entry.pk in cited) for entry in used]
+
+
+def _vote(
+    task: Task,
+    ended: Outcome,
+    failed: Sequence[Evidence],
+    entry: PlaybookEntry,
+    is_cited: bool,
+) -> Vote:
+    if is_cited and ended.value == "success":
+        return Vote(entry.pk, "helpful", "The agent cited it and the task succeeded.")
+    if is_cited and ended.value == "failure" and _implicated(task, entry, failed):
+        return Vote(
+            entry.pk,
+            "harmful",
+            "The agent cited it, the task failed, and what failed is what it speaks of.",
+        )
+    return Vote(entry.pk, "neutral", "Given to the agent; nothing ties it to the end.")
+
+
+def _implicated(task: Task, entry: PlaybookEntry, failed: Iterable[Evidence]) -> bool:
+    """Whether an entry names a tool or identifier of what failed."""
+    from common import text
+
+    named = {word.lower() for word in text.identifiers(entry.content)}
+    words = {word.lower() for word in entry.content.split()}
+    for span in failed:
+        quote = spans.quote(task, span)
+        if named & {word.lower() for word in text.identifiers(quote)}:
+            return True
+        tool = _tool(task, span.field)
+        if tool and (tool in named or tool in words):
+            return True
+    return False
+
+
+def _tool(task: Task, field: str) -> str:
+    head, _, rest = field.partition(".")
+    number = rest.partition(".")[0]
+    if head != "tool_usage" or not number.isdecimal():
+        return ""
+    return task.calls[int(number)].tool_name.lower()
+
+
+def project_causes(project: Project) -> tuple[causes.Row, ...]:
+    """The project's own root causes, before the built-in ones."""
+    return tuple(
+        causes.Row(row.code, phrases=tuple(word.lower() for word in row.words))
+        for row in project.options.root_causes
+    )
+
+
+def as_json(task: Task, span: Evidence) -> dict[str, Any]:
+    """A span as the API shows it; `field`, `start` and `end` slice to the quote."""
+    return {**dataclasses.asdict(span), "quote": spans.quote(task, span)}

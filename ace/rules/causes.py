@@ -1,0 +1,198 @@
+"""Root causes: what kind of mistake the evidence shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ace.rules.evidence import Evidence
+
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cause applies when the kind, the error type or the words are found.
+
+    Kinds and types are compared whole; phrases, lower case, stand in the message
+    with no letter or digit at either side.
+    """
+
+    code: str
+    kinds: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+
+# Earlier rows win: what names its cause stands before what only names a symptom.
+ROWS: tuple[Row, ...] = (
+    Row(
+        "RATE_LIMIT",
+        kinds=("rate_limit",),
+        types=("RateLimitError", "TooManyRequests"),
+        codes=("429",),
+    ),
+    Row(
+        "CONCURRENCY",
+        kinds=("concurrency",),
+        types=("DeadlockDetected", "SerializationFailure", "BrokenBarrierError"),
+        phrases=("deadlock", "race condition", "simultaneously", "at the same time"),
+    ),
+    Row(
+        "AUTH",
+        kinds=("auth",),
+        types=("AuthenticationError", "InvalidToken", "NotAuthenticated"),
+        codes=("401",),
+    ),
+    Row(
+        "PERMISSION",
+        kinds=("permission",),
+        types=("PermissionError", "PermissionDenied"),
+        codes=("403", "EACCES"),
+    ),
+    Row(
+        "ENCODING",
+        kinds=("encoding",),
+        types=("UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError"),
+        phrases=("encoding", "utf-8", "charset", "unicode"),
+    ),
+    Row(
+        "DEPENDENCY",
+        kinds=("dependency",),
+        types=("ModuleNotFoundError", "ImportError", "VersionConflict"),
+        phrases=("import statement", "dependency", "lock file", "requirements.txt"),
+    ),
+    Row(
+        "ENV_SETUP",
+        kinds=("environment",),
+        types=("ConnectionRefusedError", "ImproperlyConfigured"),
+        phrases=("environment variable", "command not found", "virtualenv", "venv"),
+        codes=("127",),
+    ),
+    Row(
+        "TIMEOUT",
+        kinds=("timeout",),
+        types=("TimeoutError", "TimeoutExpired", "ReadTimeout", "ConnectTimeout"),
+        phrases=("time complexity", "too slow"),
+        codes=("408", "504", "124"),
+    ),
+    Row(
+        "TOOL_ARGS",
+        kinds=("argument",),
+        phrases=("unexpected keyword", "required positional", "usage:"),
+        codes=("422",),
+    ),
+    Row(
+        "API_SCHEMA",
+        types=("ValidationError", "AttributeError", "FieldError", "NameError"),
+        phrases=("schema", "validation error", "has no attribute", "cannot be used"),
+        codes=("400", "405", "415"),
+    ),
+    Row(
+        "FORMAT",
+        kinds=("format", "compiler", "lint"),
+        types=("JSONDecodeError", "SyntaxError", "IndentationError", "ParseError"),
+        phrases=("indented", "indentation", "malformed", "delimiter", "syntax"),
+    ),
+    Row(
+        "NOT_FOUND",
+        kinds=("not_found",),
+        types=("FileNotFoundError", "DoesNotExist", "NoSuchKey", "LookupError"),
+        codes=("404", "410"),
+    ),
+    Row(
+        "REGRESSION",
+        phrases=("regression", "used to work", "worked before", "broke"),
+    ),
+    Row(
+        "VALUE_MISMATCH",
+        kinds=("expectation",),
+        types=("AssertionError", "ValueError", "TypeError", "ZeroDivisionError"),
+        phrases=("off by one", "does not match", "incorrect value", "wrong value"),
+        codes=("409",),
+    ),
+    Row(
+        "INCOMPLETE_DATA",
+        types=("KeyError", "IndexError", "StopIteration", "NullPointerException"),
+        phrases=(
+            "is missing",
+            "not enough",
+            "empty",
+            "incomplete",
+            "no rows",
+            "missing value",
+            "edge case",
+            "edge cases",
+        ),
+    ),
+    Row(
+        "WRONG_SOURCE",
+        phrases=(
+            "wrong file",
+            "wrong branch",
+            "wrong table",
+            "outdated",
+            "stale",
+            "obsolete",
+            "deprecated",
+            "wrong environment",
+            "wrong database",
+        ),
+    ),
+    Row(
+        "REQUIREMENT_MISSED",
+        phrases=(
+            "problem statement",
+            "requirement",
+            "requirements",
+            "requires",
+            "required",
+            "specification",
+            "asked for",
+            "the issue says",
+            "acceptance criteria",
+            "constraint",
+            "constraints",
+        ),
+    ),
+    Row("VALUE_MISMATCH", kinds=("test_failure",)),
+    Row("LOOP", kinds=("loop",)),
+    Row(
+        "NO_VERIFICATION",
+        kinds=("no_check",),
+        phrases=("without testing", "without running", "run the tests", "untested"),
+    ),
+    Row("PREFERENCE", kinds=("directive", "preference", "next_time", "worked")),
+)
+
+
+def root_cause(evidence: Iterable[Evidence], extra_rows: Iterable[Row] = ()) -> str:
+    """Return the code of the first row that any of the evidence fits.
+
+    A project's own rows are asked before the table.
+    """
+    spans = list(evidence)
+    for row in (*extra_rows, *ROWS):
+        if any(_fits(row, span) for span in spans):
+            return row.code
+    return UNKNOWN
+
+
+def _fits(row: Row, span: Evidence) -> bool:
+    if span.kind in row.kinds or (span.code and span.code in row.codes):
+        return True
+    if span.error_type.rpartition(".")[2] in row.types:
+        return True
+    return any(_holds(span.message.lower(), phrase) for phrase in row.phrases)
+
+
+def _holds(text: str, phrase: str) -> bool:
+    start = text.find(phrase)
+    while start >= 0:
+        end = start + len(phrase)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not before.isalnum() and not after.isalnum():
+            return True
+        start = text.find(phrase, end)
+    return False

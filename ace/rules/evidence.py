@@ -1,0 +1,259 @@
+"""Verbatim spans of a task that say what went wrong, what mended it, what is wished."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ace.rules import checks, directives, masks, repairs, signs
+from ace.rules.task import Task, ToolCall
+
+__all__ = ["Evidence", "find"]
+
+# Reports put their errors at the edges; between them lies content.
+EDGE = 60_000
+MAX_QUOTE = 600
+MAX_EVIDENCE = 200
+MAX_PER_TEXT = 40
+LINE_BEFORE, LINE_AFTER = 160, 200
+# The same call this often, with the same answer, is a loop (design 04, Reflector).
+LOOP = 3
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`task.text(field)[start:end]` is the quote; equal signatures, equal trouble.
+
+    `error_type` is blank for what is no error: calls, habits, wishes.
+    """
+
+    kind: str
+    code: str | None
+    error_type: str
+    message: str
+    field: str
+    start: int
+    end: int
+    signature: str
+
+
+def find(task: Task) -> list[Evidence]:
+    """Return at most MAX_EVIDENCE spans: calls in order, then patterns, then words."""
+    found = [
+        *_of_failed_calls(task),
+        *_of_feedback(task),
+        *_of_repairs(task),
+        *_of_loops(task),
+        *_of_no_check(task),
+        *_of_directives(task),
+    ]
+    return list(dict.fromkeys(found))[:MAX_EVIDENCE]
+
+
+_RANKS = {sign.kind: rank for rank, sign in reversed([*enumerate(signs.SIGNS)])}
+
+
+def rank(span: Evidence) -> int:
+    """Lower for what tells more: an exception before a line that says "error"."""
+    return _RANKS.get(span.kind, len(_RANKS) * 10)
+
+
+def telling(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
+    """What a failed call said, by the mark that tells most."""
+    told = [span for span in evidence if span.field == call.result_field]
+    return min(told, key=rank, default=None)
+
+
+def quote(task: Task, span: Evidence) -> str:
+    return task.text(span.field)[span.start : span.end]
+
+
+def spanned(
+    kind: str, field: str, start: int, end: int, message: str, key: str = ""
+) -> Evidence:
+    """Evidence that is no error: a call's arguments, a name, a sentence."""
+    signature = masks.signature(kind, "", None, key or message)
+    return Evidence(kind, None, "", message, field, start, end, signature)
+
+
+def scan(text: str, field: str) -> list[Evidence]:
+    """Find the marks of errors in one text, tracebacks first.
+
+    Of two overlapping marks of one kind only the first in the table's order is kept.
+    """
+    found: list[Evidence] = []
+    for offset, part in _edges(text):
+        found += _tracebacks(part, field, offset)
+        low = part.lower()
+        for sign in signs.SIGNS:
+            if not sign.hint or any(hint in low for hint in sign.hint):
+                found += _matches(sign, part, field, offset)
+    return _apart(found)
+
+
+def _edges(text: str) -> list[tuple[int, str]]:
+    if len(text) <= 2 * EDGE:
+        return [(0, text)]
+    return [(0, text[:EDGE]), (len(text) - EDGE, text[-EDGE:])]
+
+
+def _tracebacks(part: str, field: str, offset: int) -> Iterator[Evidence]:
+    low, start = part.lower(), 0
+    for _ in range(MAX_PER_TEXT):
+        start = low.find(signs.TRACEBACK, start)
+        if start < 0:
+            return
+        after = start + len(signs.TRACEBACK)
+        following = low.find(signs.TRACEBACK, after)
+        end = following if following > 0 else len(part)
+        error = signs.EXCEPTION.search(part, after, end)
+        if error:
+            yield _traceback(part, field, offset, after, error)
+        start = after
+
+
+def _traceback(
+    part: str, field: str, offset: int, after: int, error: re.Match[str]
+) -> Evidence:
+    """Quote from the last frame of the project to the message, when that is short."""
+    frames = list(signs.FRAME.finditer(part, after, error.start()))
+    own = [frame for frame in frames if not signs.FOREIGN.search(frame["path"])]
+    frame = (own or frames)[-1] if frames else None
+    start, code = error.start(), None
+    if frame:
+        name = frame["path"].replace("\\", "/").rpartition("/")[2]
+        code = f"{name}:{frame['function'] or 'module'}".strip()
+        if error.end() - frame.start() <= MAX_QUOTE:
+            start = frame.start()
+    kind, message = error["type"], (error["message"] or "").strip()
+    signature = masks.signature("exception", kind, code, message)
+    return Evidence(
+        "exception", code, kind, message, field, offset + start,
+        offset + error.end(), signature,
+    )  # fmt: skip
+
+
+def _matches(
+    sign: signs.Sign, part: str, field: str, offset: int
+) -> Iterator[Evidence]:
+    for count, match in enumerate(sign.pattern.finditer(part)):
+        if count == MAX_PER_TEXT:
+            return
+        groups = match.groupdict()
+        start, end = match.span()
+        if "message" not in groups:
+            start, end = _line(part, start, end)
+        message = (groups.get("message") or part[start:end]).strip()
+        code = groups.get("code") or groups.get("status") or groups.get("number")
+        kind = (groups.get("type") or sign.kind).strip()
+        signature = masks.signature(sign.kind, kind, code, message)
+        yield Evidence(
+            sign.kind, code, kind, message, field, offset + start, offset + end,
+            signature,
+        )  # fmt: skip
+
+
+def _line(part: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a match to its line, within reason."""
+    first = part.rfind("\n", max(0, start - LINE_BEFORE), start) + 1
+    if first == 0:
+        first = max(0, start - LINE_BEFORE)
+    last = part.find("\n", end, end + LINE_AFTER)
+    if last < 0:
+        last = min(len(part), end + LINE_AFTER)
+    return first, last
+
+
+def _apart(found: list[Evidence]) -> list[Evidence]:
+    kept: dict[str, list[Evidence]] = defaultdict(list)
+    for item in found:
+        others = kept[item.kind]
+        if len(others) < MAX_PER_TEXT and all(_disjoint(item, old) for old in others):
+            others.append(item)
+    spans = [item for items in kept.values() for item in items]
+    return sorted(spans, key=lambda item: (item.start, item.end))
+
+
+def _disjoint(one: Evidence, other: Evidence) -> bool:
+    return one.end <= other.start or other.end <= one.start
+
+
+def _of_failed_calls(task: Task) -> Iterator[Evidence]:
+    for call in task.calls:
+        if call.failed:
+            found = scan(call.result, call.result_field)
+            yield from found or _first_words(call)
+
+
+def _first_words(call: ToolCall) -> list[Evidence]:
+    """A failure in no known shape: its first line is what it says."""
+    stripped = call.result.lstrip()
+    start = len(call.result) - len(stripped)
+    end = start + len(stripped.split("\n", 1)[0][:MAX_QUOTE].rstrip())
+    if end == start:
+        return []
+    message = call.result[start:end]
+    signature = masks.signature("tool_error", call.tool_name, None, message)
+    return [
+        Evidence(
+            "tool_error",
+            None,
+            "tool_error",
+            message,
+            call.result_field,
+            start,
+            end,
+            signature,
+        )
+    ]
+
+
+def _of_feedback(task: Task) -> list[Evidence]:
+    """Errors people or environments report; an agent's musings are no report."""
+    if task.feedback_source == "agent" and not signs.EXCEPTION.search(
+        task.feedback[:EDGE]
+    ):
+        return []
+    return scan(task.feedback, "feedback")
+
+
+def _of_repairs(task: Task) -> Iterator[Evidence]:
+    for repair in repairs.find(task):
+        key = f"{repair.fixed.tool_name} {repair.key}"
+        for kind, call in (
+            ("failed_call", repair.failed),
+            ("fixed_call", repair.fixed),
+        ):
+            start, end = repairs.span(call, repair)
+            text = call.arguments_text[start:end]
+            yield spanned(kind, call.arguments_field, start, end, text, key)
+
+
+def _of_loops(task: Task) -> Iterator[Evidence]:
+    seen: dict[tuple[str, str, str], list[ToolCall]] = defaultdict(list)
+    for call in task.calls:
+        if call.kind != "think":
+            key = (call.tool_name, call.arguments_text, call.result)
+            seen[key].append(call)
+    for (name, text, _), calls in seen.items():
+        if len(calls) >= LOOP:
+            end = min(len(text), MAX_QUOTE)
+            yield spanned("loop", calls[-1].arguments_field, 0, end, text[:end], name)
+
+
+def _of_no_check(task: Task) -> Iterable[Evidence]:
+    call = checks.unchecked_change(task)
+    if call is None:
+        return []
+    end = min(len(call.arguments_text), MAX_QUOTE)
+    text = call.arguments_text[:end]
+    return [spanned("no_check", call.arguments_field, 0, end, text, call.tool_name)]
+
+
+def _of_directives(task: Task) -> Iterator[Evidence]:
+    for wish in directives.find(task.feedback):
+        yield spanned(
+            wish.kind, "feedback", wish.start, wish.end, wish.sentence, wish.content
+        )

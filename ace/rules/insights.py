@@ -1,0 +1,83 @@
+"""What a task shows without a lesson: kept, because it may come again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ace.rules import advice, repairs
+from ace.rules import evidence as spans
+from ace.rules.evidence import Evidence
+from ace.rules.task import Task
+
+InsightType = Literal["pattern", "gotcha", "best_practice", "error", "observation"]
+
+MAX_INSIGHTS = 50
+
+
+@dataclass(frozen=True)
+class Insight:
+    insight_type: InsightType
+    content: str
+    confidence: float
+    evidence: tuple[Evidence, ...]
+
+
+def of(
+    task: Task, evidence: Iterable[Evidence], known: Sequence[Insight]
+) -> list[Insight]:
+    """The insights known already, then what no lesson uses, once per signature."""
+    return [*known, *_observed(task, evidence, known)][:MAX_INSIGHTS]
+
+
+def _observed(
+    task: Task, evidence: Iterable[Evidence], known: Iterable[Insight]
+) -> Iterator[Insight]:
+    """What no lesson uses, once per signature: it may come again."""
+    seen = {span.signature for insight in known for span in insight.evidence}
+    for span in _telling(task, evidence):
+        if span.signature not in seen:
+            seen.add(span.signature)
+            insight = _insight(task, span)
+            if insight:
+                yield insight
+
+
+def _telling(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
+    """Of a failed call's marks the one that tells most; all other evidence."""
+    held = list(evidence)
+    results = {call.result_field: call for call in task.calls}
+    for span in held:
+        call = results.get(span.field)
+        if call is None or span is spans.telling(call, held):
+            yield span
+
+
+def _insight(task: Task, span: Evidence) -> Insight | None:
+    if span.kind in ("failed_call", "fixed_call", "exit_code"):
+        return None
+    if span.kind in advice.KINDS:
+        return Insight("observation", span.message, 0.3, (span,))
+    name = _tool_of(task, span)
+    if span.kind == "loop":
+        text = f"`{name}` was repeated with the same arguments and the same result."
+        return Insight("gotcha", text, 0.5, (span,))
+    if span.kind == "no_check":
+        text = f"The last change, by `{name}`, was not followed by any check."
+        return Insight("observation", text, 0.4, (span,))
+    return Insight("error", _told(span, name), 0.5, (span,))
+
+
+def _tool_of(task: Task, span: Evidence) -> str:
+    parts = span.field.split(".")
+    if parts[0] != "tool_usage":
+        return ""
+    return repairs.label(task.calls[int(parts[1])])
+
+
+def _told(span: Evidence, name: str) -> str:
+    named = span.error_type not in ("", span.kind)
+    kind = f"{span.error_type}: " if named else ""
+    text = f"{kind}{' '.join(span.message.split())}"
+    return f"`{name}` failed: {text}" if name else text

@@ -1,0 +1,291 @@
+"""What a task teaches: extractive sentences, each standing on its evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ace.rules import advice, causes, grounding, insights, masks, remedies, repairs
+from ace.rules import evidence as spans
+from ace.rules.evidence import Evidence
+from ace.rules.insights import Insight, InsightType
+from ace.rules.outcome import Outcome
+from ace.rules.repairs import Remedy, Repair
+from ace.rules.task import Task, ToolCall
+
+__all__ = ["Insight", "Lesson", "Reflected", "draw", "is_sound"]
+
+Category = Literal[
+    "dependencies", "architecture", "gotchas", "patterns", "best_practices", "general"
+]
+
+# One sentence a reader takes in at once (design 04, Gates).
+MAX_WORDS = 60
+# How sure a call-level lesson is when the task around it ended like this.
+REPAIR_CONFIDENCE = {"success": 0.8, "partial": 0.7, "failure": 0.6}
+
+_INSIGHT_TYPES: dict[Category, InsightType] = {
+    "gotchas": "gotcha",
+    "dependencies": "gotcha",
+    "patterns": "pattern",
+    "architecture": "pattern",
+    "best_practices": "best_practice",
+}
+_CATEGORIES: dict[str, Category] = {
+    "DEPENDENCY": "dependencies",
+    "ENV_SETUP": "dependencies",
+}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """`content` is the whole sentence; `condition` and `action` are its parts."""
+
+    condition: str
+    action: str
+    content: str
+    category: Category
+    root_cause: str
+    evidence: tuple[Evidence, ...]
+    signature: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Reflected:
+    """`abstained` says why there is no lesson, when there is none."""
+
+    lessons: list[Lesson]
+    insights: list[Insight]
+    abstained: str | None
+
+
+def draw(
+    task: Task,
+    outcome: Outcome,
+    evidence: Sequence[Evidence],
+    extra_rows: Iterable[causes.Row] = (),
+) -> Reflected:
+    """Draw lessons from a task whose outcome is known; else only observe.
+
+    An unknown outcome gives no lesson: learning from it does worse than not
+    learning (design 04). `extra_rows` are a project's own root causes.
+    """
+    rows = tuple(extra_rows)
+    lessons: list[Lesson] = []
+    if outcome.value != "unknown":
+        lessons = [
+            *_of_repairs(task, outcome, evidence, rows),
+            *_of_advice(task, outcome, evidence, rows),
+        ]
+    lessons = list({lesson.signature: lesson for lesson in lessons}.values())
+    seen = insights.of(task, evidence, [_taught(lesson) for lesson in lessons])
+    return Reflected(lessons, seen, _abstained(outcome, lessons))
+
+
+def _taught(lesson: Lesson) -> Insight:
+    kind = _INSIGHT_TYPES.get(lesson.category, "observation")
+    return Insight(kind, lesson.content, lesson.confidence, lesson.evidence)
+
+
+def _abstained(outcome: Outcome, lessons: list[Lesson]) -> str | None:
+    if outcome.value == "unknown":
+        return f"the outcome is unknown: {outcome.reason}"
+    return None if lessons else "nothing in the task names an action to take"
+
+
+def _of_repairs(
+    task: Task,
+    outcome: Outcome,
+    evidence: Sequence[Evidence],
+    rows: tuple[causes.Row, ...],
+) -> Iterator[Lesson]:
+    for repair in repairs.find(task):
+        remedy = remedies.remedy(task, repair)
+        error = spans.telling(repair.failed, evidence)
+        if remedy and error:
+            lesson = _repaired(task, outcome, repair, remedy, error, rows)
+            if lesson:
+                yield lesson
+
+
+def _repaired(
+    task: Task,
+    outcome: Outcome,
+    repair: Repair,
+    remedy: Remedy,
+    error: Evidence,
+    rows: tuple[causes.Row, ...],
+) -> Lesson | None:
+    name = repairs.label(repair.failed)
+    condition = f"calling `{name}`"
+    told = _clause(spans.quote(task, error), error)
+    instead = f" instead of {remedy.observed}" if remedy.observed else ""
+    content = f"When {condition}, {remedy.action}{instead}: {told}."
+    held = tuple(_held(task, repair, remedy, error))
+    if not is_sound(content, [spans.quote(task, span) for span in held]):
+        return None
+    cause = causes.root_cause((error,), rows)
+    return Lesson(
+        condition=condition,
+        action=remedy.action,
+        content=content,
+        category=_CATEGORIES.get(cause, "gotchas"),
+        root_cause="TOOL_ARGS" if cause == causes.UNKNOWN else cause,
+        evidence=held,
+        signature=masks.signature("repair", name, None, f"{remedy.action} {told}"),
+        confidence=REPAIR_CONFIDENCE.get(outcome.value, 0.6),
+    )
+
+
+def _held(
+    task: Task, repair: Repair, remedy: Remedy, error: Evidence
+) -> Iterator[Evidence]:
+    """The quotes of a repair: the error, both calls, their names, the source."""
+    yield error
+    for kind, call in (("failed_call", repair.failed), ("fixed_call", repair.fixed)):
+        start, end = repairs.span(call, repair)
+        text = call.arguments_text[start:end]
+        yield spans.spanned(kind, call.arguments_field, start, end, text, repair.key)
+    for change in repair.changes:
+        if repair.change and change.path != repair.change.path:
+            yield from _beside(repair, change.key)
+    yield _named(repair.failed)
+    if remedy.source:
+        yield _named(remedy.source)
+        yield from _known_by(remedy.source, remedy.needle)
+
+
+def _beside(repair: Repair, key: str) -> Iterator[Evidence]:
+    """The other half of a renamed argument stands in the failed call only."""
+    for call in (repair.failed, repair.fixed):
+        start = call.arguments_text.find(f'"{key}"')
+        if start >= 0:
+            end = start + len(key) + 2
+            yield spans.spanned("argument_name", call.arguments_field, start, end, key)
+
+
+def _named(call: ToolCall) -> Evidence:
+    end = len(call.tool_name)
+    return spans.spanned("tool_name", call.name_field, 0, end, call.tool_name)
+
+
+def _known_by(call: ToolCall, needle: str) -> Iterator[Evidence]:
+    start = call.result.find(needle) if needle else -1
+    if start >= 0:
+        end = start + len(needle)
+        yield spans.spanned("source", call.result_field, start, end, needle)
+    if call.arguments_text != "{}":
+        end = min(len(call.arguments_text), spans.MAX_QUOTE)
+        text = call.arguments_text[:end]
+        yield spans.spanned("source_call", call.arguments_field, 0, end, text)
+
+
+_CUT_WORDS = 16
+_PREFIXES = (
+    "Error: ",
+    "ERROR: ",
+    "error: ",
+    "fatal: ",
+    "npm ERR! ",
+    "bash: ",
+    "sh: ",
+    "E  ",
+)
+# The message inside an error object or an error tag.
+_WRAPPED = re.compile(
+    r"\"(?:error|message|detail|error_message|msg)\"[ ]?:[ ]?\"(?P<inner>[^\"\\]{3,300})\""
+    r"|<(?:tool_use_)?error>(?P<text>[^<>]{3,300})"
+)
+
+
+def _clause(quote: str, error: Evidence) -> str:
+    """The part of an error that is the same next time, word for word.
+
+    The last line of a traceback, without the tail that names this task's numbers.
+    """
+    line = quote.rstrip().rsplit("\n", 1)[-1] if error.kind == "exception" else quote
+    line = line.strip().split("\n", 1)[0].strip(" -")
+    wrapped = _WRAPPED.search(line)
+    line = wrapped["inner"] or wrapped["text"] if wrapped else line
+    for prefix in _PREFIXES:
+        line = line.removeprefix(prefix).strip()
+    words = line.split(" ")[:_CUT_WORDS]
+    line = _before_numbers(" ".join(words)).rstrip(" .,:;(-")
+    if '"' not in line:
+        return f'"{line}"'
+    return f"`{line}`" if "`" not in line else line
+
+
+def _before_numbers(line: str) -> str:
+    """Cut where the numbers start, when three words stand before them."""
+    digit = next((at for at, char in enumerate(line) if char.isdigit()), -1)
+    if digit < 0:
+        return line
+    head = line[:digit]
+    for mark in (", ", ": ", "; ", " "):
+        short = head.rpartition(mark)[0]
+        if len(short.split()) >= 3:
+            return short
+    return line
+
+
+def _of_advice(
+    task: Task,
+    outcome: Outcome,
+    evidence: Sequence[Evidence],
+    rows: tuple[causes.Row, ...],
+) -> Iterator[Lesson]:
+    for found in advice.find(task, outcome.value):
+        span = _of_sentence(found.start, found.end, evidence)
+        if span is None:
+            continue
+        held = (span, *_of_goal(task, found))
+        if is_sound(found.content, [spans.quote(task, item) for item in held]):
+            yield Lesson(
+                condition=found.condition,
+                action=found.action,
+                content=found.content,
+                category=found.category,
+                root_cause=_cause_of(found, span, rows),
+                evidence=held,
+                signature=masks.signature("advice", "", None, found.content),
+                confidence=found.confidence,
+            )
+
+
+def _cause_of(
+    found: advice.Advice, span: Evidence, rows: tuple[causes.Row, ...]
+) -> str:
+    """A wish shows a preference unless its words name more."""
+    cause = causes.root_cause((span,), rows)
+    return found.cause if cause in ("PREFERENCE", causes.UNKNOWN) else cause
+
+
+def _of_sentence(start: int, end: int, evidence: Sequence[Evidence]) -> Evidence | None:
+    place = ("feedback", start, end)
+    kinds = advice.KINDS
+    return next(
+        (
+            span
+            for span in evidence
+            if (span.field, span.start, span.end) == place and span.kind in kinds
+        ),
+        None,
+    )
+
+
+def _of_goal(task: Task, found: advice.Advice) -> Iterator[Evidence]:
+    if found.goal_span:
+        start, end = found.goal_span
+        yield spans.spanned("goal", "goal", start, end, task.goal[start:end])
+
+
+def is_sound(content: str, quotes: Sequence[str]) -> bool:
+    """One sentence of at most MAX_WORDS, every literal of it in the quotes."""
+    words = content.split()
+    if not 3 <= len(words) <= MAX_WORDS or "\n" in content:
+        return False
+    return grounding.is_grounded(content, quotes)

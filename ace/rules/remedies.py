@@ -1,0 +1,307 @@
+"""What a repaired call teaches, in words that its own texts contain."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+
+from ace.rules import paths, repairs
+from ace.rules.differences import MISSING, Missing
+from ace.rules.recommands import recommanded, respaced
+from ace.rules.repairs import Remedy, Repair
+from ace.rules.task import Task, ToolCall
+from ace.rules.wordlists import listed
+
+MAX_VALUE = 60
+
+
+_STEM = re.compile(
+    r"(?P<stem>[A-Za-z]{2,30}(?:[_-][A-Za-z]{2,30}){0,4}[_-])[\w-]{0,40}\d[\w-]{0,40}"
+)
+_ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
+_SENSITIVE = re.compile(
+    r"token|secret|passw|authori[sz]ation|api_?key|cookie|credential|\bkey\b",
+    re.IGNORECASE,
+)
+_NUMBER_KEYS = listed(
+    "timeout limit port retries retry max min size count depth page delay interval "
+    "workers concurrency batch threshold ttl"
+)
+_LABEL = re.compile(
+    r"(?P<label>[A-Za-z][A-Za-z ]{2,40}?)(?: (?:is|was|are|of))?[ :=]{1,3}[$€]?$"
+)
+_FORMAT_WORDS = listed("format date time iso pattern parse json valid match type")
+
+
+def remedy(task: Task, repair: Repair) -> Remedy | None:
+    """Phrase the difference as action and what it replaces; None when it is one-off."""
+    if repair.change is None:
+        return _called_first(task, repair)
+    if repair.failed.command:
+        return respaced(task, repair) or recommanded(task, repair)
+    return next((found for rule in _RULES if (found := rule(task, repair))), None)
+
+
+def _renamed(task: Task, repair: Repair) -> Remedy | None:
+    gone = [one for one in repair.changes if one.after is MISSING]
+    new = [one for one in repair.changes if one.before is MISSING]
+    if len(gone) != 1 or len(new) != 1 or gone[0].before != new[0].after:
+        return None
+    if gone[0].key == new[0].key:
+        wrapped = len(new[0].path) > len(gone[0].path)
+        kinds = ("a list", "a bare value") if wrapped else ("a bare value", "a list")
+        return Remedy(f"pass `{new[0].key}` as {kinds[0]}", kinds[1])
+    return Remedy(f"pass `{new[0].key}`", f"`{gone[0].key}`")
+
+
+def _added(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or change.before is not MISSING:
+        return None
+    if not repairs.words(change.key) & repairs.error_words(repair.failed):
+        return None
+    if isinstance(change.after, bool):
+        value = _shown(change.after)
+        return Remedy(f"pass `{change.key}` as {value}", "leaving it out")
+    return Remedy(f"pass `{change.key}`", "leaving it out")
+
+
+def _dropped(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or change.after is not MISSING:
+        return None
+    if change.key.lower() not in repairs.error_text(repair.failed).lower():
+        return None
+    return Remedy(f"leave out `{change.key}`", "passing it")
+
+
+def _named_by_error(task: Task, repair: Repair) -> Remedy | None:
+    """A number the error itself asks for, by the words before it."""
+    change = repair.change
+    if change is None or not _is_number(change.after) or not _is_number(change.before):
+        return None
+    error = repairs.error_text(repair.failed)
+    wanted = _labelled(error, change.after)
+    given = _labelled(error, change.before)
+    if not wanted:
+        return None
+    observed = f'the one after "{given}"' if given else "its own sum"
+    return Remedy(f'pass as `{change.key}` the value the error gives after "{wanted}"',
+                  observed)  # fmt: skip
+
+
+def _labelled(error: str, value: object) -> str:
+    found = re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.]\d)", error)
+    before = error[: found.start()] if found else ""
+    label = _LABEL.search(re.split(r"[,;.\n(]|\b(?:but|and) ", before)[-1])
+    return " ".join(label["label"].split()) if label else ""
+
+
+def _retyped(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or isinstance(change.before, Missing):
+        return None
+    old, new = _type(change.before), _type(change.after)
+    same = str(change.before).strip("[]'\" ") == str(change.after).strip("[]'\" ")
+    if old and new and old != new and same:
+        return Remedy(f"pass `{change.key}` as {new}", old)
+    return None
+
+
+def _reformatted(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = change.before, change.after
+    if not isinstance(old, str) or not isinstance(new, str) or len(new) > MAX_VALUE:
+        return None
+    told = repairs.error_words(repair.failed) & _FORMAT_WORDS
+    if (
+        told
+        and not _SENSITIVE.search(change.key)
+        and any(map(str.isdigit, new))
+        and _shape(old) != _shape(new)
+    ):
+        return Remedy(
+            f'pass `{change.key}` in the form "{new}"', f'"{old[:MAX_VALUE]}"'
+        )
+    return None
+
+
+def _moved(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = _path(change.before), _path(change.after)
+    if not old or not new or posixpath.basename(old) != posixpath.basename(new):
+        return None
+    if str(change.before) != old or str(change.after) != new:
+        return None
+    return Remedy(f"use the path `{new}`", f"`{old}`")
+
+
+_UNKNOWN_VALUE = re.compile(
+    r"\b(?:not found|(?:does|do) ?n[o']t exist|no such|unknown|invalid|unrecognized"
+    r"|not (?:a )?valid|cannot find|could not find|undefined|no (?:\w{1,20} )?match\w{0,3})\b",
+    re.IGNORECASE,
+)
+
+
+def _looked_up(task: Task, repair: Repair) -> Remedy | None:
+    """Another tool's answer held the right value; nobody's held the wrong one."""
+    change = repair.change
+    if change is None or not isinstance(change.after, str) or len(change.after) < 4:
+        return None
+    if not _UNKNOWN_VALUE.search(repairs.error_text(repair.failed)):
+        return None
+    wrong = change.before if isinstance(change.before, str) else ""
+    if not wrong or any(
+        wrong in call.result
+        for call in repairs.earlier_results(task, repair.failed.index)
+    ):
+        return None
+    for call in repairs.earlier_results(task, repair.fixed.index):
+        if call.tool_name != repair.failed.tool_name and change.after in call.result:
+            return Remedy(
+                f"take `{change.key}` from {_source(call)}",
+                "guessing it",
+                call,
+                change.after,
+            )
+    return None
+
+
+def _source(call: ToolCall) -> str:
+    return f"`{repairs.label(call)}`"
+
+
+def _stemmed(task: Task, repair: Repair) -> Remedy | None:
+    """Ids of two kinds: the kind is the lesson, the id belongs to this task."""
+    change = repair.change
+    if change is None:
+        return None
+    old, new = (_STEM.fullmatch(str(value)) for value in (change.before, change.after))
+    if not old or not new or old["stem"] == new["stem"]:
+        return None
+    return Remedy(
+        f'pass a `{change.key}` that starts with "{new["stem"]}"', f'"{old["stem"]}"'
+    )
+
+
+def _chosen(task: Task, repair: Repair) -> Remedy | None:
+    """A value that means the same in every task: a word, a flag, a known limit."""
+    change = repair.change
+    if change is None or isinstance(change.before, Missing):
+        return None
+    if not _is_plain(change.after) or not _is_plain(change.before):
+        return None
+    if _SENSITIVE.search(change.key):
+        return None
+    numeric = _is_number(change.after)
+    if numeric and not repairs.words(change.key) & _NUMBER_KEYS:
+        return None
+    return Remedy(
+        f"pass `{change.key}` as {_shown(change.after)}", _shown(change.before)
+    )
+
+
+def _prefixed(task: Task, repair: Repair) -> Remedy | None:
+    """The same id with the mark it is written with: `8476` is `#W8476`."""
+    change = repair.change
+    if change is None or not isinstance(change.before, str | int):
+        return None
+    old, new = str(change.before), str(change.after)
+    mark = new.removesuffix(old)
+    if len(old) < 3 or mark == new or not 0 < len(mark) <= 4 or '"' in mark:
+        return None
+    return Remedy(f'start `{change.key}` with "{mark}"', "leaving that out")
+
+
+_AMBIGUOUS = re.compile(
+    r"\b(?:multiple|match(?:es)?|occurrences?|unique|ambiguous|verbatim)\b",
+    re.IGNORECASE,
+)
+
+
+def _lengthened(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = change.before, change.after
+    if not isinstance(old, str) or not isinstance(new, str) or len(old) < 8:
+        return None
+    if not _AMBIGUOUS.search(repairs.error_text(repair.failed)):
+        return None
+    if old.strip() in new and len(new) > len(old):
+        return Remedy(
+            f"pass a longer `{change.key}` with the lines around it", "the bare text"
+        )
+    return None
+
+
+def _called_first(task: Task, repair: Repair) -> Remedy | None:
+    """The same call worked once another had been made that the error asks for."""
+    told = repairs.error_words(repair.failed)
+    between = task.calls[repair.failed.index + 1 : repair.fixed.index]
+    for call in reversed(between):
+        other = call.tool_name != repair.failed.tool_name and not call.failed
+        if other and repairs.words(call.tool_name) & told:
+            return Remedy(f"call `{call.tool_name}` first", "", call)
+    return None
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, bool) or _is_number(value):
+        return True
+    if not isinstance(value, str) or not 0 < len(value) <= 40:
+        return False
+    return not _ID.search(value) and not any(char in value for char in '\n`"{}')
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """A value as it stands in canonical JSON, so that a quote contains it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _type(value: object) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    if _is_number(value):
+        return "a number"
+    if isinstance(value, list):
+        return "a list"
+    return "text" if isinstance(value, str) else ""
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"[A-Za-z]{1,60}", "a", re.sub(r"\d", "9", text))
+
+
+def _path(value: object) -> str:
+    if not isinstance(value, str) or "/" not in value:
+        return ""
+    return paths.normalise(value, explicit=True) or ""
+
+
+_RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
+    _renamed,
+    _added,
+    _dropped,
+    _named_by_error,
+    _retyped,
+    respaced,
+    _moved,
+    _reformatted,
+    _prefixed,
+    _looked_up,
+    _stemmed,
+    _lengthened,
+    _chosen,
+)

@@ -1,0 +1,174 @@
+"""What a finished task is to the rules: plain text and calls, frozen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from ace.rules import status, vocabulary
+
+Value = Literal["success", "partial", "failure", "unknown"]
+_OUTCOMES: dict[str, Value] = {
+    "success": "success",
+    "partial": "partial",
+    "failure": "failure",
+    "unknown": "unknown",
+}
+
+# Deeper values are cut: every later step may then walk arguments recursively.
+MAX_DEPTH = 40
+CUT = "…"
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One step; `failed` is None when its result says nothing either way."""
+
+    index: int
+    tool_name: str
+    arguments: dict[str, Any]
+    result: str
+    failed: bool | None = None
+
+    @cached_property
+    def arguments_text(self) -> str:
+        """The arguments as canonical JSON, the text evidence spans point into."""
+        return canonical(self.arguments)
+
+    @cached_property
+    def kind(self) -> vocabulary.Kind:
+        return vocabulary.kind(self.tool_name, self.arguments)
+
+    @cached_property
+    def command(self) -> str:
+        """What was typed, when the tool is a shell."""
+        if not vocabulary.is_shell(self.tool_name, self.arguments):
+            return ""
+        return vocabulary.command(self.arguments)
+
+    @property
+    def arguments_field(self) -> str:
+        return f"tool_usage.{self.index}.arguments"
+
+    @property
+    def result_field(self) -> str:
+        return f"tool_usage.{self.index}.result"
+
+    @property
+    def name_field(self) -> str:
+        return f"tool_usage.{self.index}.tool_name"
+
+
+@dataclass(frozen=True)
+class Task:
+    goal: str
+    result: str
+    feedback: str
+    calls: tuple[ToolCall, ...] = ()
+    outcome: Value | None = None
+    feedback_source: str = "agent"
+
+    def text(self, field: str) -> str:
+        """Return the text a span's field names; KeyError for any other name.
+
+        Fields are goal, result, feedback and tool_usage.<i>.result, .arguments and
+        .tool_name.
+        """
+        if field in ("goal", "result", "feedback"):
+            return str(getattr(self, field))
+        head, _, rest = field.partition(".")
+        number, _, part = rest.partition(".")
+        if head != "tool_usage" or not number.isdecimal():
+            raise KeyError(field)
+        if int(number) >= len(self.calls):
+            raise KeyError(field)
+        return _part(self.calls[int(number)], part)
+
+
+def parse(request: Mapping[str, Any]) -> Task:
+    """Read the stored request; unknown outcomes and odd shapes become blanks."""
+    outcome = str(request.get("outcome") or "").strip().lower()
+    return Task(
+        goal=as_text(request.get("goal")),
+        result=as_text(request.get("result")),
+        feedback=as_text(request.get("feedback")),
+        calls=_calls(request.get("tool_usage")),
+        outcome=_OUTCOMES.get(outcome),
+        feedback_source=str(request.get("feedback_source") or "agent"),
+    )
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical(_pruned(value))
+
+
+def _part(call: ToolCall, part: str) -> str:
+    if part == "result":
+        return call.result
+    if part == "arguments":
+        return call.arguments_text
+    if part == "tool_name":
+        return call.tool_name
+    raise KeyError(part)
+
+
+def _calls(entries: Any) -> tuple[ToolCall, ...]:
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        return ()
+    steps = [entry for entry in entries if isinstance(entry, Mapping)]
+    return tuple(_call(index, step) for index, step in enumerate(steps))
+
+
+def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
+    name = as_text(_first(step, "tool_name", "tool", "name"))
+    if not name:
+        # A recorded shell session names no tool, only what was typed.
+        name = "shell" if "action" in step else "unknown"
+    arguments = _arguments(_first(step, "arguments", "args", "input", "action"))
+    result = as_text(_first(step, "result", "output", "observation"))
+    failed = status.failed(name, arguments, result, step)
+    return ToolCall(index, name, arguments, result, failed)
+
+
+def _first(step: Mapping[str, Any], *keys: str) -> Any:
+    return next((step[key] for key in keys if step.get(key) is not None), None)
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        value = _loaded(value)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        value = {"input": value}
+    pruned = _pruned(value)
+    return pruned if isinstance(pruned, dict) else {}
+
+
+def _loaded(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"input": text}
+    return value if isinstance(value, dict) else {"input": text}
+
+
+def _pruned(value: Any, depth: int = 0) -> Any:
+    if depth > MAX_DEPTH:
+        return CUT
+    if isinstance(value, Mapping):
+        return {str(key): _pruned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_pruned(item, depth + 1) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(value)

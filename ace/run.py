@@ -1,0 +1,227 @@
+"""A finished task on its way: executor, reflector, curator, each committed by itself.
+
+The memory is committed first, so that nothing is lost from there on. A phase that is
+done is not done again: a resumed run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.utils import timezone
+
+from access import idempotency
+from ace import curation, executor, reflection
+from ace.models import AceRun
+from ace.rules import task as tasks
+from audit import recording
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from jobs import errors as job_errors
+from jobs import queue, running
+from jobs.models import Job
+from memories import drafts, writing
+from projects.models import Project
+
+log = structlog.get_logger(__name__)
+
+KIND = "ace"
+# A run that its own request does not finish in this time is taken over by a job.
+TAKE_OVER = timedelta(seconds=60)
+ATTEMPTS = 8
+
+# Each returns its part of the ACEResult and manages its own transactions.
+PHASES: dict[str, Callable[[AceRun, Caller], dict[str, Any]]] = {
+    "reflector": reflection.reflect,
+    "curator": curation.curate,
+}
+
+
+def complete(
+    project: Project,
+    request: Mapping[str, Any],
+    caller: Caller,
+    *,
+    ticket: idempotency.Ticket | None = None,
+    wait: bool = True,
+) -> AceRun:
+    """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
+
+    With `wait=False` a job does everything after the memory. With a ticket, a
+    repeated request gets the run of the first one, finished if it was not.
+    """
+    caller.require(Role.WRITER, project.pk)
+    run = earlier(ticket) if ticket else None
+    if run is None:
+        run = _start(project, request, caller, ticket=ticket, wait=wait)
+    if wait and run.state == AceRun.State.RUNNING:
+        advance(run, caller)
+    return run
+
+
+def earlier(ticket: idempotency.Ticket) -> AceRun | None:
+    stored = idempotency.replay(ticket)
+    return AceRun.objects.get(pk=stored.body["run_id"]) if stored else None
+
+
+def _start(
+    project: Project,
+    request: Mapping[str, Any],
+    caller: Caller,
+    *,
+    ticket: idempotency.Ticket | None,
+    wait: bool,
+) -> AceRun:
+    started = time.monotonic()
+    agent_id = caller.acting_as(str(request.get("agent_id") or ""))
+    kept, masked = drafts.guard(project.options.secrets, dict(request))
+    task = tasks.parse(kept)
+    draft = executor.draft_of(task, project=project, agent_id=agent_id)
+    if masked:
+        draft = replace(draft, notes=(f"masked: {', '.join(dict.fromkeys(masked))}",))
+    prepared = writing.prepare(project, [draft], caller)
+    for refusal in prepared.refused.values():
+        raise refusal
+    run = AceRun(
+        project=project,
+        agent_id=agent_id,
+        actor=caller.name[:200],
+        key_id=caller.key_id,
+        request=kept,
+    )
+    return _commit(run, prepared, caller, ticket=ticket, wait=wait, started=started)
+
+
+@write
+def _commit(
+    run: AceRun,
+    prepared: writing.Prepared,
+    caller: Caller,
+    *,
+    ticket: idempotency.Ticket | None,
+    wait: bool,
+    started: float,
+) -> AceRun:
+    """Executor: the key, the memory, the run and the job that finishes it, or nothing."""
+    if ticket and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None:
+        first = earlier(ticket)
+        assert first  # `claim` waited for the transaction that holds the key
+        return first
+    receipt = writing.commit(prepared)[0]
+    run.memory = receipt.memory
+    run.phases = {"executor": _done(started)}
+    run.result = executor.result_of(receipt)
+    run.save(force_insert=True)
+    recording.record(
+        caller,
+        "task.complete",
+        project_id=run.project_id,
+        object_type="run",
+        object_id=run.pk,
+        agent=run.agent_id,
+    )
+    later = timezone.now() + TAKE_OVER if wait else None
+    queue.enqueue(
+        KIND,
+        project_id=run.project_id,
+        args={"run_id": str(run.pk)},
+        key=str(run.pk),
+        run_after=later,
+    )
+    return run
+
+
+def advance(run: AceRun, caller: Caller) -> AceRun:
+    """Run the phases that are missing, as far as they go.
+
+    Each is safe to run twice, also at the same time in two processes. One that fails
+    is recorded on the run and logged; the run's job tries it again.
+    """
+    for name, phase in PHASES.items():
+        if run.phases.get(name, {}).get("status") == "done":
+            continue
+        started = time.monotonic()
+        try:
+            run.result = run.result | phase(run, caller)
+        # The memory is safe: the answer says which phase is missing and why.
+        except Exception as error:
+            _note_failure(run, name, error)
+            return run
+        run.phases[name] = _done(started)
+        run.save(update_fields=["phases", "result"])
+    _finish(run)
+    return run
+
+
+def _note_failure(run: AceRun, name: str, error: Exception) -> None:
+    log.error("ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error)
+    run.phases[name] = {
+        "status": "failed",
+        "error": f"{type(error).__name__}: {error}"[:500],
+        "at": timezone.now().isoformat(),
+    }
+    AceRun.objects.filter(pk=run.pk).update(phases=run.phases)
+
+
+@write
+def _finish(run: AceRun) -> None:
+    run.state = AceRun.State.DONE
+    run.finished_at = timezone.now()
+    run.save(update_fields=["state", "finished_at"])
+    # The job that would have taken over has nothing left to do.
+    Job.objects.filter(kind=KIND, key=str(run.pk), state=Job.State.WAITING).update(
+        state=Job.State.DONE, finished_at=run.finished_at, result={"by": "request"}
+    )
+
+
+def _done(started: float) -> dict[str, Any]:
+    return {
+        "status": "done",
+        "took_ms": round((time.monotonic() - started) * 1000, 1),
+        "at": timezone.now().isoformat(),
+    }
+
+
+def resume(run: AceRun, caller: Caller) -> AceRun:
+    """Finish a run whose process died or whose phase failed."""
+    caller.require(Role.WRITER, run.project_id)
+    if run.state == AceRun.State.DONE:
+        raise errors.Conflict("This run is finished; there is nothing to resume.")
+    AceRun.objects.filter(pk=run.pk).update(state=AceRun.State.RUNNING)
+    run.state = AceRun.State.RUNNING
+    return advance(run, acting_for(run))
+
+
+def acting_for(run: AceRun) -> Caller:
+    """The caller that a run goes on as: the one that sent it, with a writer's rights."""
+    return Caller(
+        name=run.actor,
+        roles={run.project_id: Role.WRITER},
+        key_id=run.key_id,
+        agent_id=run.agent_id,
+    )
+
+
+@running.handler(KIND, attempts=ATTEMPTS)
+def take_over(job_run: running.Run) -> dict[str, Any]:
+    """Finish a run in a worker."""
+    run = AceRun.objects.get(pk=job_run.job.args["run_id"])
+    if run.state == AceRun.State.DONE:
+        return {"by": "request"}
+    advance(run, acting_for(run))
+    if run.state == AceRun.State.DONE:
+        return {"by": "job"}
+    reason = next(
+        (p["error"] for p in run.phases.values() if p["status"] == "failed"), ""
+    )
+    if job_run.job.attempts >= ATTEMPTS:
+        AceRun.objects.filter(pk=run.pk).update(
+            state=AceRun.State.FAILED, finished_at=timezone.now()
+        )
+    raise job_errors.Later(reason)

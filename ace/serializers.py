@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from ace.models import AceRun, Reflection
+
+# A task may hold this much: docs/limits.md
+CALLS = 500
+TEXT = 1_000_000  # characters; the whole body is at most 1 MiB
+
+
+class AnyJSON(serializers.JSONField):
+    """An object, or a string that holds one, as tools record their arguments."""
+
+
+class ToolUsageSerializer(serializers.Serializer[Any]):
+    """One call; `tool` and `name` are aliases of `tool_name`."""
+
+    tool_name = serializers.CharField(max_length=255)
+    arguments = AnyJSON(required=False, allow_null=True, default=dict)
+    result = serializers.JSONField(required=False, allow_null=True, default=None)
+    status = serializers.JSONField(required=False, allow_null=True)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and "tool_name" not in data:
+            named = data.get("tool") or data.get("name")
+            data = {**data, "tool_name": named} if named else data
+        return super().to_internal_value(data)
+
+
+class CompleteTask(InProject):
+    """`CompleteTaskRequest` of requirement 003, and how the task is known to have ended."""
+
+    agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    goal = serializers.CharField(max_length=TEXT)
+    result = serializers.CharField(
+        max_length=TEXT, required=False, allow_blank=True, allow_null=True, default=""
+    )
+    tool_usage = ToolUsageSerializer(many=True, required=False)
+    feedback = serializers.CharField(
+        max_length=TEXT, required=False, allow_blank=True, allow_null=True, default=""
+    )
+    outcome = serializers.ChoiceField(
+        choices=["success", "partial", "failure", "unknown"],
+        required=False,
+        allow_null=True,
+    )
+    feedback_source = serializers.ChoiceField(
+        choices=["test", "human", "environment", "agent"], default="agent"
+    )
+    cited_entry_ids = serializers.ListField(
+        child=serializers.CharField(max_length=64), max_length=500, required=False
+    )
+    injected_entry_ids = serializers.ListField(
+        child=serializers.CharField(max_length=64), max_length=500, required=False
+    )
+
+    def validate_tool_usage(self, value: list[Any]) -> list[Any]:
+        if len(value) > CALLS:
+            raise serializers.ValidationError(
+                f"A task has {CALLS} tool calls at most; leave out the least telling."
+            )
+        return value
+
+
+class EvidenceOut(serializers.Serializer[Any]):
+    """A quote; `field`, `start` and `end` slice to it in the run's request."""
+
+    kind = serializers.CharField()
+    code = serializers.CharField(allow_null=True)
+    error_type = serializers.CharField()
+    message = serializers.CharField()
+    field = serializers.CharField()  # type: ignore[assignment]  # the API's name
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    signature = serializers.CharField()
+    quote = serializers.CharField()
+
+
+class InsightOut(serializers.Serializer[Any]):
+    insight_type = serializers.CharField()
+    content = serializers.CharField()
+    confidence = serializers.FloatField()
+    evidence = EvidenceOut(many=True)
+
+
+class ErrorOut(serializers.Serializer[Any]):
+    error_type = serializers.CharField()
+    message = serializers.CharField()
+    root_cause = serializers.CharField()
+    evidence = EvidenceOut(many=True)
+
+
+class FileLinked(serializers.Serializer[Any]):
+    file_path = serializers.CharField()
+    relation_type = serializers.CharField()
+    line_start = serializers.IntegerField(allow_null=True)
+    line_end = serializers.IntegerField(allow_null=True)
+
+
+class RelatedEntry(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    label = serializers.CharField()
+    content = serializers.CharField()
+    similarity = serializers.FloatField()
+
+
+class LessonOut(serializers.Serializer[Any]):
+    content = serializers.CharField()
+    category = serializers.CharField()
+    root_cause = serializers.CharField()
+    confidence = serializers.FloatField()
+
+
+class DeltaOperation(serializers.Serializer[Any]):
+    delta_id = serializers.UUIDField()
+    operation = serializers.CharField()
+    status = serializers.CharField()
+    entry_id = serializers.UUIDField(allow_null=True)
+    entry_label = serializers.CharField(allow_null=True)
+    content = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class PlaybookDeltaOut(serializers.Serializer[Any]):
+    operations = DeltaOperation(many=True)
+    summary = serializers.CharField()
+
+
+class UpdatedBullet(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    label = serializers.CharField()
+    content = serializers.CharField()
+    category = serializers.CharField()
+    helpful = serializers.IntegerField()
+    harmful = serializers.IntegerField()
+
+
+class AceResult(serializers.Serializer[Any]):
+    """What became of a finished task (REQ-MEM-API-001)."""
+
+    run_id = serializers.UUIDField()
+    state = serializers.CharField()
+    memory_id = serializers.UUIDField()
+    memory_type = serializers.CharField()
+    memory_status = serializers.CharField()
+    duplicate_of = serializers.UUIDField(allow_null=True)
+    files_linked = FileLinked(many=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    outcome = serializers.CharField()
+    outcome_source = serializers.CharField(required=False)
+    insights = InsightOut(many=True)
+    errors = ErrorOut(many=True)  # type: ignore[assignment]  # the API's name
+    related_playbook_entries = RelatedEntry(many=True)
+    playbook_delta = PlaybookDeltaOut()
+    updated_bullets = UpdatedBullet(many=True)
+    change_id = serializers.UUIDField(allow_null=True)
+    lessons = LessonOut(many=True, required=False)
+    abstained = serializers.CharField(allow_null=True, required=False)
+    notes = serializers.ListField(child=serializers.CharField())
+    phases = serializers.DictField()
+
+
+class ReflectionOut(serializers.ModelSerializer[Reflection]):
+    class Meta:
+        model = Reflection
+        fields = (
+            "outcome",
+            "outcome_source",
+            "outcome_confidence",
+            "outcome_reason",
+            "error_identification",
+            "root_cause",
+            "correct_approach",
+            "key_insight",
+            "evidence",
+            "insights",
+            "lessons",
+            "votes",
+            "related",
+            "abstained",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class RunOut(serializers.ModelSerializer[AceRun]):
+    project_id = serializers.UUIDField(read_only=True)
+    memory_id = serializers.UUIDField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = AceRun
+        fields = (
+            "id",
+            "project_id",
+            "agent_id",
+            "actor",
+            "state",
+            "phases",
+            "memory_id",
+            "created_at",
+            "finished_at",
+        )
+        read_only_fields = fields
+
+
+class RunDetail(RunOut):
+    result = serializers.SerializerMethodField()
+    reflection = ReflectionOut(read_only=True, allow_null=True)
+
+    class Meta(RunOut.Meta):
+        fields = (*RunOut.Meta.fields, "request", "result", "reflection")
+        read_only_fields = fields
+
+    def get_result(self, run: AceRun) -> dict[str, Any]:
+        return run.ace_result
+
+
+class RunQuery(InProject):
+    state = serializers.ChoiceField(choices=AceRun.State.choices, required=False)
+    agent_id = serializers.CharField(max_length=255, required=False)
+    date_from = serializers.DateTimeField(required=False)
+    date_to = serializers.DateTimeField(required=False)

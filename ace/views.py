@@ -1,0 +1,104 @@
+"""Doors of complete-task and of the runs that it makes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from ace import run as runs
+from ace import serializers as forms
+from ace import sources
+from ace.models import AceRun
+from common import errors
+from common.caller import Role
+
+BODY = 1024 * 1024  # bytes of one finished task
+
+
+class CompleteTaskDoor(Door):
+    @extend_schema(
+        operation_id="complete_task",
+        request=forms.CompleteTask,
+        responses={200: forms.AceResult, 202: forms.AceResult},
+        parameters=[
+            OpenApiParameter(
+                "Prefer",
+                str,
+                OpenApiParameter.HEADER,
+                description="`respond-async`: answer 202 once the memory is stored.",
+            )
+        ],
+    )
+    def post(self, request: Request) -> Response:
+        """Report a finished task: one memory, and small changes to the playbook."""
+        if int(request.META.get("CONTENT_LENGTH") or 0) > BODY:
+            raise errors.TooLarge("A finished task is 1 MiB at most; shorten results.")
+        data = self.body(forms.CompleteTask)
+        project = self.project(data)
+        sources.check(data, project, self.caller)
+        wait = "respond-async" not in request.headers.get("Prefer", "")
+        run = runs.complete(
+            project,
+            {name: data[name] for name in sources.KEPT if data.get(name) is not None},
+            self.caller,
+            ticket=self.ticket(project.pk),
+            wait=wait,
+        )
+        if run.state == AceRun.State.RUNNING and not wait:
+            location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
+            return Response(run.ace_result, 202, headers={"Location": location})
+        return Response(run.ace_result)
+
+
+class RunsDoor(Door):
+    @extend_schema(
+        operation_id="ace_runs_list",
+        parameters=[forms.RunQuery],
+        responses=page_of(forms.RunOut),
+    )
+    def get(self, request: Request) -> Response:
+        """Runs of a project, newest first."""
+        data = self.query(forms.RunQuery)
+        project = self.project(data)
+        rows = AceRun.objects.visible_to(self.caller).filter(project=project)
+        wanted: dict[str, Any] = {
+            "state": data.get("state"),
+            "agent_id": data.get("agent_id"),
+            "created_at__gte": data.get("date_from"),
+            "created_at__lte": data.get("date_to"),
+        }
+        rows = rows.filter(**{k: v for k, v in wanted.items() if v is not None})
+        return self.page(rows.defer("request", "result"), forms.RunOut)
+
+
+class RunDoor(Door):
+    @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        """A run with its request, its result and what was reflected."""
+        return Response(forms.RunDetail(find(run_id, self)).data)
+
+
+class ResumeDoor(Door):
+    @extend_schema(
+        operation_id="ace_runs_resume", request=None, responses=forms.AceResult
+    )
+    def post(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Finish a run whose process died or whose phase failed."""
+        return Response(runs.resume(find(run_id, self), self.caller).ace_result)
+
+
+def find(run_id: uuid.UUID, door: Door) -> AceRun:
+    rows = AceRun.objects.visible_to(door.caller).select_related("project")
+    run = rows.filter(pk=run_id).first()
+    if run is None:
+        raise errors.NotFound
+    door.caller.require(
+        Role.VIEWER if door.request.method == "GET" else Role.WRITER, run.project_id
+    )
+    found: AceRun = run
+    return found

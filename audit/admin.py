@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.urls import NoReverseMatch
+
+from audit.models import AuditEvent
+from common import panels
+from common.admin import RowsAdmin
+from common.caller import Caller, Role
+from common.list_filters import DaysFilter, ProjectFilter, exactly
+from common.panels import Panel, moment, words
+
+# The page of what an event tells of; other objects have none.
+PAGES = {
+    "memory": "memories_memory",
+    "tag": "memories_tag",
+    "file": "memories_file",
+    "possible_duplicate": "memories_possibleduplicate",
+    "playbook_entry": "playbook_playbookentry",
+    "playbook_delta": "playbook_playbookdelta",
+    "conflict": "playbook_conflict",
+    "run": "ace_acerun",
+    "job": "jobs_job",
+    "project": "projects_project",
+    "key": "access_apikey",
+}
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(RowsAdmin):
+    sees = Role.OWNER
+    list_display = ["at_shown", "actor_shown", "verb", "thing", "project_name", "address"]
+    list_filter = [
+        ProjectFilter,
+        exactly("verb__startswith", "verb starts with", name="verb"),
+        exactly("actor"),
+        exactly("object_type"),
+        exactly("key_id", "key id"),
+        ("at", DaysFilter),
+    ]
+    search_fields = ["object_id", "actor", "verb", "request_id", "agent_id"]
+    search_help_text = "Object id, actor, verb or request id"
+    fieldsets = [
+        (None, {"fields": ["at_shown", "verb", "actor", "agent_id", "key_id"]}),
+        ("About", {"fields": ["project_name", "object_type", "thing", "detail_shown"]}),
+        ("State", {"fields": ["before_hash", "after_hash"]}),
+        ("Request", {"fields": ["request_id", "address", "account_id"]}),
+    ]
+
+    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+    actor_shown = staticmethod(
+        panels.column("actor", lambda actor: words(actor, 40), ordering="actor")
+    )
+    detail_shown = staticmethod(
+        panels.column("detail", panels.plain_json, title="detail")
+    )
+
+    @admin.display(description="object")
+    def thing(self, event: AuditEvent) -> Any:
+        return _link(event)
+
+
+def of(object_id: object, caller: Caller, object_type: str = "") -> Panel:
+    """The audit rows of one object that the caller may see: a panel of its history.
+
+    `object_type` is needed for ids that other kinds of rows have as well.
+    """
+    rows = AuditEvent.objects.visible_to(caller).filter(object_id=str(object_id))
+    if object_type:
+        rows = rows.filter(object_type=object_type)
+    return panels.table(
+        "Audit",
+        ["When", "Who", "What", "Detail"],
+        _lines(rows[: panels.ROWS + 1]),
+        empty="No audit rows, or none that your role shows.",
+    )
+
+
+def _lines(events: Iterable[AuditEvent]) -> Iterable[list[Any]]:
+    for event in events:
+        detail = panels.plain_json(event.detail, 1_000)
+        yield [moment(event.at), words(event.actor, 60), event.verb, detail]
+
+
+def _link(event: AuditEvent) -> Any:
+    label = f"{event.object_type} {event.object_id}"
+    page = PAGES.get(event.object_type)
+    if page is None:
+        return words(label, 60)
+    try:
+        return panels.link(page, event.object_id, label, 60)
+    except NoReverseMatch:
+        return words(label, 60)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from benchmarks import search
+from benchmarks.options import Options
+
+# Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
+BENCHMARKS: dict[str, ModuleType] = {"search": search}
+
+
+class Command(BaseCommand):
+    help = "Measure what is claimed, in a project that is removed afterwards."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        names = parser.add_subparsers(dest="benchmark", required=True)
+        for name, module in BENCHMARKS.items():
+            one = names.add_parser(name, help=module.HELP, description=module.HELP)
+            one.add_argument("--data", type=Path, default=Path(settings.BENCHMARK_DATA))
+            one.add_argument("--json", type=Path, help="write the numbers to this file")
+            one.add_argument(
+                "--keep", action="store_true", help="leave the project for a look"
+            )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        module = BENCHMARKS[options["benchmark"]]
+        result = module.run(Options(data=options["data"], keep=options["keep"]))
+        self.stdout.write(aligned(module.table(result)))
+        for remark in module.remarks(result):
+            self.stdout.write(remark)
+        if options["json"]:
+            options["json"].write_text(json.dumps(result, indent=2) + "\n")
+
+
+def aligned(rows: Iterable[list[str]]) -> str:
+    """Rows of cells as text, the first column to the left and numbers to the right."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    )

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import ipaddress
+from typing import Protocol
+
+from django.conf import settings
+
+
+class HasMeta(Protocol):
+    META: dict[str, str]
+
+
+FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
+
+
+def client_address(request: HasMeta) -> str:
+    """The address of the client, as the last of NUM_PROXIES trusted proxies saw it.
+
+    Empty when there is none, as over a Unix socket.
+    """
+    proxies: int = settings.REST_FRAMEWORK["NUM_PROXIES"]
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    address = request.META.get("REMOTE_ADDR", "")
+    if proxies and hops != [""]:
+        address = hops[-min(proxies, len(hops))]
+    return _known(address.strip())
+
+
+def is_loopback(request: HasMeta) -> bool:
+    """Is the request from this machine, and did no proxy pass it on?"""
+    if any(name in request.META for name in FORWARDED):
+        return False
+    address = _known(request.META.get("REMOTE_ADDR", ""))
+    return bool(address) and ipaddress.ip_address(address).is_loopback
+
+
+def _known(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text.partition("%")[0]))
+    except ValueError:
+        return ""

@@ -1,0 +1,344 @@
+"""The base of every admin page: rows through `visible_to(caller)`, rights by role.
+
+The middleware of the admin puts `caller` and `projects` ({id: name}) on the request.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.functional import cached_property
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
+
+from common import errors, text
+from common.caller import Caller, Role
+from common.deeds import Deed
+from common.panels import Panel, words
+
+MOST_COUNTED = 10_000
+MOST_AT_ONCE = 500  # rows that one list action works through
+
+
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not generic at run time
+    """Count no further than needed: an exact COUNT of a large list takes seconds."""
+
+    template_name = "admin/pages.html"
+
+    @cached_property
+    def count(self) -> int:
+        rows: Any = self.object_list
+        return counted(rows) if isinstance(rows, QuerySet) else len(rows)
+
+    @property
+    def words(self) -> str:
+        return in_words(self.count)
+
+
+def counted(rows: QuerySet[Any]) -> int:
+    """How many rows, counting no further than one more than 10,000."""
+    return rows.order_by()[: MOST_COUNTED + 1].count()
+
+
+def in_words(count: int) -> str:
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
+
+
+class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
+    def get_results(self, request: HttpRequest) -> None:
+        """Give each row on the page its project's name, and how a search found it."""
+        super().get_results(request)
+        hits = getattr(request, "hits", {})
+        for row in self.result_list:
+            self.model_admin.name_project(request, row)
+            row.hit = hits.get(row.pk)
+
+
+class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """A read-only list and page; `deeds` are what a person may do to a row.
+
+    `search_fields` are exact lookups, so that an index answers them: any may match.
+    """
+
+    # Where a row's project is found; empty for rows of the whole installation.
+    project_path = "project_id"
+    sees = Role.VIEWER
+    adds: Role | None = None
+    changes: Role | None = None
+    deeds: Sequence[Deed] = ()
+
+    actions_on_bottom = False
+    list_per_page = 50
+    list_max_show_all = 50
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_filter_submit = True
+    paginator = BoundedPaginator
+    save_on_top = False
+    compressed_fields = True
+    warn_unsaved_form = True
+    change_form_outer_before_template = "admin/deeds.html"
+    change_form_outer_after_template = "admin/panels.html"
+
+    # Rows
+
+    def visible_to(self, caller: Caller) -> QuerySet[Any]:
+        rows: QuerySet[Any] = self.model.objects.visible_to(caller)
+        return rows
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.visible_to(caller_of(request))
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        if text.problem_in(object_id):
+            return None
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            self.name_project(request, row)
+        return row
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
+        return RowList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        typed = search_term.strip()
+        if not typed:
+            return queryset, False
+        found = Q(pk__in=[])
+        for lookup in self.search_fields:
+            try:
+                queryset.filter(**{lookup: typed})
+            except (ValueError, ValidationError):
+                continue
+            found |= Q(**{lookup: typed})
+        return queryset.filter(found), False
+
+    # Columns
+
+    def project_of(self, row: Any) -> uuid.UUID | None:
+        value: Any = row
+        for part in filter(None, self.project_path.split("__")):
+            value = getattr(value, part, None)
+        return value if isinstance(value, uuid.UUID) else None
+
+    def name_project(self, request: HttpRequest, row: Any) -> None:
+        project_id = self.project_of(row)
+        names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
+        row.project_shown = names.get(project_id, project_id or "") if project_id else ""
+
+    @admin.display(description="project")
+    def project_name(self, row: Any) -> Any:
+        return words(getattr(row, "project_shown", ""), 40)
+
+    # Rights
+
+    def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
+        """Whether the role is held in the row's project; without a row, anywhere."""
+        caller = caller_of(request)
+        if role is None:
+            return False
+        if caller.everywhere is not None:
+            return caller.everywhere >= role
+        if not self.project_path:
+            return False
+        if not isinstance(row, Model):
+            return any(held >= role for held in caller.roles.values())
+        project_id = self.project_of(row)
+        return project_id is not None and caller.may(role, project_id)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, self.sees)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, self.sees, obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, self.adds)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, self.changes, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    # Forms
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.caller = caller_of(request)
+        return form
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
+        """Nothing: the form has called the product's function already."""
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Any, change: bool
+    ) -> None:
+        """Nothing, like `save_model`."""
+
+    # Deeds
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {
+            deed.name: (self._list_action(deed), deed.name, deed.label)
+            for deed in self.deeds
+            if not deed.needs_text and self.may(request, deed.role)
+        }
+
+    @staticmethod
+    def _list_action(deed: Deed) -> Callable[..., None]:
+        def act(self: RowsAdmin, request: HttpRequest, rows: QuerySet[Any]) -> None:
+            done = sum(
+                self.perform(request, deed, row, "") for row in rows[:MOST_AT_ONCE]
+            )
+            if done:
+                messages.success(request, f"{done} {deed.done}.")
+
+        return act
+
+    def perform(self, request: HttpRequest, deed: Deed, row: Any, typed: str) -> bool:
+        """Do it; a refusal becomes a message. Tells whether it was done."""
+        caller = caller_of(request)
+        if not self.may(request, deed.role, row):
+            messages.error(request, f"{_short(row)}: this needs the role {deed.role.label}.")
+            return False
+        try:
+            deed.do(row, caller, typed)
+        except errors.Refusal as refusal:
+            messages.error(request, f"{_short(row)}: {refusal.detail}")
+            return False
+        return True
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_do"
+        view = self.admin_site.admin_view(require_POST(self.deed_view))
+        own = path("<path:object_id>/do/<slug:deed_name>/", view, name=name)
+        return [own, *super().get_urls()]
+
+    def deed_view(
+        self, request: HttpRequest, object_id: str, deed_name: str
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
+        deed = next((deed for deed in self.deeds if deed.name == deed_name), None)
+        if row is None or deed is None:
+            return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
+                request, self.opts, object_id
+            )
+        typed = request.POST.get("text", "").replace("\0", "").strip()
+        if self.perform(request, deed, row, typed):
+            messages.success(request, f"{_short(row)}: {deed.done}.")
+        return HttpResponseRedirect(self.url_of(row, "change"))
+
+    def url_of(self, row: Any, page: str, *more: str) -> str:
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
+        return reverse(name, args=[quote(row.pk), *more])
+
+    # Pages
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        """The tables under the fields of a row."""
+        return ()
+
+    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        """The tables of a row's history page."""
+        return ()
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        if obj is not None:
+            offered = [
+                {
+                    "deed": deed,
+                    "url": self.url_of(obj, "do", deed.name),
+                    "text": deed.starts_with(obj) if deed.starts_with else "",
+                }
+                for deed in self.deeds
+                if self.may(request, deed.role, obj) and deed.fits(obj)
+            ]
+            context |= {"deeds": offered, "panels": list(self.panels(request, obj))}
+        answer: HttpResponse = super().render_change_form(
+            request, context, add=add, change=change, form_url=form_url, obj=obj
+        )
+        return answer
+
+    def history_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """What the product recorded; Django's own log knows only of this admin."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
+                request, self.opts, object_id
+            )
+        if not self.has_view_permission(request, row):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"History of {_short(row)}",
+            "panels": list(self.past(request, row)),
+            "object": row,
+            "opts": self.opts,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/past.html", context)
+
+    # The functions that change rows write the audit rows; Django's log would be a
+    # second truth.
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        return None
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        return None
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> None:
+        return None
+
+
+class GlobalAdmin(RowsAdmin):
+    """Rows of the whole installation: for people with a role everywhere only."""
+
+    project_path = ""
+    sees = Role.OWNER
+
+    def visible_to(self, caller: Caller) -> QuerySet[Any]:
+        rows: QuerySet[Any] = self.model._default_manager.all()
+        return rows if caller.everywhere == Role.OWNER else rows.none()
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    caller: Caller = request.caller  # type: ignore[attr-defined]  # the middleware's
+    return caller
+
+
+def _short(row: Any) -> str:
+    return text.clip(str(row), 80)

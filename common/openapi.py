@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+from common.problem import MEDIA_TYPE
+
+# For `@extend_schema(parameters=[IDEMPOTENCY_KEY])` on every POST that writes.
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="1 to 255 printable characters; sent again with the same body it "
+    "gives the first answer again, for 7 days.",
+)
+METHODS = ("get", "post", "put", "patch", "delete")
+ALWAYS = {
+    "400": "The request does not fit; `errors` names each field.",
+    "401": "No key, or one that is unknown, expired or revoked.",
+    "403": "The role is too low.",
+    "404": "There is no such row, or it is not yours to see.",
+    "429": "Too many requests; see Retry-After.",
+    "503": "Busy or away; see Retry-After.",
+}
+ON_WRITES = {
+    "409": "The row, or the Idempotency-Key, is in a state that does not allow this.",
+    "413": "The body is too large.",
+    "415": "The body is not `application/json` in UTF-8.",
+}
+PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457. A `code` may add members, listed in docs/errors.md.",
+    "required": ["type", "title", "status", "code", "detail", "errors", "request_id"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "object",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
+        "request_id": {"type": "string"},
+    },
+}
+
+
+def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """A drf-spectacular hook: document the problems of every operation."""
+    schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = PROBLEM
+    for operations in result["paths"].values():
+        for method in METHODS:
+            if method in operations:
+                _document(operations[method], is_write=method != "get")
+    return result
+
+
+def _document(operation: dict[str, Any], *, is_write: bool) -> None:
+    for status, description in {**ALWAYS, **(ON_WRITES if is_write else {})}.items():
+        schema = {"$ref": "#/components/schemas/Problem"}
+        operation["responses"].setdefault(
+            status,
+            {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}},
+        )

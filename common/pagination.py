@@ -1,0 +1,133 @@
+"""Pages of rows by cursor, newest first, stable while rows are added."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from common import errors
+
+LIMIT = 20
+LARGEST = 100  # design 02, "pagination"
+
+
+Side = Literal["older", "newer"]
+
+
+class InvalidCursor(errors.Refusal):
+    """This cursor is not one that a page gave; start again without it."""
+
+    code = "invalid_cursor"
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The id at the edge of a page, and the side of it that is asked for."""
+
+    side: Side
+    edge: Any
+
+    def __str__(self) -> str:
+        return urlsafe_b64encode(f"{self.side}:{self.edge}".encode()).decode()
+
+    @classmethod
+    def parse(cls, text: str, rows: QuerySet[Any]) -> Cursor:
+        try:
+            side, _, edge = urlsafe_b64decode(text.encode()).decode().partition(":")
+            key = rows.model._meta.pk.to_python(edge)
+        except (ValueError, ValidationError):
+            raise InvalidCursor from None
+        if key is None or side not in ("older", "newer"):
+            raise InvalidCursor
+        return cls("older" if side == "older" else "newer", key)
+
+
+class IdCursorPagination(BasePagination):
+    """Newest first, or oldest first; `next` always goes on in that order."""
+
+    def __init__(self, *, oldest_first: bool = False) -> None:
+        self.oldest_first = oldest_first
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Any], request: Request, view: Any = None
+    ) -> list[Any]:
+        """Read one row more than asked for: it tells whether another page exists."""
+        self.request = request
+        limit = self.limit(request)
+        given = request.query_params.get("cursor")
+        cursor = Cursor.parse(given, queryset) if given else None
+        onwards: Side = "newer" if self.oldest_first else "older"
+        side = cursor.side if cursor else onwards
+        found = list(_beyond(queryset, cursor, side)[: limit + 1])
+        more = len(found) > limit
+        rows = found[:limit] if side == onwards else found[:limit][::-1]
+        self.has_next = more if side == onwards else True
+        self.has_previous = cursor is not None if side == onwards else more
+        self.rows: Sequence[Model] = rows
+        return rows
+
+    @staticmethod
+    def limit(request: Request) -> int:
+        given = request.query_params.get("limit", str(LIMIT))
+        if given.isascii() and given.isdigit() and len(given) < 9:
+            if 1 <= int(given) <= LARGEST:
+                return int(given)
+        raise errors.Invalid(
+            errors={"limit": [f"must be a whole number from 1 to {LARGEST}"]}
+        )
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response(
+            {"results": data, "next": self.next, "previous": self.previous}
+        )
+
+    @property
+    def next(self) -> str | None:
+        if not (self.has_next and self.rows):
+            return None
+        return self.link(Cursor("newer" if self.oldest_first else "older", self.rows[-1].pk))
+
+    @property
+    def previous(self) -> str | None:
+        if not (self.has_previous and self.rows):
+            return None
+        return self.link(Cursor("older" if self.oldest_first else "newer", self.rows[0].pk))
+
+    def link(self, cursor: Cursor) -> str:
+        address = self.request.build_absolute_uri()
+        return replace_query_param(address, "cursor", str(cursor))
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        link = {"type": "string", "format": "uri", "nullable": True}
+        return {
+            "type": "object",
+            "required": ["results", "next", "previous"],
+            "properties": {"results": schema, "next": link, "previous": link},
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        number = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
+        return [
+            {"name": "limit", "in": "query", "schema": number},
+            {"name": "cursor", "in": "query", "schema": {"type": "string"}},
+        ]
+
+
+def _beyond(
+    queryset: QuerySet[Any], cursor: Cursor | None, side: Side
+) -> QuerySet[Any]:
+    """The rows on one side of a cursor, nearest to it first."""
+    if side == "newer":
+        newer = queryset.filter(pk__gt=cursor.edge) if cursor else queryset
+        return newer.order_by("pk")
+    older = queryset.filter(pk__lt=cursor.edge) if cursor else queryset
+    return older.order_by("-pk")

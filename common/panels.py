@@ -1,0 +1,134 @@
+"""Pieces of admin pages. Texts come from outside: everything here is escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.core.serializers.json import DjangoJSONEncoder
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from common.text import clip
+
+IN_LIST = 140  # characters of a text in a cell of a list
+IN_PANEL = 600
+# A stored request may be 1 MiB; a page that shows it whole is no help to anybody.
+IN_PAGE = 20_000
+ROWS = 50
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A table under the fields of a row; `note` says what is left out."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]] = field(default_factory=list)
+    empty: str = "Nothing here."
+    note: str = ""
+
+
+def table(
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    empty: str = "Nothing here.",
+    most: int = ROWS,
+) -> Panel:
+    """A panel of at most `most` rows; give it one more to have that said."""
+    every = list(rows)
+    note = f"Only the first {most} are shown." if len(every) > most else ""
+    return Panel(title, head, every[:most], empty, note)
+
+
+def words(text: object, limit: int = IN_LIST) -> SafeString:
+    """Text that cannot break the layout nor turn the direction of its neighbours."""
+    return format_html('<bdi class="am-words">{}</bdi>', clip(str(text), limit))
+
+
+def block(text: object, limit: int = IN_PAGE) -> SafeString:
+    """A text with its own line breaks; says how much of it is not shown."""
+    whole = str(text)
+    if not whole:
+        return SafeString("")
+    rest = len(whole) - limit
+    more = f"\n… {rest:,} more characters" if rest > 0 else ""
+    return format_html(
+        '<pre class="am-block" dir="auto">{}{}</pre>', whole[:limit], more
+    )
+
+
+def plain_json(value: Any, limit: int = IN_PAGE) -> SafeString:
+    if value in (None, "", [], {}):
+        return SafeString("")
+    text = json.dumps(value, indent=2, ensure_ascii=False, cls=DjangoJSONEncoder)
+    return block(text, limit)
+
+
+def moment(at: datetime | str | None) -> str:
+    if isinstance(at, str):
+        return at[:19].replace("T", " ")
+    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def tags(names: Sequence[str]) -> SafeString:
+    shown = ", ".join(names[:4]) + (f" +{len(names) - 4}" if len(names) > 4 else "")
+    return words(shown, 80) if shown else SafeString("")
+
+
+def link(model: str, pk: object, text: object = "", limit: int = IN_LIST) -> SafeString:
+    """A link to the page of a row; `model` is `app_model`, as in the URL's name."""
+    if pk is None or pk == "":
+        return SafeString("")
+    url = reverse(f"admin:{model}_change", args=[pk])
+    return format_html(
+        '<a class="am-link" href="{}">{}</a>', url, words(text or pk, limit)
+    )
+
+
+def many(model: str, where: str, text: str) -> SafeString:
+    """A link to a list with a filter; `where` is its query string."""
+    url = reverse(f"admin:{model}_changelist")
+    return format_html('<a class="am-link" href="{}?{}">{}</a>', url, where, text)
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
+    """What changed, a line for each field: `name: old → new`."""
+    lines = [
+        f"{name}: {_short(before[name])} → {_short(after.get(name))}"
+        if name in before
+        else f"{name}: {_short(after.get(name))}"
+        for name in dict.fromkeys([*before, *after])
+    ]
+    return block("\n".join(lines), 4_000)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        return clip(value, 300)
+    return clip(json.dumps(value, ensure_ascii=False, cls=DjangoJSONEncoder), 300)
+
+
+def column(
+    name: str,
+    show: Callable[[Any], Any],
+    *,
+    title: str = "",
+    ordering: str | None = None,
+) -> Callable[[Any], Any]:
+    """A computed column that shows one attribute: `column("content", words)`."""
+
+    @admin.display(description=title or name.replace("_", " "), ordering=ordering)
+    def display(row: Any) -> Any:
+        return show(getattr(row, name))
+
+    display.__name__ = f"{name}_shown"
+    return display

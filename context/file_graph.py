@@ -1,0 +1,114 @@
+"""What the project knows of one file: the knowledge graph of REQ-MEM-API-004."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef
+
+from common import errors
+from common.caller import Caller, Role
+from memories.models import File, Memory, MemoryFile
+from playbook import reading
+from playbook.models import PlaybookEntry, Support
+from projects.models import Project
+
+MEMORIES = 100  # shown of a file, newest first; the counts are of all
+RELATED = 20  # files shown beside it
+
+
+@dataclass(frozen=True)
+class RelatedFile:
+    """A file that the same memories speak of; strength is their share, 0..1."""
+
+    file_path: str
+    shared_memories: int
+    strength: float
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    file: File
+    memories: dict[str, list[Memory]]
+    suspect: set[Any]
+    entries: list[PlaybookEntry]
+    related: list[RelatedFile]
+    tags: dict[str, int]
+    types: dict[str, int]
+    relations: dict[str, int] = field(default_factory=dict)
+    memory_count: int = 0
+
+
+def graph(project: Project, path: str, caller: Caller) -> FileGraph:
+    """A file with its memories by relation, their entries, and the files beside it."""
+    caller.require(Role.VIEWER, project.pk)
+    file = (
+        File.objects.visible_to(caller)
+        .counted_for(caller)
+        .filter(project=project, file_path=path)
+        .first()
+    )
+    if file is None:
+        raise errors.NotFound(f"The project has no file {path}.")
+    seen = Memory.objects.visible_to(caller).current().filter(project=project)
+    links = MemoryFile.objects.filter(file=file, memory__in=seen)
+    linked = seen.filter(file_links__file=file).distinct()
+    return FileGraph(
+        file=file,
+        memories=_by_relation(links),
+        suspect=set(
+            links.exclude(suspect_since=None).values_list("memory_id", flat=True)
+        ),
+        entries=_entries(project, linked, caller),
+        related=_related(file, linked, file.memory_count),
+        tags=_tags(linked),
+        types=dict(
+            linked.order_by()
+            .values_list("memory_type")
+            .annotate(n=Count("pk", distinct=True))
+        ),
+        relations=dict(
+            links.order_by().values_list("relation_type").annotate(n=Count("pk"))
+        ),
+        memory_count=file.memory_count,
+    )
+
+
+def _entries(project: Project, linked: Any, caller: Caller) -> list[PlaybookEntry]:
+    rows = reading.entries(project, reading.Filters(), caller).filter(
+        Exists(Support.objects.filter(entry=OuterRef("pk"), memory__in=linked))
+    )
+    newest = rows.order_by("-priority", "-pk")
+    return list(reading.in_full(newest, caller)[:MEMORIES])
+
+
+def _by_relation(links: Any) -> dict[str, list[Memory]]:
+    found: dict[str, list[Memory]] = defaultdict(list)
+    newest = links.select_related("memory").order_by("-memory_id")
+    for link in newest.defer("memory__content_tsv", "memory__content_terms")[:MEMORIES]:
+        found[link.relation_type].append(link.memory)
+    return dict(found)
+
+
+def _related(file: File, linked: Any, count: int) -> list[RelatedFile]:
+    shared = (
+        MemoryFile.objects.filter(memory__in=linked.values("pk"))
+        .exclude(file=file)
+        .order_by()
+        .values("file__file_path")
+        .annotate(n=Count("memory", distinct=True))
+        .order_by("-n", "file__file_path")[:RELATED]
+    )
+    return [
+        RelatedFile(row["file__file_path"], row["n"], round(row["n"] / count, 4))
+        for row in shared
+    ]
+
+
+def _tags(linked: Any) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for tags in linked.order_by("-pk").values_list("tags", flat=True)[:1000]:
+        counts.update(tags)
+    return dict(counts.most_common(50))

@@ -1,0 +1,44 @@
+"""Doors of what an agent is given."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door
+from common.caller import Role
+from context import file_graph, task
+from context import serializers as forms
+
+
+class FileGraphDoor(Door):
+    @extend_schema(
+        operation_id="files_graph",
+        parameters=[forms.GraphQuery],
+        responses=forms.GraphOut,
+    )
+    def get(self, request: Request) -> Response:
+        """The knowledge graph of a file."""
+        data = self.query(forms.GraphQuery)
+        graph = file_graph.graph(self.project(data), data["path"], self.caller)
+        return Response(forms.GraphOut(graph).data)
+
+
+class TaskContextDoor(Door):
+    @extend_schema(
+        operation_id="context_task",
+        request=forms.TaskContextRequest,
+        responses=forms.TaskContextOut,
+    )
+    def post(self, request: Request) -> Response:
+        """The best memories, playbook entries and files for a task."""
+        data = self.body(forms.TaskContextRequest)
+        found = task.for_task(
+            self.project(data, Role.VIEWER),
+            data["task_description"],
+            self.caller,
+            top_k=data["top_k"],
+            token_budget=data.get("token_budget"),
+        )
+        return Response(forms.TaskContextOut(found).data)

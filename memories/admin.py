@@ -1,0 +1,917 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import F, Func, UUIDField, Value
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from unfold.contrib.filters.admin import DropdownFilter
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from audit import admin as audit_admin
+from common import errors, panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Caller, Role
+from common.deeds import Deed
+from common.door_forms import DoorForm
+from common.list_filters import (
+    ChoiceFilter,
+    DaysFilter,
+    ProjectFilter,
+    TagFilter,
+    chosen,
+    exactly,
+)
+from common.panels import IN_PANEL, Panel, link, moment, words
+from memories import asking, duplicates, files, lifecycle, recall, tags
+from memories.models import (
+    File,
+    Memory,
+    MemoryChange,
+    MemoryFile,
+    MemoryVector,
+    PossibleDuplicate,
+    Tag,
+)
+from projects.models import Project
+
+MEMORY = "memories_memory"
+STANDINGS = {
+    "current": "success",
+    "duplicate": "info",
+    "superseded": "warning",
+    "expired": "warning",
+    "archived": "default",
+    "deleted": "danger",
+}
+TYPES = {
+    "error_fix": "success",
+    "warning": "danger",
+    "decision": "primary",
+    "discovery": "info",
+}
+
+
+def standing(memory: Memory) -> str:
+    """Why a memory is not read any more, or `current`."""
+    if memory.deleted_at:
+        return "deleted"
+    if memory.archived_at:
+        return "archived"
+    if memory.superseded_by_id:
+        return "superseded"
+    if memory.expires_at and memory.expires_at < timezone.now():
+        return "expired"
+    return "duplicate" if memory.is_duplicate else "current"
+
+
+def change_lines(changes: Iterable[MemoryChange]) -> Iterable[list[Any]]:
+    for change in changes:
+        yield [
+            moment(change.at),
+            change.action,
+            words(change.actor, 60),
+            panels.difference(change.before, change.after),
+            words(change.reason, 200),
+        ]
+
+
+class StandingFilter(ChoiceFilter):
+    title = "state"
+    parameter_name = "state"
+    options = tuple((name, name) for name in STANDINGS)
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        now = timezone.now()
+        match self.value():
+            case "current":
+                return queryset.current()
+            case "duplicate":
+                return queryset.filter(is_duplicate=True)
+            case "superseded":
+                return queryset.filter(superseded_by__isnull=False)
+            case "expired":
+                return queryset.filter(expires_at__lt=now, archived_at=None)
+            case "archived":
+                return queryset.filter(archived_at__isnull=False)
+            case "deleted":
+                return queryset.filter(deleted_at__isnull=False)
+        return queryset
+
+
+class ModeFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
+    """How the search box searches; without a query it changes nothing."""
+
+    title = "search mode"
+    parameter_name = "mode"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("keyword", "keyword"), ("semantic", "semantic")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset
+
+
+class MemoryForm(DoorForm):
+    """A correction by a person: `lifecycle.update`, refused when the row has moved on."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput)
+    tags = forms.CharField(
+        required=False,
+        help_text="Separated by commas.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+    class Meta:
+        model = Memory
+        fields = [
+            "title",
+            "content",
+            "memory_type",
+            "sensitivity",
+            "confidence",
+            "outcome",
+            "lessons",
+            "expires_at",
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["tags"] = ", ".join(self.instance.tags)
+        self.initial["version"] = self.instance.version
+
+    def clean_tags(self) -> list[str]:
+        return [
+            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
+        ]
+
+    def apply(self) -> Memory:
+        changes = {
+            name: self.cleaned_data[name]
+            for name in self.changed_data
+            if name in lifecycle.MUTABLE
+        }
+        # Read anew: this form's own copy carries what was typed already.
+        memory = lifecycle.get(self.instance.pk, self.caller, Role.CURATOR)
+        return lifecycle.update(
+            memory, changes, self.caller, self.cleaned_data["version"]
+        )
+
+
+def _supersede(memory: Memory, caller: Caller, typed: str) -> Memory:
+    by = lifecycle.get(_as_id(typed), caller, Role.WRITER)
+    return lifecycle.supersede(memory, by, caller)
+
+
+def _as_id(typed: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(typed)
+    except ValueError:
+        raise errors.Invalid(f"{typed!r} is not the id of a memory.") from None
+
+
+@admin.register(Memory)
+class MemoryAdmin(RowsAdmin):
+    form = MemoryForm
+    changes = Role.CURATOR
+    list_display = [
+        "text",
+        "type_shown",
+        "scope_shown",
+        "tags_shown",
+        "project_name",
+        "standing_shown",
+        "created_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        ModeFilter,
+        chosen("memory_type", Memory.Type.choices, "type"),
+        chosen("kind", Memory.Kind.choices),
+        chosen("scope_kind", Memory.Scope.choices, "scope"),
+        exactly("scope_key", "key of the scope"),
+        chosen("sensitivity", Memory.Sensitivity.choices),
+        StandingFilter,
+        TagFilter,
+        exactly("agent_id", "agent"),
+        ("created_at", DaysFilter),
+    ]
+    search_fields = ["content"]
+    search_help_text = "Search as the API does"
+    readonly_fields = [
+        "content_shown",
+        "kind",
+        "key",
+        "value_shown",
+        "scope_shown",
+        "standing_shown",
+        "goal_shown",
+        "result_shown",
+        "feedback_shown",
+        "steps_shown",
+        "tool_usage_shown",
+        "metadata_shown",
+        "provenance_shown",
+        "project_name",
+        "source",
+        "agent_id",
+        "user_id",
+        "created_in_session_id",
+        "occurred_at",
+        "verified_at",
+        "created_shown",
+        "updated_at",
+        "archived_at",
+        "deleted_at",
+        "deleted_by",
+        "delete_reason",
+        "id",
+        "similarity_hash",
+    ]
+    deeds = [
+        Deed(
+            "verify",
+            "Still true",
+            Role.CURATOR,
+            lambda memory, caller, text: lifecycle.verify(memory, caller, note=text),
+            "confirmed",
+            fits=lambda memory: memory.deleted_at is None,
+        ),
+        Deed(
+            "unmark",
+            "Not a duplicate",
+            Role.CURATOR,
+            lambda memory, caller, text: duplicates.unmark(memory, caller, note=text),
+            "a memory of its own again",
+            fits=lambda memory: memory.is_duplicate,
+            asks="Why",
+        ),
+        Deed(
+            "supersede",
+            "Superseded by…",
+            Role.CURATOR,
+            _supersede,
+            "superseded",
+            fits=lambda memory: standing(memory) == "current",
+            asks="Id of the newer memory",
+            needs_text=True,
+        ),
+        Deed(
+            "delete",
+            "Delete",
+            Role.CURATOR,
+            lambda memory, caller, text: lifecycle.delete(
+                memory.pk, caller, reason=text
+            ),
+            "deleted",
+            fits=lambda memory: memory.deleted_at is None,
+            asks="Why",
+            is_final=True,
+        ),
+        Deed(
+            "restore",
+            "Restore",
+            Role.CURATOR,
+            lambda memory, caller, text: lifecycle.restore(memory.pk, caller),
+            "restored",
+            fits=lambda memory: memory.deleted_at is not None,
+        ),
+    ]
+
+    content_shown = staticmethod(
+        panels.column("content", panels.block, title="content")
+    )
+    goal_shown = staticmethod(panels.column("goal", panels.block, title="goal"))
+    result_shown = staticmethod(panels.column("result", panels.block, title="result"))
+    feedback_shown = staticmethod(
+        panels.column("feedback", panels.block, title="feedback")
+    )
+    value_shown = staticmethod(panels.column("value", panels.plain_json, title="value"))
+    steps_shown = staticmethod(panels.column("steps", panels.plain_json, title="steps"))
+    tool_usage_shown = staticmethod(
+        panels.column("tool_usage", panels.plain_json, title="tools")
+    )
+    metadata_shown = staticmethod(
+        panels.column("metadata", panels.plain_json, title="metadata")
+    )
+    provenance_shown = staticmethod(
+        panels.column("provenance", panels.plain_json, title="provenance")
+    )
+    tags_shown = staticmethod(panels.column("tags", panels.tags, title="tags"))
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="created", ordering="id")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).light()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        edits = self.has_change_permission(request, obj)
+        text = ["title", "content" if edits else "content_shown"]
+        typed = ["memory_type", "tags" if edits else "tags_shown", "sensitivity"]
+        life = ["confidence", "expires_at", *(["version"] if edits else [])]
+        return [
+            (None, {"fields": [*text, *typed, "standing_shown"]}),
+            (
+                "Place",
+                {"fields": ["project_name", "scope_shown", "kind", "key", *life]},
+            ),
+            (
+                "Story",
+                {
+                    "fields": [
+                        "goal_shown",
+                        "result_shown",
+                        "feedback_shown",
+                        "outcome",
+                        "lessons",
+                        "steps_shown",
+                        "tool_usage_shown",
+                    ],
+                    "classes": ["tab"],
+                },
+            ),
+            (
+                "Origin",
+                {
+                    "fields": [
+                        "source",
+                        "agent_id",
+                        "user_id",
+                        "created_in_session_id",
+                        "provenance_shown",
+                        "metadata_shown",
+                        "value_shown",
+                    ],
+                    "classes": ["tab"],
+                },
+            ),
+            (
+                "Record",
+                {
+                    "fields": [
+                        "id",
+                        "created_shown",
+                        "updated_at",
+                        "occurred_at",
+                        "verified_at",
+                        "archived_at",
+                        "deleted_at",
+                        "deleted_by",
+                        "delete_reason",
+                        "similarity_hash",
+                    ],
+                    "classes": ["tab"],
+                },
+            ),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [*self.readonly_fields, "tags_shown"]
+
+    def formfield_for_dbfield(
+        self, db_field: Any, request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        if db_field.name in {"content", "outcome", "lessons"}:
+            kwargs["widget"] = UnfoldAdminTextareaWidget
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    # Search
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """With what matched when something is searched for."""
+        columns = list(self.list_display)
+        if not request.GET.get("q", "").strip():
+            return columns
+        return [columns[0], "match", *columns[1:5], columns[6]]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
+        """The product's own search, in its order, narrowed by the list's filters."""
+        if not search_term.strip():
+            return queryset, False
+        try:
+            hits = asking.search_everywhere(
+                search_term, request.GET, caller_of(request)
+            )
+        except errors.Refusal as refusal:
+            messages.warning(request, refusal.detail)
+            return queryset.none(), False
+        request.hits = {hit.memory.pk: hit for hit in hits}  # type: ignore[attr-defined]  # read by RowList
+        return in_order(queryset, [hit.memory.pk for hit in hits]), False
+
+    @admin.display(description="match")
+    def match(self, memory: Any) -> SafeString:
+        hit: recall.Hit | None = memory.hit
+        if hit is None:
+            return SafeString("")
+        # The snippet is escaped where it is made: search.snippets.
+        return format_html(
+            '<span class="am-snippet" dir="auto">{}</span> <span class="am-score">{}</span>',
+            mark_safe(hit.snippet),
+            f"{hit.score:.3f}",
+        )
+
+    # Columns
+
+    @admin.display(description="memory")
+    def text(self, memory: Memory) -> SafeString:
+        return words(str(memory), 110)
+
+    @display(description="type", label=TYPES, ordering="memory_type")
+    def type_shown(self, memory: Memory) -> tuple[str, str]:
+        kind = "" if memory.kind == Memory.Kind.NOTE else f" · {memory.kind}"
+        return memory.memory_type, f"{memory.get_memory_type_display()}{kind}"
+
+    @admin.display(description="scope")
+    def scope_shown(self, memory: Memory) -> Any:
+        if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
+            return memory.scope_kind
+        return words(f"{memory.scope_kind}: {memory.scope_key}", 40)
+
+    @display(description="state", label=STANDINGS)
+    def standing_shown(self, memory: Memory) -> str:
+        return standing(memory)
+
+    # Page
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller = caller_of(request)
+        yield self._files(row)
+        yield self._relatives(row, caller)
+        yield self._doubts(row, caller)
+        yield self._history(row, caller, most=10)
+
+    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller = caller_of(request)
+        yield self._history(row, caller, most=200)
+        yield audit_admin.of(row.pk, caller)
+
+    @staticmethod
+    def _files(memory: Memory) -> Panel:
+        links = memory.file_links.select_related("file")[: panels.ROWS + 1]
+        return panels.table(
+            "Files",
+            ["File", "Relation", "Lines", "State"],
+            (
+                [
+                    link("memories_file", found.file_id, found.file.file_path),
+                    found.relation_type,
+                    f"{found.line_start} to {found.line_end}" if found.line_start else "",
+                    "changed since" if found.suspect_since else "",
+                ]
+                for found in links
+            ),
+            empty="It names no file.",
+        )
+
+    @staticmethod
+    def _relatives(memory: Memory, caller: Caller) -> Panel:
+        """Where it came from and what came of it, as far as the person may see."""
+        named = {
+            "duplicate of": [memory.duplicate_of_id],
+            "superseded by": [memory.superseded_by_id],
+            "promoted from": [memory.promoted_from],
+            "compacted from": memory.compacted_from,
+            **recall.lineage(memory, caller),
+        }
+        wanted = {str(pk) for ids in named.values() for pk in ids if pk}
+        seen = Memory.objects.visible_to(caller).light().in_bulk(list(wanted))
+        rows = {str(pk): row for pk, row in seen.items()}
+        return panels.table(
+            "Lineage and duplicates",
+            ["How", "Memory", "Created"],
+            (
+                [
+                    how.replace("_", " "),
+                    link(MEMORY, pk, rows[str(pk)]),
+                    moment(rows[str(pk)].created_at),
+                ]
+                for how, ids in named.items()
+                for pk in ids
+                if str(pk) in rows
+            ),
+            empty="It stands alone.",
+        )
+
+    @staticmethod
+    def _doubts(memory: Memory, caller: Caller) -> Panel:
+        pairs = PossibleDuplicate.objects.visible_to(caller).in_full()
+        found = pairs.filter(memory=memory) | pairs.filter(other=memory)
+        return panels.table(
+            "Possible duplicates",
+            ["Memory", "Similarity", "Why it was not merged", "State"],
+            (
+                [
+                    link(
+                        "memories_possibleduplicate",
+                        pair.pk,
+                        pair.other if pair.memory_id == memory.pk else pair.memory,
+                    ),
+                    f"{pair.similarity:.3f}",
+                    words(pair.why_not_merged),
+                    pair.get_state_display(),
+                ]
+                for pair in found[: panels.ROWS + 1]
+            ),
+            empty="None.",
+        )
+
+    @staticmethod
+    def _history(memory: Memory, caller: Caller, *, most: int) -> Panel:
+        rows = MemoryChange.objects.visible_to(caller).filter(memory_id=memory.pk)
+        return panels.table(
+            "History",
+            ["When", "What", "Who", "Change", "Why"],
+            change_lines(rows[: most + 1]),
+            most=most,
+        )
+
+
+def in_order(rows: Any, ids: list[uuid.UUID]) -> Any:
+    """The rows of these ids, in the order of the ids."""
+    place = Func(
+        Value(ids, output_field=ArrayField(UUIDField())),
+        F("pk"),
+        function="array_position",
+    )
+    return rows.filter(pk__in=ids).order_by(place)
+
+
+class OfMemory(RowsAdmin):
+    """Rows that hang on a memory, and are seen by whom the memory is."""
+
+    project_path = "memory__project_id"
+
+    def visible_to(self, caller: Caller) -> Any:
+        seen = Memory.objects.visible_to(caller)
+        return self.model.objects.filter(memory__in=seen).defer(
+            "memory__content_tsv", "memory__content_terms"
+        )
+
+    @admin.display(description="memory")
+    def memory_shown(self, row: Any) -> Any:
+        return link(MEMORY, row.memory_id, row.memory, 80)
+
+
+@admin.register(MemoryVector)
+class MemoryVectorAdmin(OfMemory):
+    list_display = ["id", "memory_shown", "model", "project_name"]
+    list_select_related = ["memory"]
+    list_filter = [ProjectFilter, exactly("model")]
+    search_fields = ["memory_id", "id"]
+    search_help_text = "Id of the memory"
+    fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return (
+            super()
+            .get_queryset(request)
+            .defer("embedding", "memory__content_tsv", "memory__content_terms")
+        )
+
+    @admin.display(description="dimensions")
+    def dimensions(self, vector: MemoryVector) -> int:
+        return len(list(vector.embedding))
+
+
+@admin.register(MemoryFile)
+class MemoryFileAdmin(OfMemory):
+    list_display = [
+        "id",
+        "memory_shown",
+        "relation_type",
+        "file",
+        "project_name",
+        "state",
+    ]
+    list_select_related = ["memory", "file"]
+    list_filter = [
+        ProjectFilter,
+        chosen("relation_type", MemoryFile.Relation.choices, "relation"),
+    ]
+    search_fields = ["file__file_path", "memory_id"]
+    search_help_text = "Path, or id of the memory"
+    fields = [
+        "memory_shown",
+        "file",
+        "relation_type",
+        "line_start",
+        "line_end",
+        "content_hash",
+        "suspect_since",
+    ]
+
+    @admin.display(description="state", ordering="suspect_since")
+    def state(self, row: MemoryFile) -> str:
+        return "changed since" if row.suspect_since else "as it was"
+
+
+@admin.register(MemoryChange)
+class MemoryChangeAdmin(RowsAdmin):
+    list_display = ["at_shown", "action", "actor_shown", "memory_shown", "project_name"]
+    list_filter = [
+        ProjectFilter,
+        chosen("action", MemoryChange.Action.choices),
+        exactly("actor"),
+        exactly("agent_id", "agent"),
+        ("at", DaysFilter),
+    ]
+    search_fields = ["memory_id", "actor", "request_id"]
+    search_help_text = "Id of the memory, actor or request id"
+    fields = [
+        "at_shown",
+        "action",
+        "actor_shown",
+        "agent_id",
+        "source",
+        "memory_shown",
+        "project_name",
+        "changed",
+        "reason",
+        "request_id",
+    ]
+
+    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+    actor_shown = staticmethod(panels.column("actor", words, ordering="actor"))
+
+    @admin.display(description="memory")
+    def memory_shown(self, change: MemoryChange) -> Any:
+        return link(MEMORY, change.memory_id)
+
+    @admin.display(description="change")
+    def changed(self, change: MemoryChange) -> Any:
+        return panels.difference(change.before, change.after)
+
+
+@admin.register(File)
+class FileAdmin(RowsAdmin):
+    list_display = ["path", "file_type", "memories", "project_name", "seen_shown"]
+    list_filter = [
+        ProjectFilter,
+        exactly("file_path__startswith", "path starts with", name="under"),
+        exactly("file_type", "type"),
+    ]
+    search_fields = ["file_path__icontains"]
+    search_help_text = "A part of the path"
+    fieldsets = [
+        (None, {"fields": ["path", "file_type", "project_name", "memories"]}),
+        (
+            "Record",
+            {
+                "fields": [
+                    "last_content_hash",
+                    "renamed_shown",
+                    "first_seen_at",
+                    "seen_shown",
+                ]
+            },
+        ),
+    ]
+    deeds = [
+        Deed(
+            "rename",
+            "Rename",
+            Role.CURATOR,
+            lambda file, caller, text: files.rename(
+                file.project, file.file_path, text, caller
+            ),
+            "renamed",
+            asks="New path",
+            needs_text=True,
+        )
+    ]
+
+    path = staticmethod(panels.column("file_path", words, title="path"))
+    renamed_shown = staticmethod(
+        panels.column("renamed_from", panels.plain_json, title="former paths")
+    )
+    seen_shown = staticmethod(
+        panels.column(
+            "last_seen_at", moment, title="last seen", ordering="last_seen_at"
+        )
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).counted_for(caller_of(request))
+
+    @admin.display(description="memories", ordering="memory_count")
+    def memories(self, file: Any) -> int:
+        count: int = file.memory_count
+        return count
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        seen = Memory.objects.visible_to(caller_of(request)).current()
+        links = (
+            MemoryFile.objects.filter(file=row, memory__in=seen)
+            .select_related("memory")
+            .defer("memory__content_tsv", "memory__content_terms")
+            .order_by("-memory_id")
+        )
+        yield panels.table(
+            "Memories",
+            ["Memory", "Relation", "Type", "Created"],
+            (
+                [
+                    link(MEMORY, found.memory_id, found.memory),
+                    found.relation_type,
+                    found.memory.get_memory_type_display(),
+                    moment(found.memory.created_at),
+                ]
+                for found in links[: panels.ROWS + 1]
+            ),
+        )
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
+
+
+class TagForm(DoorForm):
+    class Meta:
+        model = Tag
+        fields = ["project", "name", "description", "category"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "project" in self.fields:
+            able = [
+                pk
+                for pk in Project.objects.visible_to(self.caller).values_list(
+                    "pk", flat=True
+                )
+                if self.caller.may(Role.WRITER, pk)
+            ]
+            rows = Project.objects.visible_to(self.caller).filter(pk__in=able)
+            self.fields["project"].queryset = rows  # type: ignore[attr-defined]  # a model choice
+
+    def apply(self) -> Tag:
+        data = dict(self.cleaned_data)
+        if self.instance._state.adding:
+            return tags.create(data.pop("project"), self.caller, **data)
+        changes = {name: data[name] for name in self.changed_data}
+        # Read anew: this form's own copy carries the new name already.
+        tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
+        return tags.update(tag, self.caller, changes)
+
+
+@admin.register(Tag)
+class TagAdmin(RowsAdmin):
+    form = TagForm
+    adds = Role.WRITER
+    changes = Role.CURATOR
+    list_display = ["name_shown", "category", "memories", "about", "project_name"]
+    list_filter = [ProjectFilter, exactly("category")]
+    search_fields = ["name__icontains"]
+    search_help_text = "A part of the name"
+    fields = ["name", "description", "category"]
+    readonly_fields = ["memories"]
+    deeds = [
+        Deed(
+            "merge",
+            "Merge into…",
+            Role.CURATOR,
+            lambda tag, caller, text: tags.merge(
+                tag, tags.named(tag.project_id, text), caller
+            ),
+            "merged",
+            asks="Name of the tag that stays",
+            needs_text=True,
+        ),
+        Deed(
+            "delete",
+            "Delete",
+            Role.CURATOR,
+            lambda tag, caller, text: tags.delete(tag, caller),
+            "deleted",
+            is_final=True,
+        ),
+    ]
+
+    name_shown = staticmethod(
+        panels.column("name", words, title="tag", ordering="name")
+    )
+    about = staticmethod(
+        panels.column("description", lambda text: words(text, 80), title="about")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).counted_for(caller_of(request))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        fields = list(self.fields or [])
+        return [*fields, "memories"] if obj else ["project", *fields]
+
+    @admin.display(description="memories", ordering="usage_count")
+    def memories(self, tag: Any) -> Any:
+        where = f"project={tag.project_id}&tag={_quoted(tag.name)}&state=current"
+        return panels.many(MEMORY, where, f"{tag.usage_count:,}")
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+@admin.register(PossibleDuplicate)
+class PossibleDuplicateAdmin(RowsAdmin):
+    list_display = [
+        "newer",
+        "older",
+        "similarity_shown",
+        "why",
+        "state",
+        "project_name",
+    ]
+    list_filter = [ProjectFilter, chosen("state", PossibleDuplicate.State.choices)]
+    search_fields = ["memory_id", "other_id", "id"]
+    search_help_text = "Id of one of the memories"
+    fields = [
+        "similarity_shown",
+        "why",
+        "state",
+        "decided_by",
+        "decided_at",
+        "note",
+        "project_name",
+    ]
+    deeds = [
+        Deed(
+            "merge",
+            "Merge: the newer is a duplicate",
+            Role.CURATOR,
+            lambda pair, caller, text: duplicates.decide(
+                pair, "merged", caller, note=text
+            ),
+            "merged",
+            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            asks="Note",
+        ),
+        Deed(
+            "keep",
+            "Keep both",
+            Role.CURATOR,
+            lambda pair, caller, text: duplicates.decide(
+                pair, "kept_both", caller, note=text
+            ),
+            "kept apart",
+            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            asks="Note",
+        ),
+    ]
+
+    why = staticmethod(panels.column("why_not_merged", words, title="why not merged"))
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        heavy = ("content_tsv", "content_terms")
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("memory", "other")
+            .defer(
+                *(f"{side}__{name}" for side in ("memory", "other") for name in heavy)
+            )
+        )
+
+    @admin.display(description="newer")
+    def newer(self, pair: PossibleDuplicate) -> SafeString:
+        return words(pair.memory, 80)
+
+    @admin.display(description="older")
+    def older(self, pair: PossibleDuplicate) -> SafeString:
+        return words(pair.other, 80)
+
+    @admin.display(description="similarity", ordering="similarity")
+    def similarity_shown(self, pair: PossibleDuplicate) -> str:
+        return f"{pair.similarity:.3f}"
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        sides = [("newer", row.memory), ("older", row.other)]
+        yield Panel(
+            "Side by side",
+            ["", *(link(MEMORY, memory.pk, side) for side, memory in sides)],
+            [
+                ["created", *(moment(memory.created_at) for _, memory in sides)],
+                ["type", *(memory.memory_type for _, memory in sides)],
+                ["agent", *(words(memory.agent_id, 60) for _, memory in sides)],
+                ["tags", *(panels.tags(memory.tags) for _, memory in sides)],
+                [
+                    "content",
+                    *(panels.block(m.content, 10 * IN_PANEL) for _, m in sides),
+                ],
+            ],
+        )
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]

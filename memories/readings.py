@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cached_property
+
+from common import text as texts
+from memories import amounts
+from memories.opposites import stem
+
+
+def words_of(table: str) -> frozenset[str]:
+    return frozenset(table.split())
+
+
+STOPS = frozenset(",.;:!?")
+ARTICLES = words_of("a an the this that these those its their his her")
+BE = words_of("is are was were be been being am get gets got")
+LINKS = words_of(
+    "and or but also then which who when while if because so do does did will would"
+    " has have had can could should there it very only i you we"
+)
+PREPOSITIONS = words_of(
+    "of in on at to for from with by into onto over under through about against than"
+    " as near behind across along between during per via off"
+)
+SILENT = ARTICLES | BE | LINKS | STOPS
+LIGHT = SILENT | PREPOSITIONS
+
+_NEGATORS = words_of(
+    "not no never none neither without nobody nothing nowhere non unless avoid avoids"
+    " avoided avoiding forbid forbids forbidden prohibit prohibits prohibited refrain"
+    " prevent prevents prevented lack lacks nor unable unnecessary impossible"
+)
+# Phrases with one meaning become one word, before anything is counted.
+_PHRASES = tuple(
+    (re.compile(rf"\b(?:{phrase})\b"), word)
+    for phrase, word in (
+        (r"(?:can|may) ?not|can't", "must not"),
+        (r"won't", "will not"),
+        (r"(\w+)n't", r"\1 not"),
+        (r"not (?:only|just)", "only"),
+        (r"neither (.{1,80}?) nor", r"not \1 or"),
+        (r"no longer", "not"),
+        (r"any ?more|any longer", " "),
+        (r"at least|no (?:fewer|less) than|a minimum of|(?:the )?minimum", "atleast"),
+        (r"at most|no more than|up to|a maximum of|(?:the )?maximum", "atmost"),
+        (r"a few", "some"),
+        (r"each other", " "),
+        (r"(?:has|have|need|needs|required) to", "must"),
+        (r"instead of|rather than", "instead"),
+        (r"(prefer\w* (?!to).{1,60}?) (?:over|to)", r"\1 instead"),
+        (r"fail(?:s|ed|ing)? to", "not"),
+    )
+)
+_ALIASES = {"postgresql": "postgres", "javascript": "js", "typescript": "ts"}
+_TOKEN = re.compile(
+    r"(?<![\w.])-?\d{1,30}(?:,\d{3}){0,8}(?:\.\d{1,30})?|[^\W\d_]+|[%,.;:!?]"
+)
+# Around a name in a sentence; U+201C and U+201D are the curved double quotes.
+EDGES = "`'\"()[]{}<>\u201c\u201d,.;:!?"
+
+
+class Reading:
+    """What the checks of `disagreement` look at in one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+        self.folded = " ".join(self.text.casefold().split())
+
+    @cached_property
+    def identifiers(self) -> dict[str, str]:
+        found = texts.identifiers(self.text)
+        return {_ALIASES.get(term.casefold(), term.casefold()): term for term in found}
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        plain = self.folded
+        for pattern, word in _PHRASES:
+            plain = pattern.sub(word, plain)
+        tokens: list[str] = []
+        for piece in plain.split():
+            term = piece.strip(EDGES)
+            if term in self.identifiers and not term.isalpha():
+                tokens += [term, *(mark for mark in piece[-1:] if mark in STOPS)]
+            else:
+                tokens += _TOKEN.findall(piece)
+        return tokens
+
+    @cached_property
+    def words(self) -> list[str]:
+        return [token for token in self.tokens if token not in STOPS]
+
+    @cached_property
+    def stems(self) -> dict[str, str]:
+        return {stem(word): word for word in self.words}
+
+    @cached_property
+    def negators(self) -> list[int]:
+        return [at for at, word in enumerate(self.words) if word in _NEGATORS]
+
+    @cached_property
+    def amounts(self) -> set[amounts.Amount]:
+        return set(amounts.read(self.words))

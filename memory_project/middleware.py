@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.functional import SimpleLazyObject
+
+from access import authentication, refusals
+from common.caller import Caller
+from projects.models import Project
+
+ADMIN = "admin"
+NOBODY = Caller(name="nobody")
+
+
+class AdminMiddleware:
+    """Give the admin's views their caller, and its pages the policy that they need.
+
+    After the authentication, which it asks; inside the CSP middleware, which reads
+    what it says. `request.projects` is {id: name} of what the person may see.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        caller: Caller | None = getattr(request, "caller", None)
+        if caller is None:
+            return response
+        if response.status_code == 403:
+            request._auth = caller  # type: ignore[attr-defined]  # where the API keeps it
+            refusals.note(request, response)
+        with_policy: HttpResponseBase = csp_update(settings.ADMIN_POLICY)(
+            lambda _: response
+        )(request)
+        return with_policy
+
+    def process_view(self, request: HttpRequest, *view: Any) -> None:
+        match = request.resolver_match
+        if match is None or match.app_name != ADMIN:
+            return
+        account = request.user
+        caller = (
+            authentication.caller_for(account, request)  # type: ignore[arg-type]  # the account model
+            if account.is_authenticated
+            else NOBODY
+        )
+        request.caller = caller  # type: ignore[attr-defined]  # read by common.admin
+        request.projects = SimpleLazyObject(  # type: ignore[attr-defined]  # as above
+            lambda: dict(Project.objects.visible_to(caller).values_list("pk", "name"))
+        )

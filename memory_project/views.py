@@ -1,0 +1,43 @@
+"""Health, the schema and its pages."""
+
+from __future__ import annotations
+
+from csp.decorators import csp_update
+from django.http import HttpRequest, JsonResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+
+from access.doors import Door
+from access.permissions import IsCallerOrLoopback
+from memory_project import health
+
+
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers: no database, no broker, no key."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    report = health.report()
+    answer = {
+        "status": "ready" if report.is_ready else "not ready",
+        "reason": report.reason,
+        "checks": {name: check.answer for name, check in report.checks.items()},
+    }
+    return JsonResponse(answer, status=200 if report.is_ready else 503)
+
+
+class Schema(Door, SpectacularJSONAPIView):
+    permission_classes = [IsCallerOrLoopback]
+
+
+@method_decorator(
+    # Swagger's own page and bundle style themselves inline.
+    csp_update({"style-src": ["'self'", "'unsafe-inline'"]}),
+    name="dispatch",
+)
+class Docs(Door, SpectacularSwaggerSplitView):
+    permission_classes = [IsCallerOrLoopback]

@@ -1,0 +1,175 @@
+"""What a finished task does to the playbook: its votes, its lessons, what they refute.
+
+Code only. It is given what was reflected and knows nothing of runs beyond their id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from common import text as texts
+from common.caller import Caller
+from memories.models import Memory
+from playbook import drafts, proposals, votes
+from playbook.drafts import FeedbackSource, Operation, Producer, Proposal, Quote
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.revisions import Cause
+from playbook.votes import Vote
+from projects.models import Project
+
+NAME, VERSION = "curator", "1"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A rule that a task teaches, with the quotes that it stands on."""
+
+    content: str
+    category: str
+    condition: str = ""
+    action: str = ""
+    root_cause: str = ""
+    signature: str = ""
+    evidence: tuple[Quote, ...] = ()
+    confidence: float = 0.0
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """The task behind the lessons. `sources` are its texts by field, as quotes name them."""
+
+    id: uuid.UUID
+    memory: Memory | None
+    outcome: str
+    feedback_source: FeedbackSource = "agent"
+    agent_id: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    producer: str = Producer.RULE
+    producer_name: str = "reflector"
+    producer_version: str = VERSION
+
+
+@dataclass(frozen=True)
+class Curated:
+    """The deltas of the run in order, its changes, and the entries that they touched."""
+
+    deltas: list[PlaybookDelta]
+    changes: list[PlaybookChange]
+    updated: list[PlaybookEntry]
+
+
+def curate(
+    project: Project,
+    lessons: Sequence[Lesson],
+    cast: Sequence[Vote],
+    supported: Iterable[uuid.UUID] = (),
+    *,
+    run: Run,
+    caller: Caller,
+) -> Curated:
+    """Count votes and supports, propose the lessons, retire what the votes refute.
+
+    Run again for the same run it changes nothing more, and answers the same.
+    """
+    cause = Cause(
+        reason="The run shows how the entry served.",
+        run_id=run.id,
+        memory_id=run.memory.pk if run.memory else None,
+        agent_id=run.agent_id,
+    )
+    votes.record(project, cast, supported, cause, caller)
+    learned = [_addition(project, lesson, run) for lesson in lessons]
+    proposals.propose(project, learned, caller)
+    proposals.propose(project, _refuted(project, run), caller)
+    deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
+    changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)
+    touched = PlaybookEntry.objects.light().filter(
+        pk__in=changes.order_by().values("entry_id")
+    )
+    return Curated(
+        deltas=list(deltas.select_related("entry").order_by("pk")),
+        changes=list(changes.in_order()),
+        updated=list(touched.order_by("pk")),
+    )
+
+
+def _addition(project: Project, lesson: Lesson, run: Run) -> Proposal:
+    """An addition; `placing` turns what is known already into a vote or an update."""
+    return Proposal(
+        operation=Operation.ADD,
+        content=lesson.content,
+        category=_category(project, lesson.category),
+        condition=lesson.condition,
+        action=lesson.action,
+        tags=lesson.tags,
+        reason=_reason(lesson, run),
+        evidence=lesson.evidence,
+        sources=run.sources,
+        root_cause=lesson.root_cause,
+        signature=lesson.signature,
+        producer=run.producer,
+        producer_name=run.producer_name,
+        producer_version=run.producer_version,
+        agent_id=run.agent_id,
+        run_id=run.id,
+        memory_id=run.memory.pk if run.memory else None,
+        feedback_source=run.feedback_source,
+        outcome=run.outcome,
+        idempotency_key=drafts.key_of(run.id, run.producer_name, lesson.content),
+    )
+
+
+def _category(project: Project, wanted: str) -> str:
+    known = project.options.categories
+    if wanted in known:
+        return wanted
+    return "general" if "general" in known else known[-1]
+
+
+def _reason(lesson: Lesson, run: Run) -> str:
+    cause = f", root cause {lesson.root_cause}" if lesson.root_cause else ""
+    return texts.clip(
+        f"Learned from a task whose outcome was {run.outcome}, "
+        f"told by {run.feedback_source}{cause}.",
+        1000,
+    )
+
+
+def _refuted(project: Project, run: Run) -> list[Proposal]:
+    """Retire the entries whose lead of harmful votes the run has made too large."""
+    harmed = PlaybookChange.objects.filter(
+        project_id=project.pk, run_id=run.id, action="vote", after__has_key="harmful"
+    )
+    entries = PlaybookEntry.objects.light().filter(
+        pk__in=harmed.order_by().values("entry_id")
+    )
+    return [
+        Proposal(
+            operation=Operation.DEPRECATE,
+            entry=entry,
+            expected_version=entry.version,
+            reason=f"{entry.label} was harmful {entry.harmful} times and helpful "
+            f"{entry.helpful} times in {entry.uses} uses.",
+            producer=Producer.RULE,
+            producer_name=NAME,
+            producer_version=VERSION,
+            agent_id=run.agent_id,
+            run_id=run.id,
+            memory_id=run.memory.pk if run.memory else None,
+            feedback_source=run.feedback_source,
+            outcome=run.outcome,
+            idempotency_key=_retirement_key(entry),
+        )
+        for entry in entries.order_by("pk")
+        if votes.is_refuted(entry)
+    ]
+
+
+def _retirement_key(entry: PlaybookEntry) -> str:
+    """Once per text: what a person kept is not brought up again by the next vote."""
+    whole = f"{entry.pk}\n{Operation.DEPRECATE}\n{entry.version}"
+    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""What becomes of a checked proposal, by the gates and the project's policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.caller import Caller, Role
+from playbook.drafts import Operation, Proposal
+from playbook.gates import Gate
+from playbook.models import PlaybookDelta
+from projects.models import Project
+
+Status = PlaybookDelta.Status
+
+# A person can judge what these gates stop; what the others stop is refused.
+FOR_A_PERSON = {
+    "instruction",
+    "contradiction",
+    "protection",
+    "blast_radius",
+    "shrink",
+}
+REMOVING = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`reason` is a sentence for the person who reviews; risk orders the inbox."""
+
+    status: PlaybookDelta.Status
+    risk: str
+    reason: str = ""
+
+
+def decide(
+    project: Project, proposal: Proposal, gates: Sequence[Gate], caller: Caller
+) -> Decision:
+    """Applied, pending or rejected, and why (design 04, "Policy")."""
+    risk = _risk(proposal, gates)
+    if risk == "quarantine":
+        return Decision(Status.PENDING, risk, _told(gates, {"instruction"}))
+    if proposal.is_by_person:
+        if caller.may(Role.CURATOR, project.pk):
+            return Decision(Status.APPLIED, risk)
+        return Decision(Status.PENDING, risk, "It waits for a curator.")
+    failed = {gate.name for gate in gates if gate.verdict == "fail"}
+    if refused := failed - FOR_A_PERSON:
+        return Decision(Status.REJECTED, risk, _told(gates, refused))
+    if proposal.operation == Operation.VOTE:
+        return Decision(Status.APPLIED, risk)
+    held = {gate.name for gate in gates if gate.verdict != "pass"}
+    if held:
+        return Decision(Status.PENDING, risk, _told(gates, held))
+    if reason := _held_by_policy(project.options.policy, proposal):
+        return Decision(Status.PENDING, risk, reason)
+    return Decision(Status.APPLIED, risk)
+
+
+def _held_by_policy(policy: str, proposal: Proposal) -> str:
+    if policy == "manual":
+        return "The project's policy is manual: every change waits for a person."
+    if policy == "auto":
+        return ""
+    if proposal.feedback_source == "agent":
+        return "It rests on the agent's own word alone, so a person decides."
+    if proposal.operation != Operation.ADD:
+        return (
+            "The project's policy is assisted: only votes and additions are applied "
+            "without a person."
+        )
+    return ""
+
+
+def _risk(proposal: Proposal, gates: Sequence[Gate]) -> str:
+    stopped = {gate.name for gate in gates if gate.verdict != "pass"}
+    if any(gate.name == "instruction" and gate.verdict == "fail" for gate in gates):
+        return "quarantine"
+    if stopped & FOR_A_PERSON or proposal.operation in REMOVING:
+        return "high"
+    if stopped or proposal.operation == Operation.UPDATE:
+        return "medium"
+    return "low"
+
+
+def _told(gates: Sequence[Gate], names: set[str]) -> str:
+    told = [g.message for g in gates if g.name in names and g.verdict != "pass"]
+    return " ".join(filter(None, told))

@@ -1,0 +1,139 @@
+"""A change on its way in: what somebody wants, not yet checked."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from common import secrets, text
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.neighbours import Match
+
+Operation = PlaybookDelta.Operation
+Producer = PlaybookDelta.Producer
+FeedbackSource = Literal["test", "environment", "human", "agent"]
+# Operations that bring a text into the playbook, or back into it.
+WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a field of the run says from `start` to `end`, word for word."""
+
+    field: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One change that somebody wants. None leaves a column as it is.
+
+    `sources` are the texts that quotes are cut from, by field; the evidence gate
+    compares. `settings` are further columns: priority, pinned, locked, review_after.
+    """
+
+    operation: str
+    entry: PlaybookEntry | None = None
+    expected_version: int | None = None
+    targets: tuple[Mapping[str, Any], ...] = ()
+    content: str | None = None
+    category: str | None = None
+    condition: str | None = None
+    action: str | None = None
+    tags: tuple[str, ...] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    vote: str = ""
+    reason: str = ""
+    evidence: tuple[Quote, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    root_cause: str = ""
+    signature: str = ""
+
+    producer: str = Producer.RULE
+    producer_name: str = ""
+    producer_version: str = ""
+    agent_id: str = ""
+    run_id: uuid.UUID | None = None
+    memory_id: uuid.UUID | None = None
+    feedback_source: FeedbackSource = "agent"
+    outcome: str = "unknown"
+    idempotency_key: str = ""
+
+    @property
+    def is_by_person(self) -> bool:
+        return self.producer == Producer.HUMAN
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What a delta keeps beside its own columns."""
+        found: dict[str, Any] = {n: plain(v) for n, v in self.settings.items()}
+        if self.condition is not None:
+            found["condition"] = self.condition
+        if self.action is not None:
+            found["action"] = self.action
+        if self.tags is not None:
+            found["tags"] = list(self.tags)
+        for name in ("vote", "root_cause", "signature"):
+            if value := getattr(self, name):
+                found[name] = value
+        if not self.is_by_person:
+            found |= {
+                "feedback_source": self.feedback_source,
+                "outcome": self.outcome,
+            }
+        return found
+
+
+def plain(value: Any) -> Any:
+    """A column's value as JSON holds it; `operations.columns` reads it back."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def key_of(run_id: uuid.UUID, producer: str, lesson: str) -> str:
+    """The same for the same lesson of the same run, however often it is resumed."""
+    whole = f"{run_id}\n{producer}\n{text.similarity_hash(lesson)}"
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def masked(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
+    """The proposal without its secrets, and the kinds that it had."""
+    kinds: dict[str, None] = {}
+
+    def clean(value: str) -> str:
+        found = secrets.mask(value)
+        kinds.update(dict.fromkeys(found.kinds))
+        return found.text
+
+    def maybe(value: str | None) -> str | None:
+        return None if value is None else clean(value)
+
+    cleaned = replace(
+        proposal,
+        content=maybe(proposal.content),
+        condition=maybe(proposal.condition),
+        action=maybe(proposal.action),
+        reason=clean(proposal.reason),
+        tags=None if proposal.tags is None else tuple(map(clean, proposal.tags)),
+        evidence=tuple(replace(q, quote=clean(q.quote)) for q in proposal.evidence),
+    )
+    # What is left as it was keeps its quotes: masking moves their ends.
+    return (cleaned, tuple(kinds)) if kinds else (proposal, ())
+
+
+@dataclass(frozen=True)
+class Item:
+    """A proposal with what was slow to find out.
+
+    `vector` is None when the text was not embedded; `secrets` are kinds found in it.
+    """
+
+    proposal: Proposal
+    match: Match
+    vector: Sequence[float] | None = None
+    secrets: tuple[str, ...] = ()

@@ -1,0 +1,91 @@
+"""What a curator types into the admin, sent through `playbook.curation`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from common.caller import Role
+from common.door_forms import DoorForm
+from playbook import curation
+from playbook.models import PlaybookDelta, PlaybookEntry
+from projects.models import Project
+
+
+class EntryForm(DoorForm):
+    """A rule in a person's own words; `apply` gives the delta that carries it."""
+
+    project = forms.ModelChoiceField(
+        queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    tags = forms.CharField(
+        required=False,
+        help_text="Separated by commas.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+    reason = forms.CharField(
+        required=False,
+        max_length=1000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+    class Meta:
+        model = PlaybookEntry
+        fields = [
+            "content",
+            "category",
+            "condition",
+            "action",
+            "priority",
+            "pinned",
+            "locked",
+            "review_after",
+        ]
+        widgets = {
+            "content": UnfoldAdminTextareaWidget,
+            "condition": UnfoldAdminTextareaWidget,
+            "action": UnfoldAdminTextareaWidget,
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["tags"] = ", ".join(self.instance.tags)
+        self.initial["version"] = self.instance.version
+        if "project" in self.fields:
+            able = [
+                project.pk
+                for project in Project.objects.visible_to(self.caller)
+                if self.caller.may(Role.CURATOR, project.pk)
+            ]
+            rows = Project.objects.visible_to(self.caller).filter(pk__in=able)
+            self.fields["project"].queryset = rows  # type: ignore[attr-defined]  # a model choice
+
+    def clean_tags(self) -> list[str]:
+        return [
+            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
+        ]
+
+    def apply(self) -> PlaybookDelta:
+        data = self.cleaned_data
+        changes = {
+            name: data[name] for name in self.changed_data if name in curation.EDITABLE
+        }
+        if self.instance._state.adding:
+            project = data["project"]
+            curation.refuse_unknown_category(project, changes)
+            wanted = curation.addition(changes, self.caller, reason=data["reason"])
+            return curation.edit(project, wanted, self.caller)
+        entry = curation.entry(self.instance.pk, self.caller, Role.CURATOR)
+        curation.refuse_unknown_category(entry.project, changes)
+        wanted = curation.change(
+            entry, changes, self.caller, reason=data["reason"], version=data["version"]
+        )
+        return curation.edit(entry.project, wanted, self.caller)

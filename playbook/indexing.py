@@ -1,0 +1,26 @@
+"""What of an entry the keyword lane sees."""
+
+from __future__ import annotations
+
+import uuid
+
+from common import text
+from playbook.models import PlaybookEntry
+from search import fields
+
+CORPUS = "playbook"
+
+
+def arm(project_id: uuid.UUID) -> str:
+    return fields.arm_lexeme("p", project_id)
+
+
+def fill(entry: PlaybookEntry) -> None:
+    """Set the columns that follow from the text; the next save writes them."""
+    entry.similarity_hash = text.similarity_hash(entry.content)
+    entry.content_tsv = fields.lexemes(
+        strong=entry.condition,
+        body=entry.content,
+        weak=" ".join([entry.category, *entry.tags]),
+        arms=[arm(entry.project_id)],
+    )

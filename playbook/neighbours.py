@@ -1,0 +1,175 @@
+"""What of a playbook stands near a text, and how the two go together."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common import text as texts
+from inference import embedding
+from inference.errors import InferenceError
+from memories import disagreement
+from playbook.models import PlaybookEntry
+from projects.models import Project
+from search import ranking
+
+# Cosines (design 04, "Curator"): from MERGE on two rules are one unless a guard
+# objects; between ALIKE and MERGE a person is asked; below they are two.
+MERGE = 0.90
+ALIKE = 0.70
+# Neighbours looked at: the nearest may be guarded while the next says the same.
+LOOKED_AT = 5
+# Codes of `memories.disagreement` that turn a rule round; the others name other things.
+TURNED = ("negation", "antonym", "quantifier", "order")
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entry, its cosine to the text, and what the two disagree about."""
+
+    entry: PlaybookEntry
+    similarity: float
+    disagreement: str | None = None
+
+
+@dataclass(frozen=True)
+class Match:
+    """How a text goes together with the playbook.
+
+    new: nothing is near · same: the neighbour says it · wider: the text says it and
+    more · alike: nobody but a person can tell · against: one of the two is wrong.
+    """
+
+    verdict: Literal["new", "same", "wider", "alike", "against"]
+    neighbour: Neighbour | None = None
+
+
+NEW = Match("new")
+
+
+def embed(lines: Sequence[str]) -> list[list[float]] | None:
+    """The vectors of texts; None when the model does not answer."""
+    try:
+        return embedding.active().embed(lines) if lines else []
+    except InferenceError:
+        return None
+
+
+def exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
+    """The active entry with the same text, whatever its case and spacing."""
+    found: PlaybookEntry | None = (
+        PlaybookEntry.objects.current()
+        .light()
+        .filter(project_id=project_id, similarity_hash=texts.similarity_hash(text))
+        .first()
+    )
+    return found
+
+
+def nearest(
+    project_id: uuid.UUID,
+    vector: Sequence[float],
+    *,
+    top: int = LOOKED_AT,
+    threshold: float = ALIKE,
+    without: Collection[uuid.UUID] = (),
+) -> list[Neighbour]:
+    """Active entries at or above a cosine, nearest first."""
+    rows = PlaybookEntry.objects.current().filter(project_id=project_id)
+    scores = ranking.semantic_scores(rows.exclude(pk__in=without), vector)
+    best = [pk for pk, score in scores.items() if score >= threshold][:top]
+    entries = PlaybookEntry.objects.light().in_bulk(best)
+    return [Neighbour(entries[pk], round(scores[pk], 4)) for pk in best]
+
+
+def related(
+    project: Project, text: str, *, top: int = 5, threshold: float = ALIKE
+) -> list[Neighbour]:
+    """The entries that a task's text is about; none when the model does not answer."""
+    vectors = embed([text])
+    if not vectors:
+        return []
+    return nearest(project.pk, vectors[0], top=top, threshold=threshold)
+
+
+def match(
+    project_id: uuid.UUID,
+    text: str,
+    vector: Sequence[float] | None,
+    *,
+    condition: str = "",
+    without: Collection[uuid.UUID] = (),
+) -> Match:
+    """Place a text among the active entries; without a vector only exact copies count."""
+    twin = exact(project_id, text)
+    if twin and twin.pk not in without:
+        return Match("same", Neighbour(twin, 1.0))
+    near = nearest(project_id, vector, without=without) if vector else []
+    verdicts = [_verdict(text, condition, neighbour) for neighbour in near]
+    for wanted in ("same", "wider", "against", "alike"):
+        for verdict in verdicts:
+            if verdict.verdict == wanted:
+                return verdict
+    return NEW
+
+
+def _verdict(text: str, condition: str, near: Neighbour) -> Match:
+    entry, similarity = near.entry, near.similarity
+    ours, theirs = texts.literals(text), texts.literals(entry.content)
+    beside = _beside_literals(entry.content, text, shared=ours & theirs)
+    reason = disagreement.reason_to_keep_apart(entry.content, text)
+    near = Neighbour(entry, similarity, beside or reason)
+    is_turned = bool(beside) and str(beside).partition(":")[0] in TURNED
+    if is_turned:
+        return Match("against", near) if _meet(condition, near) else NEW
+    if beside or not (ours <= theirs or theirs <= ours):
+        # Two rules that name different things are two rules, unless all else is equal.
+        is_slot = similarity >= MERGE and _meet(condition, near)
+        return Match("against", near) if is_slot else NEW
+    if similarity >= MERGE:
+        return Match("same" if ours <= theirs else "wider", near)
+    is_superset = theirs <= ours and _words(entry.content) <= _words(text)
+    return Match("wider" if is_superset else "alike", near)
+
+
+def _beside_literals(old: str, new: str, *, shared: Collection[str]) -> str | None:
+    """What two texts disagree about once the literals of one side are taken out.
+
+    The guard names its first reason only; an added path must not hide a "never".
+    """
+    return disagreement.reason_to_keep_apart(
+        _without(texts.literals(old).difference(shared), old),
+        _without(texts.literals(new).difference(shared), new),
+    )
+
+
+def _without(literals: Collection[str], text: str) -> str:
+    for literal in sorted(literals, key=len, reverse=True):
+        quoted = rf"[`\"']{re.escape(literal)}[`\"']"
+        text = re.sub(rf"{quoted}|(?<!\w){re.escape(literal)}(?!\w)", " ", text)
+    return " ".join(text.split())
+
+
+def _meet(condition: str, near: Neighbour) -> bool:
+    """Whether two rules that disagree speak of the same case.
+
+    Rules for different conditions may differ. With the same one, being about the
+    same is enough; with none known, the texts must be nearly equal.
+    """
+    left, right = _folded(condition), _folded(near.entry.condition)
+    if left and right:
+        return left == right
+    return near.similarity >= MERGE
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -1,0 +1,197 @@
+"""What each kind of delta does to the entries, inside a revision."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from common import errors
+from memories.models import Memory
+from playbook import votes
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.revisions import COUNTERS, Revision
+
+Vector = Sequence[float] | None
+Status = PlaybookEntry.Status
+# Columns that a delta's payload may set beside content and category.
+SETTABLE = (
+    "condition",
+    "action",
+    "tags",
+    "priority",
+    "pinned",
+    "locked",
+    "review_after",
+)
+
+
+class EntryState(errors.Conflict):
+    """The entry is in a state that does not allow this."""
+
+    code = "entry_state"
+
+
+class StaleEntry(errors.StaleVersion):
+    """The entry has changed since you read it; read it again and repeat your change."""
+
+
+def perform(revision: Revision, delta: PlaybookDelta, vector: Vector = None) -> None:
+    """Carry out a delta; it raises before it has written anything.
+
+    Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
+    """
+    OPERATIONS[PlaybookDelta.Operation(delta.operation)](revision, delta, vector)
+    if delta.operation in EVIDENCED:
+        _support(revision, delta)
+
+
+def target(delta: PlaybookDelta) -> PlaybookEntry:
+    """The entry of a delta as it is under the lock, at the version that was read."""
+    entry = _fresh(delta.entry_id)
+    refuse_stale(entry, delta.expected_version)
+    return entry
+
+
+def refuse_stale(entry: PlaybookEntry, expected_version: int | None) -> None:
+    if expected_version is not None and entry.version != expected_version:
+        raise StaleEntry(
+            f"{entry.label} is at version {entry.version}, not {expected_version}; "
+            "read it again and repeat your change.",
+            current_version=entry.version,
+        )
+
+
+def columns(delta: PlaybookDelta) -> dict[str, Any]:
+    """The columns that an addition or update sets, as Python values."""
+    found = {name: delta.payload[name] for name in SETTABLE if name in delta.payload}
+    if isinstance(found.get("review_after"), str):
+        found["review_after"] = parse_datetime(found["review_after"])
+    if delta.content:
+        found["content"] = delta.content
+    if delta.category:
+        found["category"] = delta.category
+    return found
+
+
+def _add(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    entry = PlaybookEntry(
+        project_id=delta.project_id, author_kind=delta.producer, **columns(delta)
+    )
+    revision.add(entry, vector=vector)
+    delta.entry = entry
+
+
+def _update(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    entry = _live(delta)
+    wanted = columns(delta)
+    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
+        changed["author_kind"] = PlaybookEntry.Author.HUMAN
+    if changed:
+        revision.change(entry, "update", changed, vector=vector)
+
+
+def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    entry = _live(delta)
+    tags = delta.payload.get("tags", [])
+    if entry.tags != tags:
+        revision.change(entry, "tag", {"tags": tags})
+
+
+def _delete(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    entry = target(delta)
+    if entry.status == Status.DELETED:
+        raise EntryState(f"{entry.label} is deleted already.")
+    revision.change(entry, "delete", {"status": Status.DELETED})
+
+
+def _deprecate(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    revision.change(_live(delta), "deprecate", {"status": Status.DEPRECATED})
+
+
+def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    entry = target(delta)
+    if entry.is_live:
+        raise EntryState(f"{entry.label} is active already.")
+    changed = {"status": Status.ACTIVE, "superseded_by_id": None}
+    revision.change(entry, "restore", changed)
+
+
+def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    """Take others up into one entry: counters are summed, supports and labels kept."""
+    entry = _live(delta)
+    others = [_taken_up(given) for given in delta.targets]
+    if not others or entry.pk in {other.pk for other in others}:
+        raise EntryState("A merge needs other entries than the one that stays.")
+    supports = [support.memory_id for o in others for support in o.supports.all()]
+    for other in others:
+        changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
+        revision.change(other, "supersede", changed)
+    summed = {
+        name: getattr(entry, name) + sum(getattr(other, name) for other in others)
+        for name in COUNTERS
+    }
+    labels = [name for other in others for name in (other.label, *other.aliases)]
+    tags = [tag for other in others for tag in other.tags]
+    kept = {
+        "merged_from": [*entry.merged_from, *(other.pk for other in others)],
+        "aliases": list(dict.fromkeys([*entry.aliases, *labels])),
+        "tags": list(dict.fromkeys([*entry.tags, *tags])),
+    }
+    revision.change(entry, "merge", {**kept, **columns(delta), **summed}, vector=vector)
+    revision.support(entry, gained=supports)
+
+
+def _taken_up(given: Mapping[str, Any]) -> PlaybookEntry:
+    entry = _fresh(uuid.UUID(str(given["id"])))
+    refuse_stale(entry, given.get("version"))
+    return _refuse_not_live(entry)
+
+
+def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    """One vote per entry and run, as `playbook.votes` counts them."""
+    kind = delta.payload.get("vote", "neutral")
+    votes.count(revision, target(delta), kind, delta.run_id)
+
+
+OPERATIONS: dict[
+    PlaybookDelta.Operation, Callable[[Revision, PlaybookDelta, Vector], None]
+] = {
+    PlaybookDelta.Operation.ADD: _add,
+    PlaybookDelta.Operation.UPDATE: _update,
+    PlaybookDelta.Operation.DELETE: _delete,
+    PlaybookDelta.Operation.MERGE: _merge,
+    PlaybookDelta.Operation.DEPRECATE: _deprecate,
+    PlaybookDelta.Operation.RESTORE: _restore,
+    PlaybookDelta.Operation.TAG: _tag,
+    PlaybookDelta.Operation.VOTE: _vote,
+}
+# The memory of these speaks for the entry afterwards.
+EVIDENCED = {"add", "update", "merge", "vote"}
+
+
+def _support(revision: Revision, delta: PlaybookDelta) -> None:
+    if delta.memory_id and Memory.objects.filter(pk=delta.memory_id).exists():
+        assert delta.entry_id
+        revision.support(_fresh(delta.entry_id), gained=[delta.memory_id])
+
+
+def _fresh(entry_id: uuid.UUID | None) -> PlaybookEntry:
+    found = PlaybookEntry.objects.light().filter(pk=entry_id).first()
+    if found is None:
+        raise errors.NotFound("The entry of this delta does not exist any more.")
+    entry: PlaybookEntry = found
+    return entry
+
+
+def _live(delta: PlaybookDelta) -> PlaybookEntry:
+    return _refuse_not_live(target(delta))
+
+
+def _refuse_not_live(entry: PlaybookEntry) -> PlaybookEntry:
+    if not entry.is_live:
+        raise EntryState(f"{entry.label} is {entry.status}; restore it first.")
+    return entry

@@ -1,0 +1,53 @@
+"""What a learned addition is to the playbook as it stands: new, a vote, or an update."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from playbook.drafts import Operation, Proposal
+from playbook.models import PlaybookEntry
+from playbook.neighbours import Match, Neighbour
+
+
+def placed(proposal: Proposal, match: Match) -> Proposal:
+    """Turn an addition of a run into what its neighbour leaves to do.
+
+    Others stay as they are: without a run there is nothing that could vote.
+    """
+    if proposal.operation != Operation.ADD or proposal.run_id is None:
+        return proposal
+    if match.neighbour and match.verdict == "same":
+        return as_vote(proposal, match.neighbour.entry)
+    if match.neighbour and match.verdict == "wider":
+        return as_update(proposal, match.neighbour)
+    return proposal
+
+
+def as_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
+    """A lesson that an entry teaches already: its evidence, and a vote for the entry.
+
+    What rests on the agent's own word is evidence, but moves no score.
+    """
+    is_told = proposal.feedback_source != "agent"
+    return replace(
+        proposal,
+        operation=Operation.VOTE,
+        entry=entry,
+        vote="helpful" if is_told else "neutral",
+        reason=f"{entry.label} teaches this already. {proposal.reason}".strip(),
+    )
+
+
+def as_update(proposal: Proposal, near: Neighbour) -> Proposal:
+    """A lesson that says what an entry says and more: its text replaces the entry's."""
+    return replace(
+        proposal,
+        operation=Operation.UPDATE,
+        entry=near.entry,
+        expected_version=near.entry.version,
+        # The entry keeps its section and what people tagged it with.
+        category=None,
+        tags=None,
+        reason=f"It says what {near.entry.label} says and more "
+        f"(cosine {near.similarity}). {proposal.reason}".strip(),
+    )

@@ -1,0 +1,305 @@
+"""One step of a playbook: taken under its lock, and told entry by entry.
+
+Whatever changes an entry goes through a `Revision`; replaying its rows in order
+gives the present playbook (`playbook.replay`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from audit import recording
+from common import errors
+from common.caller import Caller
+from playbook import indexing, vectors
+from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
+from projects.models import Project
+
+# What replay gives back. What follows from these columns (search, `is_active`) and
+# what is only observed (vectors, exposures) is outside it.
+COLUMNS = [
+    "label",
+    "content",
+    "category",
+    "condition",
+    "action",
+    "tags",
+    "priority",
+    "status",
+    "helpful",
+    "harmful",
+    "neutral",
+    "author_kind",
+    "locked",
+    "pinned",
+    "created_at",
+    "created_by",
+    "updated_at",
+    "verified_at",
+    "review_after",
+    "version",
+    "superseded_by_id",
+    "merged_from",
+    "aliases",
+]
+COUNTERS = ("helpful", "harmful", "neutral")
+# A change holds only the ids that came or went: whole lists would grow squared.
+SUPPORTS = "supporting_memory_ids"
+# Columns that the search columns follow from.
+TEXTS = {"content", "category", "condition", "tags"}
+
+State = dict[str, Any]
+
+
+class DuplicateEntry(errors.Conflict):
+    """An active entry says this already; change that one instead."""
+
+    code = "duplicate_entry"
+
+
+class OverBudget(errors.Conflict):
+    """The playbook would exceed its token budget; shorten or retire entries first."""
+
+    code = "over_budget"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a revision is made: what its change rows say beside the change."""
+
+    reason: str = ""
+    delta_id: uuid.UUID | None = None
+    run_id: uuid.UUID | None = None
+    memory_id: uuid.UUID | None = None
+    agent_id: str = ""
+
+
+def hold(project: Project) -> Playbook:
+    """Lock the project's playbook until the transaction ends; made when missing."""
+    rows = Playbook.objects.select_for_update(no_key=True).filter(project=project)
+    if (found := rows.first()) is None:
+        Playbook.objects.bulk_create([Playbook(project=project)], ignore_conflicts=True)
+        found = rows.get()
+    held: Playbook = found
+    return held
+
+
+def state(entry: PlaybookEntry) -> State:
+    """The replayable columns as JSON-friendly values; supports are told apart."""
+    return {name: _plain(getattr(entry, name)) for name in COLUMNS}
+
+
+def label(playbook: Playbook, category: str) -> str:
+    """The next label: the section's slug and a number that is never used again."""
+    return f"{category.replace('_', '-')}-{playbook.next_label:05d}"
+
+
+def refuse_repeated(entry: PlaybookEntry) -> None:
+    """Refuse a text that another active entry has, by the label of that entry."""
+    indexing.fill(entry)
+    twin = (
+        PlaybookEntry.objects.current()
+        .filter(project_id=entry.project_id, similarity_hash=entry.similarity_hash)
+        .exclude(pk=entry.pk)
+        .first()
+    )
+    if twin:
+        raise DuplicateEntry(
+            f"{twin.label} says this already; change that entry instead.",
+            entry_id=str(twin.pk),
+        )
+
+
+class Revision:
+    """Collects the changes of one step; `close()` writes them and the new number."""
+
+    def __init__(self, playbook: Playbook, caller: Caller, cause: Cause) -> None:
+        self.playbook = playbook
+        self.caller = caller
+        self.cause = cause
+        self.number = playbook.revision + 1
+        self.now = timezone.now()
+        self.changes: list[PlaybookChange] = []
+        self._unembedded = False
+
+    def add(
+        self,
+        entry: PlaybookEntry,
+        *,
+        action: str = "add",
+        vector: Sequence[float] | None = None,
+    ) -> None:
+        """Insert an entry under the next label."""
+        refuse_repeated(entry)
+        entry.label = label(self.playbook, entry.category)
+        entry.created_at = entry.updated_at = self.now
+        entry.created_by = self.caller.name[:200]
+        self.refuse_over_budget(entry.tokens)
+        entry.save(force_insert=True)
+        self.playbook.next_label += 1
+        self.playbook.tokens += entry.tokens
+        self._embed(entry, vector)
+        self._record(entry, "add", action, {}, state(entry))
+
+    def change(
+        self,
+        entry: PlaybookEntry,
+        action: str,
+        changed: State,
+        *,
+        reverts: uuid.UUID | None = None,
+        vector: Sequence[float] | None = None,
+    ) -> None:
+        """Set columns of an entry that is locked with its playbook."""
+        before, cost, was_live = state(entry), entry.tokens, entry.is_live
+        content = entry.content
+        for name, value in changed.items():
+            setattr(entry, name, value)
+        entry.version += 1
+        entry.updated_at = self.now
+        columns = {*changed, "version", "updated_at"}
+        if TEXTS & columns:
+            indexing.fill(entry)
+            columns |= {"content_tsv", "similarity_hash"}
+        if entry.is_live and (content != entry.content or not was_live):
+            refuse_repeated(entry)
+        if not was_live:
+            self.refuse_over_budget(entry.tokens)
+        entry.save(update_fields=columns)
+        self.playbook.tokens += entry.tokens - cost
+        if content != entry.content:
+            vectors.drop(entry)
+            self._embed(entry, vector)
+        operation = "delete" if was_live and not entry.is_live else "update"
+        old, new = _differing(before, state(entry))
+        self._record(entry, operation, action, old, new, reverts)
+
+    def count(
+        self,
+        entry: PlaybookEntry,
+        steps: dict[str, int],
+        *,
+        action: str = "vote",
+        reason: str = "",
+        reverts: uuid.UUID | None = None,
+    ) -> None:
+        """Move counters. The version stays: it tells of the text, not of its use."""
+        before = state(entry)
+        for name, step in steps.items():
+            setattr(entry, name, max(getattr(entry, name) + step, 0))
+        entry.save(update_fields=list(steps))
+        old, new = _differing(before, state(entry))
+        self._record(entry, "update", action, old, new, reverts, reason=reason)
+
+    def support(
+        self,
+        entry: PlaybookEntry,
+        *,
+        gained: Iterable[uuid.UUID] = (),
+        lost: Iterable[uuid.UUID] = (),
+        action: str = "support",
+        reverts: uuid.UUID | None = None,
+    ) -> None:
+        """Let memories speak for an entry, or stop; what is so already is no change."""
+        have = set(entry.supports.values_list("memory_id", flat=True))
+        new = [pk for pk in dict.fromkeys(gained) if pk not in have]
+        old = [pk for pk in dict.fromkeys(lost) if pk in have]
+        if not new and not old:
+            return
+        entry.supports.filter(memory_id__in=old).delete()
+        Support.objects.bulk_create(
+            [Support(entry=entry, memory_id=memory_id) for memory_id in new]
+        )
+        before, after = ({SUPPORTS: [str(pk) for pk in ids]} for ids in (old, new))
+        self._record(entry, "update", action, before, after, reverts)
+
+    def refuse_over_budget(self, more: int) -> None:
+        budget = self.playbook.project.options.budgets.playbook_tokens
+        if self.playbook.tokens + more > budget:
+            raise OverBudget(
+                f"The playbook has {self.playbook.tokens} of {budget} tokens; "
+                f"{more} more do not fit. Shorten or retire entries first."
+            )
+
+    def close(self) -> list[PlaybookChange]:
+        """Write the change rows, the audit rows and the playbook's own row."""
+        if not self.changes:
+            return []
+        PlaybookChange.objects.bulk_create(self.changes)
+        self.playbook.revision = self.number
+        self.playbook.save(update_fields=["revision", "next_label", "tokens"])
+        for change in self.changes:
+            recording.record(
+                self.caller,
+                f"playbook.{change.action}",
+                project_id=self.playbook.project_id,
+                object_type="playbook_entry",
+                object_id=change.entry_id,
+                before=change.before,
+                after=change.after,
+                label=change.entry_label,
+                revision=self.number,
+            )
+        if self._unembedded:
+            vectors.embed_later(self.playbook.project_id)
+        return self.changes
+
+    def _embed(self, entry: PlaybookEntry, vector: Sequence[float] | None) -> None:
+        if vector:
+            vectors.put(entry, vector)
+        else:
+            self._unembedded = True
+
+    def _record(
+        self,
+        entry: PlaybookEntry,
+        operation: str,
+        action: str,
+        before: State,
+        after: State,
+        reverts: uuid.UUID | None = None,
+        *,
+        reason: str = "",
+    ) -> None:
+        self.changes.append(
+            PlaybookChange(
+                project_id=self.playbook.project_id,
+                revision=self.number,
+                position=len(self.changes),
+                operation=operation,
+                action=action,
+                entry_id=entry.pk,
+                entry_label=entry.label,
+                before=before,
+                after=after,
+                actor=self.caller.name[:200],
+                agent_id=self.cause.agent_id or self.caller.agent_id,
+                reason=(reason or self.cause.reason)[:1000],
+                related_memory_id=self.cause.memory_id,
+                delta_id=self.cause.delta_id,
+                run_id=self.cause.run_id,
+                reverts_id=reverts,
+                request_id=self.caller.request_id,
+                changed_at=self.now,
+            )
+        )
+
+
+def _differing(before: State, after: State) -> tuple[State, State]:
+    names = [name for name in after if before[name] != after[name]]
+    return {n: before[n] for n in names}, {n: after[n] for n in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value

@@ -1,0 +1,107 @@
+"""What use shows of entries: one vote per entry and run, and memories in support.
+
+Both are changes of their own, allowed on locked and human-written entries and under
+every policy (design 04, "Reflector" 5).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common.caller import Caller, Role
+from common.writing import write
+from memories.models import Memory
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.revisions import Cause, Revision, hold
+from projects.models import Project
+
+Kind = Literal["helpful", "harmful", "neutral"]
+
+# Deprecated when harmful votes lead by this many, after this many uses (design 04).
+HARMFUL_LEAD = 3
+LEAST_USES = 5
+
+
+@dataclass(frozen=True)
+class Vote:
+    entry_id: uuid.UUID
+    kind: Kind
+    reason: str = ""
+
+
+@write
+def record(
+    project: Project,
+    votes: Sequence[Vote],
+    supported: Iterable[uuid.UUID],
+    cause: Cause,
+    caller: Caller,
+) -> list[PlaybookChange]:
+    """Count votes and let the cause's memory support entries, in one revision.
+
+    Entries of other projects and what was counted before are passed over.
+    """
+    caller.require(Role.WRITER, project.pk)
+    playbook = hold(project)
+    revision = Revision(playbook, caller, cause)
+    wanted = list(dict.fromkeys([*(vote.entry_id for vote in votes), *supported]))
+    entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(wanted)
+    for vote in votes:
+        if entry := entries.get(vote.entry_id):
+            count(revision, entry, vote.kind, cause.run_id, reason=vote.reason)
+    memories = Memory.objects.filter(project=project)
+    memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
+    for entry_id in dict.fromkeys(supported):
+        if memory and (entry := entries.get(entry_id)):
+            revision.support(entry, gained=[memory.pk])
+    return revision.close()
+
+
+def vote(
+    entry: PlaybookEntry, kind: Kind, cause: Cause, caller: Caller
+) -> list[PlaybookChange]:
+    """Count one vote; nothing changes when the run has voted on the entry before."""
+    return record(entry.project, [Vote(entry.pk, kind)], [], cause, caller)
+
+
+def support(entry: PlaybookEntry, cause: Cause, caller: Caller) -> list[PlaybookChange]:
+    """Let the cause's memory speak for an entry; nothing changes when it does so."""
+    return record(entry.project, [], [entry.pk], cause, caller)
+
+
+def count(
+    revision: Revision,
+    entry: PlaybookEntry,
+    kind: str,
+    run_id: uuid.UUID | None,
+    *,
+    reason: str = "",
+) -> None:
+    """Count a vote inside a revision, unless this run has one on the entry."""
+    if run_id is None or not _has_voted(revision, entry, run_id):
+        revision.count(entry, {kind: 1}, reason=reason)
+
+
+def _has_voted(revision: Revision, entry: PlaybookEntry, run_id: uuid.UUID) -> bool:
+    here = any(
+        change.entry_id == entry.pk and change.action == "vote"
+        for change in revision.changes
+    )
+    return here or (
+        PlaybookChange.objects.filter(
+            run_id=run_id, entry_id=entry.pk, action="vote"
+        ).exists()
+    )
+
+
+def is_refuted(entry: PlaybookEntry) -> bool:
+    """Whether its votes speak for retiring an entry that may be retired."""
+    return (
+        entry.is_live
+        and not entry.is_protected
+        and entry.uses >= LEAST_USES
+        and entry.harmful - entry.helpful >= HARMFUL_LEAD
+    )

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+
+from common import panels
+from common.admin import RowsAdmin
+from common.caller import Caller
+from common.list_filters import ProjectFilter, chosen
+from common.panels import moment, words
+from projects.models import Project
+from search.models import Corpus, LexemeStat
+
+NAMES = [("memories", "memories"), ("playbook", "playbook")]
+
+
+@admin.register(Corpus)
+class CorpusAdmin(RowsAdmin):
+    list_display = ["name", "project_name", "documents", "counted_shown"]
+    list_filter = [ProjectFilter, chosen("name", NAMES)]
+    fields = ["name", "project_name", "documents", "newest_id", "counted_shown"]
+
+    counted_shown = staticmethod(
+        panels.column("counted_at", moment, title="counted", ordering="counted_at")
+    )
+
+    def visible_to(self, caller: Caller) -> Any:
+        seen = Project.objects.visible_to(caller)
+        return Corpus.objects.filter(project_id__in=seen)
+
+
+@admin.register(LexemeStat)
+class LexemeStatAdmin(RowsAdmin):
+    project_path = "corpus__project_id"
+    list_display = ["lexeme_shown", "df", "corpus_name", "project_name"]
+    list_select_related = ["corpus"]
+    list_filter = [
+        ProjectFilter,
+        chosen("corpus__name", NAMES, "corpus", name="corpus"),
+    ]
+    search_fields = ["lexeme"]
+    search_help_text = "A lexeme, as it is stemmed"
+    fields = ["lexeme_shown", "df", "corpus_name", "project_name"]
+
+    lexeme_shown = staticmethod(panels.column("lexeme", words, ordering="lexeme"))
+
+    def visible_to(self, caller: Caller) -> Any:
+        seen = Project.objects.visible_to(caller)
+        return LexemeStat.objects.filter(corpus__project_id__in=seen)
+
+    @admin.display(description="corpus")
+    def corpus_name(self, stat: LexemeStat) -> str:
+        return stat.corpus.name

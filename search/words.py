@@ -1,0 +1,91 @@
+"""Cut text into words as the index and every query do: docs/ranking.md, "Words".
+
+PostgreSQL's parser alone takes `src/auth.py` for one file name, `List<String>` for a
+list and a tag, and a Japanese sentence for one word. Here code is cut at its joints
+first, the whole identifier stays beside its parts, and stemming is left to PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from common import text
+
+# PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
+LONGEST_LEXEME = 200
+# Characters of one field after cutting: three fields of rare CJK pairs, the worst
+# case, then stay under the 1 MB that a tsvector holds (about 14 bytes a pair).
+MOST_CHARACTERS = 60_000
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# What separates: everything but letters, digits, the point of a number, and the
+# hyphen of a compound, of which PostgreSQL makes the whole and its parts.
+_SEPARATOR = re.compile(
+    r"(?<![^\W\d_])-|-(?![^\W\d_])|(?<!\d)\.|\.(?!\d)|[^\w\s.-]|_",
+)
+_RUN = re.compile(r"[^\W_]*[a-z0-9][A-Z][^\W_]*|[^\W_]*[A-Z]{2}[a-z][^\W_]*")
+_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Scripts written without spaces: kana, Han, and the supplementary ideographs.
+_PAIRED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_UNSPACED = re.compile(f"[{_PAIRED}]+")
+_WORD = re.compile(
+    rf"[{_PAIRED}]+|[^\W_{_PAIRED}]+(?:(?<=\d)\.(?=\d)[^\W_{_PAIRED}]+)*"
+)
+
+Span = tuple[int, int]
+
+
+def spaced(value: str) -> str:
+    """The text for `to_tsvector`: words between spaces.
+
+    `getUserName` becomes `get User Name getUserName`, `page_index` two words, and
+    scripts without spaces become their pairs of neighbours.
+    """
+    clean = unicodedata.normalize("NFKC", _UNSTORABLE.sub(" ", value))
+    cut = _SEPARATOR.sub(" ", clean[:MOST_CHARACTERS])
+    cut = _RUN.sub(lambda run: " ".join([*parts(run[0]), run[0]]), cut)
+    cut = _UNSPACED.sub(lambda run: f" {' '.join(pairs(run[0]))} ", cut)
+    return cut[:MOST_CHARACTERS]
+
+
+def compounds(value: str) -> list[str]:
+    """Identifiers that only stand whole beside the words: paths, flags, snake_case."""
+    clean = _UNSTORABLE.sub(" ", value)
+    return [
+        word.lower()
+        for word in text.identifiers(clean)
+        if len(word) <= LONGEST_LEXEME and not word.isalnum()
+    ]
+
+
+def parts(run: str) -> list[str]:
+    """The words of a camelCase name."""
+    return _JOINT.split(run)
+
+
+def pairs(run: str) -> list[str]:
+    """Every two neighbours of a text without spaces; a lone character is itself."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def runs(value: str) -> Iterator[tuple[Span, list[Span]]]:
+    """Each word of a text as it stands there, with its parts: for marking them."""
+    for word in _WORD.finditer(value):
+        yield word.span(), list(_part_spans(word[0], word.start()))
+
+
+def _part_spans(word: str, start: int) -> Iterator[Span]:
+    if _UNSPACED.match(word):
+        for at in range(len(word) - 1):
+            yield start + at, start + at + 2
+    elif _RUN.fullmatch(word):
+        for part in parts(word):
+            yield start, start + len(part)
+            start += len(part)
+
+
+def folded(word: str) -> str:
+    """A word of a text as it is compared, before stemming."""
+    return unicodedata.normalize("NFKC", word).lower()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from access import tasks
+from access.models import ApiKey, IdempotencyKey
+from audit.models import AuditEvent
+from jobs import running
+from jobs.models import Job
+from projects import deletion, writing
+from projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def removers(monkeypatch):
+    """What the apps above would register."""
+    registered = []
+    monkeypatch.setattr(deletion, "REMOVERS", registered)
+    return registered
+
+
+@pytest.fixture
+def long_ago():
+    return timezone.now() - timedelta(days=31)
+
+
+def end_grace(project, alice):
+    writing.delete(project, alice)
+    past = timezone.now() - timedelta(minutes=1)
+    Project.objects.update(delete_after=past)
+
+
+class TestProjects:
+    def test_one_in_its_grace_stays(self, project, alice, run_jobs):
+        writing.delete(project, alice)
+        tasks.housekeeping()
+        run_jobs()
+
+        assert Project.objects.filter(pk=project.pk).exists()
+
+    def test_one_past_it_goes_with_all_that_belongs_to_it(
+        self, project, alice, alice_api, run_jobs, removers
+    ):
+        asked = []
+        deletion.register(lambda project_id, run: asked.append(("low", project_id)))
+        deletion.register(lambda project_id, run: asked.append(("high", project_id)))
+        end_grace(project, alice)
+        tasks.housekeeping()
+        run_jobs()
+
+        assert asked == [("high", project.pk), ("low", project.pk)]
+        assert not Project.objects.filter(pk=project.pk).exists()
+        assert not ApiKey.objects.get(pk=alice_api.key.pk).projects.exists()
+        assert AuditEvent.objects.get(verb="project.ended").project_id == project.pk
+
+    def test_one_restored_meanwhile_stays(self, project, alice, run_jobs, removers):
+        end_grace(project, alice)
+        tasks.housekeeping()
+        writing.restore(project, alice)
+        run_jobs()
+
+        assert Project.objects.filter(pk=project.pk).exists()
+
+    def test_one_that_is_gone_already_is_no_error(self, run_jobs):
+        job = Job.objects.create(kind=deletion.KIND, project_id=uuid.uuid4())
+        running.run(job.pk)
+
+        assert Job.objects.get(pk=job.pk).state == Job.State.DONE
+
+
+class TestRows:
+    def test_old_answers_go(self, long_ago):
+        fields = {"actor": "a", "route": "r", "body_hash": ""}
+        old = IdempotencyKey.objects.create(key="old", **fields)
+        IdempotencyKey.objects.filter(pk=old.pk).update(created_at=long_ago)
+        IdempotencyKey.objects.create(key="new", **fields)
+        tasks.housekeeping()
+
+        assert [row.key for row in IdempotencyKey.objects.all()] == ["new"]
+
+    def test_old_jobs_go_but_dead_letters_stay(self, long_ago):
+        for state in Job.State:
+            Job.objects.create(kind=state, state=state, finished_at=long_ago)
+        Job.objects.create(kind="fresh", state="done", finished_at=timezone.now())
+        tasks.housekeeping()
+
+        left = set(Job.objects.values_list("kind", flat=True))
+        assert left == {"waiting", "running", "failed", "fresh"}
+
+    def test_many_go_in_batches(self, long_ago, monkeypatch):
+        monkeypatch.setattr(tasks, "BATCH", 2)
+        for _ in range(5):
+            Job.objects.create(kind="x", state="done", finished_at=long_ago)
+        tasks.housekeeping()
+
+        assert not Job.objects.exists()

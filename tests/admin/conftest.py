@@ -1,0 +1,354 @@
+"""Alice's project holds one row of everything, with a hostile text in every field."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.utils import timezone
+
+from access.models import ApiKey, IdempotencyKey
+from ace.models import AceRun, Reflection
+from audit.models import AuditEvent
+from common.caller import Role
+from jobs.models import Heartbeat, Job
+from memories import indexing as memory_indexing
+from memories.models import (
+    File,
+    Memory,
+    MemoryChange,
+    MemoryFile,
+    MemoryVector,
+    PossibleDuplicate,
+    Tag,
+)
+from playbook import indexing as entry_indexing
+from playbook.models import (
+    Conflict,
+    EntryVector,
+    Exposure,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+    Support,
+)
+from projects.models import Membership
+from search.models import Corpus, LexemeStat
+
+MARK = "zebrafinch"  # in every text of Alice's, and nowhere else
+SCRIPT = f'{MARK}<script>alert(1)</script>"><img src=x onerror=alert(2)>{{{{7*7}}}}'
+HOSTILE = f"{SCRIPT} \u202eabc שלום 😀 </pre></td></table>" + "W" * 50_000
+TREE = {SCRIPT: [HOSTILE, {"deep": [None, 1.5, SCRIPT]}]}
+NOW = timezone.now
+
+
+def cut(length):
+    return HOSTILE[:length]
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_files(settings):
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {
+            "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        },
+    }
+
+
+def person(name, **fields):
+    return User.objects.create_user(name, password=None, is_staff=True, **fields)
+
+
+def signed_in(account):
+    client = Client()
+    client.force_login(account, "django.contrib.auth.backends.ModelBackend")
+    client.account = account
+    return client
+
+
+@pytest.fixture
+def browser_of(project):
+    """Sign somebody in who has a role in Alice's project: `browser_of(Role.VIEWER)`."""
+
+    def make(role, name="", at=project):
+        account = person(name or Role(role).label)
+        Membership.objects.create(project=at, account=account, role=role)
+        return signed_in(account)
+
+    return make
+
+
+@pytest.fixture
+def superuser(db):
+    return signed_in(person("root", is_superuser=True))
+
+
+@pytest.fixture
+def owner(browser_of):
+    return browser_of(Role.OWNER, name="alice")
+
+
+@pytest.fixture
+def curator(browser_of):
+    return browser_of(Role.CURATOR, name="bob")
+
+
+@pytest.fixture
+def charlies(browser_of, other_project):
+    return browser_of(Role.OWNER, name="charlie", at=other_project)
+
+
+@pytest.fixture
+def a_memory(project):
+    def make(**fields):
+        memory = Memory(
+            **{
+                "project": project,
+                "organization_id": project.organization_id,
+                "agent_id": "agent",
+                "memory_type": "learning",
+                "content": f"{MARK} {uuid.uuid4()}",
+                "scope_key": str(project.pk),
+                "scope_hash": "0" * 32,
+            }
+            | fields
+        )
+        memory_indexing.fill(memory)
+        memory.save()
+        return memory
+
+    return make
+
+
+@pytest.fixture
+def an_entry(project):
+    def make(label, **fields):
+        entry = PlaybookEntry(
+            **{
+                "project": project,
+                "label": label,
+                "content": f"{MARK} {uuid.uuid4()}",
+                "category": "gotchas",
+                "author_kind": "rule",
+                "created_at": NOW(),
+                "updated_at": NOW(),
+                "created_by": SCRIPT,
+            }
+            | fields
+        )
+        entry_indexing.fill(entry)
+        entry.save()
+        return entry
+
+    return make
+
+
+@pytest.fixture
+def world(project, a_memory, an_entry):
+    """{model: a row of it}, all of them Alice's."""
+    root = User.objects.create_user(cut(150))
+    hostile = {
+        name: HOSTILE
+        for name in "content goal result feedback outcome lessons".split()
+    }
+    memory = a_memory(
+        **hostile,
+        title=cut(500),
+        agent_id=cut(255),
+        user_id=cut(255),
+        tags=[cut(64), SCRIPT[:60]],
+        metadata=TREE,
+        provenance=TREE,
+        value=TREE,
+        steps=[TREE],
+        tool_usage=[TREE],
+        created_in_session_id=cut(255),
+        delete_reason=cut(500),
+    )
+    other = a_memory(superseded_by=memory)
+    file = File.objects.create(
+        project=project, file_path=cut(1000), file_type=cut(32), renamed_from=[HOSTILE]
+    )
+    entry = an_entry(
+        "gotchas-00001",
+        content=HOSTILE,
+        condition=HOSTILE,
+        action=HOSTILE,
+        tags=[cut(64)],
+        aliases=[cut(64)],
+    )
+    elder = an_entry("gotchas-00002")
+    run = AceRun.objects.create(
+        project=project,
+        agent_id=cut(255),
+        actor=cut(200),
+        memory=memory,
+        request={
+            **dict.fromkeys(("goal", "result", "feedback"), HOSTILE),
+            "tool_usage": [TREE, SCRIPT],
+            SCRIPT: SCRIPT,
+        },
+        phases={
+            SCRIPT: {
+                "status": SCRIPT,
+                "started_at": NOW().isoformat(),
+                "took_ms": 12.5,
+                "error": HOSTILE,
+            }
+        },
+        result=TREE,
+    )
+    quote = {"field": SCRIPT, "start": 0, "end": 9, "quote": HOSTILE}
+    delta = PlaybookDelta.objects.create(
+        project=project,
+        operation="update",
+        entry=entry,
+        content=HOSTILE,
+        payload=TREE,
+        reason=cut(1000),
+        evidence=[quote, SCRIPT],
+        gates=[{"name": SCRIPT, "verdict": "fail", "value": 0.5, "threshold": SCRIPT}],
+        producer="rule",
+        producer_name=cut(100),
+        proposed_by=cut(200),
+        agent_id=cut(255),
+        run_id=run.pk,
+        memory_id=memory.pk,
+        idempotency_key="k",
+        review_note=cut(1000),
+    )
+    corpus = Corpus.objects.create(
+        project_id=project.pk, name="memories", documents=2, counted_at=NOW()
+    )
+    sign_in = {
+        "username": cut(150),
+        "ip_address": "10.0.0.1",
+        "user_agent": cut(255),
+        "path_info": cut(255),
+    }
+    key, _ = ApiKey.new(name=cut(200), agent_id=cut(255), created_by=cut(200))
+    key.save()
+    key.projects.set([project])
+    rows = [
+        memory,
+        file,
+        entry,
+        run,
+        delta,
+        corpus,
+        key,
+        root,
+        project,
+        project.organization,
+        MemoryVector.objects.create(
+            memory=memory, project_id=project.pk, model=cut(100), embedding=[0.5] * 8
+        ),
+        MemoryChange.objects.create(
+            memory_id=memory.pk,
+            project_id=project.pk,
+            action="update",
+            actor=cut(200),
+            before=TREE,
+            after=TREE,
+            reason=cut(500),
+        ),
+        MemoryFile.objects.create(memory=memory, file=file, line_start=1, line_end=2),
+        Tag.objects.create(
+            project=project, name=cut(64), description=HOSTILE, category=cut(64)
+        ),
+        PossibleDuplicate.objects.create(
+            project=project,
+            memory=memory,
+            other=other,
+            similarity=0.96,
+            why_not_merged=cut(300),
+            note=cut(500),
+        ),
+        Playbook.objects.create(project=project, revision=3),
+        PlaybookChange.objects.create(
+            project_id=project.pk,
+            revision=1,
+            operation="update",
+            action="update",
+            entry_id=entry.pk,
+            entry_label="gotchas-00001",
+            before=TREE,
+            after=TREE,
+            actor=cut(200),
+            reason=cut(1000),
+            delta_id=delta.pk,
+            run_id=run.pk,
+            related_memory_id=memory.pk,
+            changed_at=NOW(),
+        ),
+        Conflict.objects.create(
+            project=project, left=entry, right=elder, reason=cut(500)
+        ),
+        Support.objects.create(entry=entry, memory=memory),
+        EntryVector.objects.create(
+            entry=entry, project_id=project.pk, model=cut(100), embedding=[0.5] * 8
+        ),
+        Exposure.objects.create(
+            project=project, entry=entry, run_id=run.pk, agent_id=cut(255)
+        ),
+        Reflection.objects.create(
+            run=run,
+            project=project,
+            outcome="failure",
+            outcome_source="wording",
+            outcome_confidence=0.5,
+            outcome_reason=cut(500),
+            root_cause=cut(40),
+            evidence=[quote],
+            lessons=[TREE],
+            insights=[TREE],
+            votes=[TREE],
+            related=[TREE],
+            abstained=cut(500),
+            **dict.fromkeys(
+                ("error_identification", "correct_approach", "key_insight"), HOSTILE
+            ),
+        ),
+        LexemeStat.objects.create(corpus=corpus, lexeme=cut(2000), df=2),
+        Job.objects.create(
+            kind=MARK,
+            project_id=project.pk,
+            state="failed",
+            error=HOSTILE,
+            args=TREE,
+            result=TREE,
+            cursor=TREE,
+            key=cut(200),
+        ),
+        Heartbeat.objects.create(name=SCRIPT[:60], at=NOW(), detail=TREE),
+        AuditEvent.objects.create(
+            verb=MARK,
+            actor=cut(200),
+            project_id=project.pk,
+            object_type="memory",
+            object_id=str(memory.pk),
+            detail=TREE,
+            agent_id=cut(255),
+        ),
+        IdempotencyKey.objects.create(
+            actor=cut(200),
+            route=cut(200),
+            project_id=project.pk,
+            key=cut(255),
+            body_hash="0" * 64,
+            answer=TREE,
+        ),
+        Membership.objects.create(project=project, account=root, role=Role.VIEWER),
+        Group.objects.create(name=cut(150)),
+        AccessAttempt.objects.create(
+            **sign_in, get_data=SCRIPT, post_data=SCRIPT, failures_since_start=3
+        ),
+        AccessLog.objects.create(**sign_in),
+        AccessFailureLog.objects.create(**sign_in),
+    ]
+    return {type(row): row for row in rows}

@@ -1,0 +1,152 @@
+"""Every list, page, form and history of the admin: for a superuser, for Charlie, for nobody."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.test import Client
+from django.urls import reverse
+
+from tests.admin.conftest import HOSTILE, MARK
+
+PAGES = ("changelist", "add", "change", "history")
+
+
+def models():
+    return sorted(admin.site._registry, key=lambda model: model._meta.label)
+
+
+def url(model, page, row=None):
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
+    return reverse(name, args=[quote(row.pk)] if row else [])
+
+
+def urls_of(model, row):
+    yield url(model, "changelist")
+    for query in (MARK, "status", str(row.pk), "\ufffd", "a" * 5_000, "%00", '"'):
+        yield f"{url(model, 'changelist')}?q={query}"
+    yield url(model, "change", row)
+    yield url(model, "history", row)
+
+
+@pytest.mark.django_db
+class TestTheWorld:
+    def test_it_holds_a_row_of_every_registered_model(self, world):
+        assert set(world) == set(models())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", models(), ids=lambda model: model._meta.label)
+class TestASuperuser:
+    def test_it_sees_every_page_and_hostile_text_only_as_text(
+        self, world, superuser, model
+    ):
+        for page in urls_of(model, world[model]):
+            response = superuser.get(page)
+
+            assert response.status_code == 200, page
+            html = response.content.decode()
+            assert "<script>alert" not in html, page
+            assert "<img src=x" not in html, page
+            assert "</pre></td>" not in html, page
+
+    def test_it_finds_the_row_in_the_list(self, world, superuser, model):
+        html = superuser.get(url(model, "changelist")).content.decode()
+
+        assert url(model, "change", world[model]) in html
+
+    def test_it_answers_an_unknown_id_with_a_redirect(self, world, superuser, model):
+        for unknown in ("0", "_00", "x" * 300, "00000000-0000-7000-8000-000000000000"):
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+            response = superuser.get(reverse(name, args=[unknown]))
+
+            assert response.status_code == 302
+
+    def test_it_takes_wrong_filters_and_pages(self, world, superuser, model):
+        for wrong in ("p=zebra", "p=-1", "o=99", "project=1", "e=1", "nonsense=1"):
+            response = superuser.get(f"{url(model, 'changelist')}?{wrong}", follow=True)
+
+            assert response.status_code == 200, wrong
+
+    def test_it_takes_anything_in_every_filter(self, world, superuser, model):
+        shown = superuser.get(url(model, "changelist"))
+        cl = shown.context["cl"]
+        for spec in cl.filter_specs:
+            for name in spec.expected_parameters():
+                for typed in ("1", "zebra", "a%00b", "%F0%9F%98%80", "9" * 30):
+                    page = f"{url(model, 'changelist')}?{name}={typed}"
+
+                    assert superuser.get(page, follow=True).status_code == 200, page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", models(), ids=lambda model: model._meta.label)
+class TestCharlie:
+    def test_it_sees_nothing_of_alices(self, world, charlies, project, model):
+        row = world[model]
+        for page in [*urls_of(model, row), url(model, "add")]:
+            response = charlies.get(page)
+            followed = charlies.get(page, follow=True)
+
+            assert response.status_code in (200, 302, 403), page
+            for html in (response.content.decode(), followed.content.decode()):
+                shown = without_what_was_typed(html, row)
+                assert MARK not in shown, page
+                assert project.name not in shown, page
+
+    def test_it_cannot_act_on_alices_rows(self, world, charlies, model):
+        row = world[model]
+        before = type(row)._base_manager.filter(pk=row.pk).values().get()
+        registered = admin.site._registry[model]
+        for deed in getattr(registered, "deeds", ()):
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}_do"
+            target = reverse(name, args=[quote(row.pk), deed.name])
+            charlies.post(target, {"text": "wrong"})
+            charlies.post(
+                url(model, "changelist"),
+                {"action": deed.name, "_selected_action": [str(row.pk)]},
+            )
+        charlies.post(url(model, "change", row), {"name": "mine", "content": "mine"})
+        charlies.post(url(model, "delete", row), {"post": "yes"})
+
+        assert type(row)._base_manager.filter(pk=row.pk).values().get() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", models(), ids=lambda model: model._meta.label)
+class TestNobody:
+    def test_it_is_sent_to_the_login_page(self, world, model):
+        for page in [*urls_of(model, world[model]), url(model, "add")]:
+            response = Client().get(page)
+
+            assert response.status_code == 302
+            assert response.url.startswith(reverse("admin:login"))
+
+
+@pytest.mark.django_db
+class TestSharedPages:
+    @pytest.mark.parametrize("page", ["index", "password_change", "jsi18n", "search"])
+    def test_it_shows_charlie_nothing_of_alices(self, world, charlies, project, page):
+        html = charlies.get(reverse(f"admin:{page}") + f"?s={MARK}").content.decode()
+
+        assert MARK not in html
+        assert project.name not in html
+
+    def test_it_shows_alice_her_own_on_the_first_page(self, world, owner):
+        assert MARK in owner.get(reverse("admin:index")).content.decode()
+
+    def test_it_keeps_a_member_without_staff_status_out(self, owner):
+        owner.account.is_staff = False
+        owner.account.save()
+
+        assert owner.get(reverse("admin:index")).status_code == 302
+
+
+def without_what_was_typed(html, row):
+    """The page without the searched words and the ids that stand in its own address."""
+    html = re.sub(r'value="[^"]*"', "", html)
+    html = re.sub(r'(href|action|hx-[a-z]+)="[^"]*\?[^"]*"', "", html)
+    return html.replace(HOSTILE[:5_000], "")

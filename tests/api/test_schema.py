@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from rest_framework.test import APIClient
+
+from common.caller import Role
+
+pytestmark = pytest.mark.django_db
+ELSEWHERE = "203.0.113.9"
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return APIClient().get("/api/schema").json()
+
+
+def operations(schema):
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def test_it_is_valid_and_made_without_a_warning():
+    call_command(
+        "spectacular", "--validate", "--fail-on-warn", "--file=/dev/null",
+        stdout=StringIO(),
+    )
+
+
+class TestOperations:
+    def test_each_has_a_summary_and_an_answer(self, schema):
+        for name, operation in operations(schema):
+            good = [code for code in operation["responses"] if code.startswith("2")]
+            assert good, name
+            assert operation.get("summary"), name
+
+    def test_each_tells_its_problems(self, schema):
+        for name, operation in operations(schema):
+            problem = operation["responses"]["400"]["content"]
+            assert "application/problem+json" in problem, name
+            assert operation["responses"].keys() >= {"401", "403", "404", "429"}, name
+
+    def test_each_needs_a_key_or_a_session(self, schema):
+        for name, operation in operations(schema):
+            assert operation["security"] == [{"key": []}, {"session": []}], name
+
+    def test_no_address_ends_with_a_slash(self, schema):
+        assert not [path for path in schema["paths"] if path.endswith("/")]
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+class TestWhoMayRead:
+    def test_this_machine(self, path):
+        assert APIClient().get(path).status_code == 200
+
+    def test_nobody_from_elsewhere(self, path):
+        answer = APIClient(REMOTE_ADDR=ELSEWHERE).get(path)
+
+        assert answer.status_code == 401
+        assert answer.headers["Content-Type"] == "application/problem+json"
+
+    def test_nobody_that_a_proxy_passes_on(self, path):
+        answer = APIClient(headers={"x-forwarded-for": ELSEWHERE}).get(path)
+
+        assert answer.status_code == 401
+
+    def test_a_viewer(self, path, client_of, project):
+        viewer = client_of(project, role=Role.VIEWER)
+
+        assert viewer.get(path, REMOTE_ADDR=ELSEWHERE).status_code == 200
+
+    def test_a_person(self, path):
+        client = APIClient(REMOTE_ADDR=ELSEWHERE)
+        client.force_login(get_user_model().objects.create_user("ann"))
+
+        assert client.get(path).status_code == 200
+
+
+def test_the_pages_need_nothing_from_elsewhere():
+    page = APIClient().get("/api/docs")
+
+    assert b"//cdn" not in page.content
+    assert b"https://" not in page.content
+    assert b"<script>" not in page.content
+    assert "unsafe-inline" in page.headers["Content-Security-Policy"]
+
+
+def test_the_front_door_leads_to_the_admin():
+    assert APIClient().get("/").headers["Location"] == "/admin/"

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from memories import disagreement, duplicates, writing
+from memories.drafts import Draft
+from memories.models import File, Memory, PossibleDuplicate, Tag
+from memories.scopes import Scope
+
+TEXT = "the cache is cleared by the nightly job of the search service"
+
+
+@pytest.fixture
+def store(project, alice):
+    def make(content=TEXT, **fields):
+        draft = Draft(content=content, memory_type="learning", **fields)
+        return writing.store(project, draft, alice)
+
+    return make
+
+
+class TestNear:
+    def test_a_near_copy_points_to_the_original(self, store):
+        first = store()
+
+        # The fake embedder counts words: another order has the same vector.
+        again = store("by the nightly job of the search service the cache is cleared")
+
+        assert again.status == "duplicate"
+        assert again.duplicate_of == first.memory
+
+    def test_a_disagreement_is_kept_apart_and_shown(self, store, monkeypatch):
+        monkeypatch.setattr(
+            disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
+        )
+        first = store()
+
+        again = store(TEXT + " search")
+
+        assert again.status == "stored"
+        assert again.possible_duplicates[0].memory == first.memory
+        assert PossibleDuplicate.objects.get().why_not_merged == "negation: only one"
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"sensitivity": "sensitive"},
+            {"key": "cache"},
+            {"scope": Scope("user", "u1")},
+        ],
+    )
+    def test_only_peers_are_compared(self, store, other):
+        store()
+
+        assert store(**other).status == "stored"
+
+    def test_a_project_may_turn_it_off(self, store, project):
+        project.settings = {"dedup": {"enabled": False}}
+        project.save()
+        store()
+
+        reordered = "by the nightly job of the search service the cache is cleared"
+        assert store(reordered).status == "stored"
+
+    def test_a_duplicate_leaves_its_files_with_the_original(self, store):
+        from memories.drafts import FileRef
+
+        first = store(files=(FileRef("a.py"),)).memory
+        store(files=(FileRef("b.py"),))
+
+        paths = first.file_links.values_list("file__file_path", flat=True)
+        assert set(paths) == {"a.py", "b.py"}
+
+
+class TestDeciding:
+    def test_unmarking_is_remembered(self, store, alice):
+        first = store()
+        again = store()
+
+        duplicates.unmark(again.memory, alice, note="they differ")
+
+        again.memory.refresh_from_db()
+        assert not again.memory.is_duplicate
+        assert PossibleDuplicate.objects.get().state == "kept_both"
+        assert first.memory.pk in PossibleDuplicate.objects.values_list(
+            "other", flat=True
+        )
+
+    def test_a_writer_may_not_unmark(self, store, bob_api):
+        store()
+        again = store().memory
+
+        answer = bob_api.post(f"/api/v1/memories/{again.pk}/unmark-duplicate", {})
+
+        assert answer.status_code == 403
+
+    def test_merging_a_possible_duplicate_marks_the_newer(
+        self, store, monkeypatch, alice_api, project
+    ):
+        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
+        first, newer = store(), store(TEXT + " search")
+        query = {"project_id": str(project.pk)}
+        pair = alice_api.get("/api/v1/possible-duplicates", query).json()["results"][0]
+
+        answer = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/merge", {})
+
+        assert answer.json()["state"] == "merged"
+        newer.memory.refresh_from_db()
+        assert newer.memory.duplicate_of == first.memory
+        again = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/keep", {})
+        assert again.status_code == 409
+
+
+class TestConcurrency:
+    @pytest.mark.django_db(transaction=True)
+    def test_sixteen_clients_make_one_original_each(self, project, alice):
+        texts = [f"lesson number {n} of the long list" for n in range(12)]
+
+        def write(client):
+            try:
+                for text in texts[client % 12 :] + texts[: client % 12]:
+                    draft = Draft(content=text, memory_type="learning", tags=("t",))
+                    writing.store(project, draft, alice)
+            finally:
+                connection.close()
+
+        project.settings = {"dedup": {"enabled": False}}
+        project.save()
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(write, range(16)))
+
+        assert Memory.objects.count() == 16 * 12
+        assert Memory.objects.filter(is_duplicate=False).count() == 12
+        assert Tag.objects.counted_for(alice).get().usage_count == 12
+
+    @pytest.mark.django_db(transaction=True)
+    def test_batches_in_any_order_do_not_deadlock(self, project, alice):
+        from memories.drafts import FileRef
+
+        def write(client):
+            try:
+                order = range(20) if client % 2 else range(19, -1, -1)
+                drafts = [
+                    Draft(
+                        content=f"lesson number {n} of the long list",
+                        memory_type="learning",
+                        files=(FileRef(f"f{n}.py"),),
+                    )
+                    for n in order
+                ]
+                writing.commit(writing.prepare(project, drafts, alice))
+            finally:
+                connection.close()
+
+        project.settings = {"dedup": {"enabled": False}}
+        project.save()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(write, range(8)))
+
+        assert Memory.objects.filter(is_duplicate=False).count() == 20
+        assert {f.memory_count for f in File.objects.counted_for(alice)} == {1}
+
+
+class TestBulk:
+    def test_a_dry_run_reports_and_changes_nothing(self, store, alice_api, project, run_jobs):
+        self.three_alike(store, project)
+
+        report = self.scan(alice_api, project, run_jobs, apply=False)
+
+        assert report["result"]["duplicates"] == 2
+        assert len(report["pairs"]) == 2
+        assert not Memory.objects.filter(is_duplicate=True).exists()
+
+    def test_applying_marks_what_the_dry_run_found(
+        self, store, alice_api, project, run_jobs
+    ):
+        first = self.three_alike(store, project)
+        dry = self.scan(alice_api, project, run_jobs, apply=False)
+
+        report = self.scan(alice_api, project, run_jobs, apply=True)
+
+        assert report["state"] == "done"
+        pairs = [(p["memory_id"], p["original_id"]) for p in report["pairs"]]
+        assert pairs == [(p["memory_id"], p["original_id"]) for p in dry["pairs"]]
+        assert Memory.objects.filter(duplicate_of=first).count() == 2
+
+    def test_a_writer_may_not_start_it(self, bob_api, project):
+        answer = bob_api.post("/api/v1/deduplications", {"project_id": str(project.pk)})
+
+        assert answer.status_code == 403
+
+    def three_alike(self, store, project):
+        project.settings = {"dedup": {"enabled": False}}
+        project.save()
+        first = store(TEXT).memory
+        store("by the nightly job of the search service the cache is cleared")
+        store(TEXT + ".")
+        return first
+
+    def scan(self, api, project, run_jobs, *, apply):
+        body = {"project_id": str(project.pk), "apply": apply}
+        started = api.post("/api/v1/deduplications", body)
+        assert started.status_code == 202
+        run_jobs()
+        return api.get(f"/api/v1/deduplications/{started.json()['id']}").json()

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from common.caller import SYSTEM
+from memories import lifecycle, writing
+from memories.drafts import Draft
+from memories.models import Memory
+
+TEXT = "Run the migrations before the tests, or the fixtures fail."
+
+
+@pytest.fixture
+def made(project, alice):
+    """Store a memory through the product's own function."""
+
+    def make(content=TEXT, **fields):
+        fields = {"memory_type": "learning", **fields}
+        return writing.store(project, Draft(content=content, **fields), alice).memory
+
+    return make
+
+
+@pytest.fixture
+def url():
+    return lambda memory, *rest: "/".join(["/api/v1/memories", str(memory.pk), *rest])
+
+
+class TestReading:
+    def test_it_shows_everything_but_the_vector(self, made, alice_api, url):
+        answer = alice_api.get(url(made(tags=("ci",)))).json()
+
+        assert answer["content"] == TEXT
+        assert answer["tags"] == ["ci"]
+        assert answer["scope"]["kind"] == "workspace"
+        assert answer["lineage"]["duplicates"] == []
+        assert "embedding" not in answer
+
+    def test_it_hides_what_expired(self, made, alice_api, url):
+        memory = made(expires_at=timezone.now() - timedelta(seconds=1))
+
+        assert alice_api.get(url(memory)).status_code == 404
+
+
+class TestChanging:
+    def test_tags_are_replaced_and_metadata_merged(self, made, alice_api, url):
+        memory = made(tags=("a", "b"), metadata={"x": 1, "y": 1})
+
+        answer = alice_api.patch(
+            url(memory), {"tags": ["c"], "metadata": {"y": 2}}
+        ).json()
+
+        assert answer["tags"] == ["c"]
+        assert answer["metadata"] == {"x": 1, "y": 2}
+        assert answer["version"] == memory.version + 1
+
+    def test_a_new_text_is_found_by_its_new_words(self, made, alice_api, url, project):
+        memory = made()
+        alice_api.patch(url(memory), {"content": "Use zebra stripes in every table."})
+
+        answer = alice_api.post(
+            "/api/v1/search",
+            {"project_id": str(project.pk), "query": "zebra", "mode": "keyword"},
+        ).json()
+
+        assert [hit["memory"]["id"] for hit in answer["hits"]] == [str(memory.pk)]
+
+    def test_a_text_that_exists_makes_it_a_duplicate(self, made, alice_api, url):
+        original, memory = made(), made("Something else that is long enough.")
+
+        answer = alice_api.patch(url(memory), {"content": TEXT}).json()
+
+        assert answer["duplicate_of"] == str(original.pk)
+
+    @pytest.mark.parametrize("field", ["scope", "provenance", "agent_id", "id", "kind"])
+    def test_it_refuses_what_is_immutable(self, made, alice_api, url, field):
+        answer = alice_api.patch(url(made()), {field: "x"})
+
+        assert answer.status_code == 400
+        assert answer.json()["code"] == "immutable_field"
+        assert field in answer.json()["errors"]
+
+    def test_a_stale_version_is_told_the_present_one(self, made, alice_api, url):
+        memory = made()
+        alice_api.patch(url(memory), {"tags": ["a"]})
+
+        answer = alice_api.patch(url(memory), {"tags": ["b"], "version": 1})
+
+        assert answer.status_code == 409
+        assert answer.json()["code"] == "stale_version"
+        assert answer.json()["current_version"] == 2
+
+    def test_null_clears_the_expiry(self, made, alice_api, url):
+        memory = made(expires_at=timezone.now() + timedelta(days=1))
+
+        assert alice_api.patch(url(memory), {"expires_at": None}).status_code == 200
+        memory.refresh_from_db()
+        assert memory.expires_at is None
+
+
+class TestLeaving:
+    def test_delete_answers_204_for_every_id(self, made, alice_api, url):
+        memory = made()
+
+        assert alice_api.delete(url(memory)).status_code == 204
+        assert alice_api.delete(url(memory)).status_code == 204
+        assert alice_api.delete(f"/api/v1/memories/{uuid.uuid4()}").status_code == 204
+        assert alice_api.get(url(memory)).status_code == 404
+
+    def test_a_deleted_one_comes_back(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+
+        assert alice_api.post(url(memory, "restore")).status_code == 200
+        assert alice_api.get(url(memory)).status_code == 200
+
+    def test_its_place_may_be_taken_meanwhile(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+        other = made()
+
+        answer = alice_api.post(url(memory, "restore")).json()
+
+        assert answer["duplicate_of"] == str(other.pk)
+
+    def test_what_is_not_deleted_is_not_restored(self, made, alice_api, url):
+        answer = alice_api.post(url(made(), "restore"))
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_deleted")
+
+    def test_the_earliest_duplicate_inherits_the_place(self, made, alice):
+        original, first, second = made(), made(), made()
+
+        lifecycle.delete(original.pk, alice)
+
+        first.refresh_from_db()
+        second.refresh_from_db()
+        assert not first.is_duplicate
+        assert second.duplicate_of == first
+
+    def test_expired_rows_are_archived_and_inherited(self, made):
+        original = made(expires_at=timezone.now() + timedelta(hours=1))
+        heir = made()
+        Memory.objects.filter(pk=original.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        assert lifecycle.archive_expired(SYSTEM) == 1
+
+        heir.refresh_from_db()
+        assert not heir.is_duplicate
+
+    def test_an_expired_original_gives_way_to_a_new_text(self, made):
+        original = made()
+        Memory.objects.filter(pk=original.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        assert not made().is_duplicate
+
+
+class TestConfirming:
+    def test_verify_sets_the_date_and_clears_suspicion(
+        self, alice_api, project, made, url
+    ):
+        from memories.drafts import FileRef
+
+        memory = made(files=(FileRef("a.py", content_hash="1"),))
+        sync = {"project_id": str(project.pk), "files": [{"path": "a.py", "hash": "1"}]}
+        alice_api.post("/api/v1/files/sync", sync)
+        sync["files"][0]["hash"] = "2"
+        told = alice_api.post("/api/v1/files/sync", sync).json()
+        assert told["suspect"] == 1
+
+        answer = alice_api.post(url(memory, "verify"), {"note": "still true"}).json()
+
+        assert answer["verified_at"]
+        assert answer["files"][0]["suspect_since"] is None
+
+    def test_superseding_hides_from_search_and_keeps_the_row(
+        self, made, alice_api, url, project
+    ):
+        old, new = made(), made("Run the migrations after the tests from now on.")
+
+        alice_api.post(url(old, "supersede"), {"by": str(new.pk)})
+
+        body = {"project_id": str(project.pk), "query": "migrations tests"}
+        hits = alice_api.post("/api/v1/search", body).json()["hits"]
+        assert [hit["memory"]["id"] for hit in hits] == [str(new.pk)]
+        assert alice_api.get(url(old)).json()["superseded_by"] == str(new.pk)
+
+    def test_superseding_in_a_circle_is_refused(self, made, alice_api, url):
+        old, new = made(), made("Run the migrations after the tests from now on.")
+        alice_api.post(url(old, "supersede"), {"by": str(new.pk)})
+
+        answer = alice_api.post(url(new, "supersede"), {"by": str(old.pk)})
+
+        assert answer.status_code == 409
+
+
+class TestHistory:
+    def test_it_tells_each_step_newest_first(self, made, alice_api, url):
+        memory = made()
+        alice_api.patch(url(memory), {"tags": ["x"]})
+        alice_api.delete(url(memory))
+        alice_api.post(url(memory, "restore"))
+
+        rows = alice_api.get(url(memory, "history")).json()["results"]
+
+        assert [row["action"] for row in rows] == [
+            "restore",
+            "delete",
+            "update",
+            "create",
+        ]
+        assert rows[2]["before"] == {"tags": []}
+        assert rows[2]["after"] == {"tags": ["x"]}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import socket
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from jobs.models import Heartbeat, Job
+from memory_project import health
+
+ready = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def _alive(transactional_db):
+    Heartbeat.beat("worker")
+
+
+def readyz(client):
+    answer = client.get("/readyz")
+    return answer.status_code, answer.json()
+
+
+class TestHealthz:
+    def test_it_needs_no_database(self, client):
+        answer = client.get("/healthz")
+
+        assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+@ready
+class TestReadyz:
+    @pytest.mark.usefixtures("_alive")
+    def test_it_is_ready(self, client):
+        status, answer = readyz(client)
+
+        assert (status, answer["status"], answer["reason"]) == (200, "ready", "")
+        assert list(answer["checks"]) == [
+            "broker",
+            "database",
+            "migrations",
+            "worker",
+            "oldest_job",
+            "dead_letters",
+            "last_success",
+        ]
+
+    def test_without_a_worker_it_says_so(self, client):
+        status, answer = readyz(client)
+
+        assert (status, answer["status"]) == (503, "not ready")
+        assert "worker: no worker has shown life yet" in answer["reason"]
+
+    @pytest.mark.parametrize(("age", "status"), [(50, 200), (70, 503)])
+    def test_a_worker_shows_life_every_minute(self, client, age, status):
+        at = timezone.now() - timedelta(seconds=age)
+        Heartbeat.objects.create(name="worker", at=at)
+
+        assert readyz(client)[0] == status
+
+    @pytest.mark.usefixtures("_alive")
+    @pytest.mark.parametrize(("age", "status"), [(200, 200), (400, 503)])
+    def test_a_due_job_may_wait_five_minutes(self, client, age, status):
+        Job.objects.create(kind="x", run_after=timezone.now() - timedelta(seconds=age))
+
+        assert readyz(client)[0] == status
+
+    @pytest.mark.usefixtures("_alive")
+    def test_dead_letters_and_last_successes_are_told(self, client):
+        Job.objects.create(kind="x", state=Job.State.FAILED)
+        checks = readyz(client)[1]["checks"]
+
+        assert checks["dead_letters"]["detail"].startswith("1 failed")
+        assert list(checks["last_success"]["stages"]) == ["worker"]
+
+    @pytest.mark.usefixtures("_alive")
+    def test_pending_migrations_are_looked_for_until_there_are_none(
+        self, client, monkeypatch
+    ):
+        monkeypatch.setattr(health.Migrations, "are_applied", False)
+        monkeypatch.setattr(
+            health.MigrationExecutor, "migration_plan", lambda *args: [1, 2]
+        )
+        status, answer = readyz(client)
+        monkeypatch.undo()
+
+        assert status == 503
+        assert "migrations: 2 are not applied" in answer["reason"]
+        assert readyz(client)[0] == 200
+
+    @pytest.mark.usefixtures("_alive")
+    def test_a_redis_that_does_not_answer_is_told(self, client, settings, monkeypatch):
+        monkeypatch.setattr(health, "PING_SECONDS", 0.05)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            settings.REDIS_URL = f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+            status, answer = readyz(client)
+
+        assert status == 503
+        assert "broker: Redis does not answer" in answer["reason"]
+
+
+class TestADatabaseThatIsAway:
+    def test_it_is_told(self, client, monkeypatch):
+        def refuse():
+            raise OperationalError("connection refused")
+
+        monkeypatch.setattr(health, "of_database", refuse)
+        status, answer = readyz(client)
+
+        assert status == 503
+        assert answer["reason"] == "database: PostgreSQL: OperationalError"
+
+    def test_one_that_hangs_is_not_waited_for(self, client, monkeypatch):
+        thawed = threading.Event()
+        monkeypatch.setattr(health, "PATIENCE", 0.05)
+        monkeypatch.setattr(health, "of_database", lambda: thawed.wait(10) and {})
+        try:
+            answers = [readyz(client) for _ in range(3)]
+        finally:
+            thawed.set()
+            health._looking.result()
+
+        assert [status for status, _ in answers] == [503] * 3
+        assert "database: no answer" in answers[0][1]["reason"]

@@ -1,0 +1,80 @@
+"""The manual's pages list what the code has."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+
+from common import errors
+
+DOCS = Path(settings.BASE_DIR) / "docs"
+ROW = re.compile(r"^\| `(\w+)` \| (\d{3}) \| ", re.MULTILINE)
+
+
+def import_everything():
+    for app in apps.get_app_configs():
+        folder = Path(app.path)
+        if folder.parent != settings.BASE_DIR:
+            continue
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(settings.BASE_DIR).with_suffix("").parts
+            if not {"migrations", "__init__", "__main__"} & set(parts):
+                importlib.import_module(".".join(parts))
+
+
+def family(kind=errors.Refusal):
+    for child in kind.__subclasses__():
+        yield child
+        yield from family(child)
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    import_everything()
+    return [k for k in set(family()) if not k.__module__.startswith("tests")]
+
+
+class TestErrors:
+    @pytest.fixture(scope="class")
+    def listed(self):
+        return dict(ROW.findall((DOCS / "errors.md").read_text()))
+
+    def test_each_is_listed_with_its_status(self, kinds, listed):
+        missing = {k.code: k.status for k in kinds if listed.get(k.code) != str(k.status)}
+
+        assert not missing
+
+    def test_nothing_else_is_listed(self, kinds, listed):
+        assert listed.keys() == {kind.code for kind in kinds}
+
+    def test_each_says_what_to_do(self, kinds):
+        assert not [kind for kind in kinds if not (kind.__doc__ or "").strip()]
+
+
+class TestLimits:
+    @pytest.fixture(scope="class")
+    def page(self):
+        return (DOCS / "limits.md").read_text()
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "BODY_LIMIT",
+            "BODY_DEPTH",
+            "THROTTLE_KEY",
+            "THROTTLE_PROJECT",
+            "THROTTLE_ANONYMOUS",
+            "IDEMPOTENCY_DAYS",
+            "PROJECT_GRACE_DAYS",
+            "JOB_RETENTION_DAYS",
+            "STATEMENT_TIMEOUT_MS",
+            "LOCK_TIMEOUT_MS",
+        ],
+    )
+    def test_each_setting_is_explained(self, page, name):
+        assert f"`{name}`" in page

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from memories import writing
+from memories.drafts import Draft
+from playbook import curation, curator
+from playbook.drafts import Proposal, Quote
+from playbook.models import PlaybookEntry
+
+RULE = "When calling `edit_file`, pass `path` instead of `file`."
+
+
+@pytest.fixture
+def learned():
+    """A proposal of a run that passes every gate: its text is its own evidence."""
+
+    def make(text=RULE, **fields):
+        given = {
+            "operation": "add",
+            "content": text,
+            "category": "gotchas",
+            "reason": "Learned from a task.",
+            "evidence": (Quote("result", 0, len(text or ""), text),),
+            "sources": {"result": text},
+            "producer_name": "reflector",
+            "run_id": uuid.uuid4(),
+            "feedback_source": "test",
+            "outcome": "success",
+        }
+        return Proposal(**given | fields)
+
+    return make
+
+
+@pytest.fixture
+def lesson():
+    def make(text=RULE, **fields):
+        given = {
+            "content": text,
+            "category": "gotchas",
+            "evidence": (Quote("result", 0, len(text), text),),
+        }
+        return curator.Lesson(**given | fields)
+
+    return make
+
+
+@pytest.fixture
+def run(memory):
+    """A finished task whose result says whatever its lessons quote."""
+
+    def make(*lessons, **fields):
+        given = {
+            "id": uuid.uuid4(),
+            "memory": memory,
+            "outcome": "success",
+            "feedback_source": "test",
+            "sources": {"result": lessons[0].content if lessons else ""},
+        }
+        return curator.Run(**given | fields)
+
+    return make
+
+
+@pytest.fixture
+def memory(project, bob):
+    draft = Draft(content="The tests passed after the fix.", memory_type="learning")
+    return writing.store(project, draft, bob).memory
+
+
+@pytest.fixture
+def write(project, alice):
+    """Alice writes an entry; `author_kind="rule"` makes it a learned one."""
+
+    def make(text=RULE, author_kind="human", **changes):
+        changes = {"content": text, "category": "gotchas"} | changes
+        proposal = curation.addition(changes, alice, reason="Alice knows.")
+        entry = curation.edit(project, proposal, alice).entry
+        if author_kind != "human":
+            PlaybookEntry.objects.filter(pk=entry.pk).update(author_kind=author_kind)
+        return PlaybookEntry.objects.light().select_related("project").get(pk=entry.pk)
+
+    return make
+
+
+@pytest.fixture
+def set_options(project):
+    def change(**options):
+        project.settings = project.settings | options
+        project.save()
+
+    return change

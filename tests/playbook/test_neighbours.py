@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from inference.fake import outage
+from playbook import neighbours
+
+RULE = "Always run the database migrations before the test suite starts."
+
+
+@pytest.fixture
+def match(project):
+    def look(text, **fields):
+        vectors = neighbours.embed([text])
+        vector = vectors[0] if vectors else None
+        return neighbours.match(project.pk, text, vector, **fields)
+
+    return look
+
+
+class TestMatch:
+    @pytest.mark.parametrize(
+        ("old", "new", "verdict"),
+        [
+            (RULE, RULE.upper(), "same"),
+            (RULE, RULE.replace("starts", "begins"), "same"),
+            (RULE, RULE.replace("Always", "Never"), "against"),
+            (RULE, "Always run the database migrations and the linter.", "alike"),
+            (RULE, "Keep `uv.lock` beside the project's other files.", "new"),
+            (RULE, f"{RULE} Use `manage.py migrate` for it.", "wider"),
+            (
+                "When calling `edit`, pass the whole `path` of the file to change.",
+                "When calling `edit`, pass the whole `name` of the file to change.",
+                "against",
+            ),
+            (
+                "Set the timeout of the client to 30 seconds and retry two times.",
+                "Set the timeout of the client to 60 seconds and retry two times.",
+                "against",
+            ),
+        ],
+    )
+    def test_it_tells_how_two_rules_go_together(self, write, match, old, new, verdict):
+        write(old)
+
+        assert match(new).verdict == verdict
+
+    def test_it_lets_rules_for_different_conditions_differ(self, write, match):
+        write(
+            "When calling `edit`, pass the whole `path` of the file to change.",
+            condition="calling `edit`",
+        )
+        text = "When calling `write`, pass the whole `path` of the file to change."
+
+        assert match(text, condition="calling `write`").verdict == "new"
+
+    def test_an_added_literal_does_not_hide_an_opposite(self, write, match):
+        write(RULE)
+        text = f"{RULE.replace('Always', 'Never')} Use `manage.py`."
+
+        assert match(text).verdict == "against"
+
+    def test_it_does_not_look_at_retired_entries(self, write, match, alice, project):
+        from playbook import curation
+
+        entry = write(RULE)
+        wanted = curation.removal(entry, alice, reason="", version=None)
+        curation.edit(project, wanted, alice)
+
+        assert match(RULE).verdict == "new"
+
+    def test_it_finds_exact_copies_without_a_model(self, write, match):
+        write(RULE)
+        with outage():
+            assert match(RULE.lower()).verdict == "same"
+            assert match("Something else.").verdict == "new"
+
+
+class TestRelated:
+    def test_it_names_the_nearest_first(self, write, project):
+        near = write(RULE)
+        write("Keep the lock file beside the project's other files.")
+
+        found = neighbours.related(project, "run the database migrations before tests")
+
+        assert [neighbour.entry.pk for neighbour in found] == [near.pk]
+        assert 0.7 <= found[0].similarity < 1
+
+    def test_it_finds_nothing_without_a_model(self, write, project):
+        write(RULE)
+        with outage():
+            assert neighbours.related(project, RULE) == []

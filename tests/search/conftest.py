@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from common.caller import SYSTEM
+from memories import recall, writing
+from memories.drafts import Draft
+from memories.indexing import CORPUS
+from memories.models import Memory
+from search import statistics
+
+
+@pytest.fixture
+def remember(project):
+    """Store a memory: `remember("text", title="…")`."""
+
+    def store(content, *, where=None, **fields):
+        draft = Draft(content=content, memory_type="learning", **fields)
+        return writing.store(where or project, draft, SYSTEM).memory
+
+    return store
+
+
+@pytest.fixture
+def search(project):
+    """The answer's hits: `search("words", mode="keyword")`."""
+
+    def ask(query, **fields):
+        return recall.search(project, recall.Request(query, **fields), SYSTEM).hits
+
+    return ask
+
+
+@pytest.fixture
+def contents(search):
+    """What a search finds, best first."""
+
+    def ask(query, **fields):
+        return [hit.memory.content for hit in search(query, **fields)]
+
+    return ask
+
+
+@pytest.fixture
+def count(project):
+    """Bring the project's statistics up to date."""
+
+    def rebuild():
+        rows = Memory.objects.current()
+        return statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
+
+    return rebuild

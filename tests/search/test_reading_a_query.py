@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from search import query
+from search.query import Parsed, Term
+
+
+class TestParse:
+    @pytest.mark.parametrize(
+        ("typed", "parsed"),
+        [
+            ("plain words", Parsed("plain words")),
+            ('say "off by one" again', Parsed("say off by one again", ("off by one",))),
+            ("redis -celery", Parsed("redis  ", (), ("celery",))),
+            ('-"off by one" index', Parsed("  index", (), ("off by one",))),
+            ("fix -src/auth.py", Parsed("fix  ", (), ("src/auth.py",))),
+        ],
+    )
+    def test_it_takes_out_phrases_and_excluded_words(self, typed, parsed):
+        assert query.parse(typed) == parsed
+
+    @pytest.mark.parametrize(
+        "typed",
+        ["ls -la", "git commit -m", "pip --force", "utf-8", "a - b", "-5 degrees"],
+    )
+    def test_it_takes_no_flag_or_hyphen_for_an_exclusion(self, typed):
+        assert query.parse(typed) == Parsed(typed)
+
+    @pytest.mark.parametrize("typed", ["-redis", '-"off by one"', "   ", ""])
+    def test_it_reads_a_query_of_exclusions_only_as_words(self, typed):
+        assert query.parse(typed) == Parsed(typed)
+
+    @pytest.mark.parametrize("typed", ['"', '""', '"unclosed', 'a"b'])
+    def test_it_takes_a_lone_quote_for_a_character(self, typed):
+        assert query.parse(typed).phrases == ()
+
+
+class TestCondition:
+    def test_it_asks_for_nothing_without_phrases(self):
+        assert query.condition(Parsed("plain words")) is None
+
+    def test_it_asks_for_nothing_when_a_phrase_is_stop_words_only(self, db):
+        assert query.condition(Parsed("the of", ("the of",), ("to",))) is None
+
+
+class TestTerms:
+    def test_it_counts_what_a_query_repeats(self, project):
+        terms = query.terms("cat cats dog", project_id=project.pk, corpus="memories")
+
+        assert {term.lexeme: term.count for term in terms} == {"cat": 2, "dog": 1}
+
+    def test_it_weighs_a_repeated_lexeme_more_but_never_in_proportion(self):
+        once, ten = (Term("a", 1, df=1, idf=2.0, count=n) for n in (1, 10))
+
+        assert once.weight == 2.0
+        assert once.weight < ten.weight < 10 * once.weight
+
+    def test_it_keeps_the_rarest_lexemes_of_a_long_query(self, project):
+        long = " ".join(f"word{n}" for n in range(1_000))
+
+        terms = query.terms(long, project_id=project.pk, corpus="memories")
+
+        assert len(terms) == query.MOST_TERMS
+
+    def test_it_finds_no_lexeme_in_stop_words(self, project):
+        assert query.terms("the of", project_id=project.pk, corpus="memories") == []
+
+
+class TestIdf:
+    def test_it_is_larger_for_rarer_lexemes_and_never_negative(self):
+        values = [query.idf(df, 100) for df in (1, 10, 50, 100)]
+
+        assert values == sorted(values, reverse=True)
+        assert values[-1] > 0
+        assert values[0] == pytest.approx(math.log(1 + 99.5 / 1.5))
+
+
+class TestCandidates:
+    def test_it_takes_rarest_lexemes_until_enough_rows_may_match(self):
+        found = [Term(name, 1, df, 1.0) for name, df in [("a", 5), ("b", 1_500), ("c", 900)]]
+
+        assert query.candidates(found, ["p:1"]) == "('p:1') & ('a' | 'b')"
+
+    def test_it_always_takes_one(self):
+        common = [Term("a", 1, df=1_000_000, idf=0.1)]
+
+        assert query.candidates(common, ["p:1"]) == "('p:1') & ('a')"
+
+    def test_it_quotes_what_tsquery_would_read_as_syntax(self):
+        assert query.any_of(["it's", "a\\b"]) == r"'it''s' | 'a\\b'"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search import words
+
+
+class TestSpaced:
+    @pytest.mark.parametrize(
+        ("text", "cut"),
+        [
+            ("getUserName", "get User Name getUserName"),
+            ("HTTPServer", "HTTP Server HTTPServer"),
+            ("page_index", "page index"),
+            ("src/auth.py:42", "src auth py 42"),
+            ("List<String>", "List String"),
+            ("E1101", "E1101"),
+            ("version 1.2.3, of 3.14.", "version 1.2.3 of 3.14"),
+            ("time-sharing", "time-sharing"),
+            ("-5 or --force", "5 or force"),
+            ("ｆｕｌｌ", "full"),
+            ("日本語", "日本 本語"),
+            ("東", "東"),
+            ("実行test", "実行 test"),
+        ],
+    )
+    def test_it_cuts_code_at_its_joints(self, text, cut):
+        assert words.spaced(text).split() == cut.split()
+
+    @given(st.text(alphabet=st.characters(), max_size=300))
+    def test_it_leaves_nothing_that_postgresql_cannot_store(self, text):
+        cut = words.spaced(text)
+
+        assert "\x00" not in cut
+        cut.encode("utf-8")
+
+    def test_it_stays_below_what_a_tsvector_holds(self):
+        rare = "".join(chr(0x4E00 + n % 20_000) for n in range(100_000))
+
+        assert len(words.spaced(rare)) <= words.MOST_CHARACTERS
+
+
+class TestCompounds:
+    def test_it_keeps_identifiers_whole_that_are_cut_elsewhere(self):
+        found = words.compounds("see src/auth.py and Page_Index, run --force, v1.2.3")
+
+        assert found == ["src/auth.py", "page_index", "--force", "v1.2.3"]
+
+    def test_it_leaves_words_to_the_parser(self):
+        assert words.compounds("getUserName and E1101 are words") == []
+
+    def test_it_leaves_out_what_is_too_long_to_be_searched_for(self):
+        assert words.compounds("a/" * 120) == []
+
+
+class TestRuns:
+    def test_it_tells_where_a_word_and_its_parts_stand(self):
+        text = "a getUser b"
+
+        found = {text[slice(*whole)]: parts for whole, parts in words.runs(text)}
+
+        assert [text[slice(*part)] for part in found["getUser"]] == ["get", "User"]
