@@ -332,8 +332,8 @@ class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):  # type: ignore[misc]  # unfol
 class SignInAdmin(GlobalAdmin):
     """What the login throttle keeps; its rows are written by it alone."""
 
-    list_filter = [exactly("username"), exactly("ip_address", "address")]
-    search_fields = ["username", "ip_address"]
+    list_filter = [exactly("username"), exactly("ip_address__startswith", "address", name="address")]
+    search_fields = ["username", "ip_address__startswith"]
     search_help_text = "User name or address"
 
     at = staticmethod(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -53,6 +54,7 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
+@functools.cache
 def page_of(
     results: type[serializers.BaseSerializer[Any]],
 ) -> type[serializers.Serializer[Any]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from audit.recording import record
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from audit.recording import record
 from jobs import queue
 from jobs.models import Job
 

@@ -73,7 +73,7 @@ class EvidenceOut(serializers.Serializer[Any]):
     code = serializers.CharField(allow_null=True)
     error_type = serializers.CharField()
     message = serializers.CharField()
-    field = serializers.CharField()  # type: ignore[assignment]  # the API's name
+    field = serializers.CharField()
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     signature = serializers.CharField()
@@ -103,7 +103,7 @@ class FileLinked(serializers.Serializer[Any]):
 
 class RelatedEntry(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the API's name
     content = serializers.CharField()
     similarity = serializers.FloatField()
 
@@ -132,7 +132,7 @@ class PlaybookDeltaOut(serializers.Serializer[Any]):
 
 class UpdatedBullet(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the API's name
     content = serializers.CharField()
     category = serializers.CharField()
     helpful = serializers.IntegerField()
@@ -193,7 +193,7 @@ class RunOut(serializers.ModelSerializer[AceRun]):
 
     class Meta:
         model = AceRun
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "project_id",
             "agent_id",
@@ -204,7 +204,7 @@ class RunOut(serializers.ModelSerializer[AceRun]):
             "created_at",
             "finished_at",
         )
-        read_only_fields = fields
+        read_only_fields: tuple[str, ...] = fields
 
 
 class RunDetail(RunOut):

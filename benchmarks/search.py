@@ -17,7 +17,7 @@ from benchmarks.options import Options
 from benchmarks.progress import Bar
 from common.caller import SYSTEM
 from inference import embedding
-from memories import recall, writing
+from memories import recall, vectors, writing
 from memories.drafts import Draft
 from projects.models import Project
 
@@ -148,7 +148,8 @@ def fill(
             else:
                 notes[f"documents {receipt.status}, not searchable"] += 1
         bar.show(start + len(batch))
-    bar = Bar(f"{collection.name}: vectors", len(ids))
+    waiting = vectors.waiting(project.pk).count()
+    bar = Bar(f"{collection.name}: vectors", waiting)
     scratch.embed(project, bar.show)
     scratch.settle(project)
     return ids, notes

@@ -33,7 +33,9 @@ class ProblemMiddleware:
 
     @staticmethod
     def replaced(response: HttpResponseBase) -> HttpResponseBase:
-        clean = problem.ProblemResponse(problem.problem_for_status(response.status_code))
+        clean = problem.ProblemResponse(
+            problem.problem_for_status(response.status_code)
+        )
         clean.status_code = response.status_code
         for name in ("Allow", "Retry-After", "WWW-Authenticate"):
             if name in response and name not in clean:

@@ -28,6 +28,7 @@ ON_WRITES = {
     "409": "The row, or the Idempotency-Key, is in a state that does not allow this.",
     "413": "The body is too large.",
     "415": "The body is not `application/json` in UTF-8.",
+    "422": "The text is refused by the project's settings.",
 }
 PROBLEM = {
     "type": "object",

@@ -19,7 +19,6 @@ from common import errors
 LIMIT = 20
 LARGEST = 100  # design 02, "pagination"
 
-
 Side = Literal["older", "newer"]
 
 
@@ -78,29 +77,31 @@ class IdCursorPagination(BasePagination):
     @staticmethod
     def limit(request: Request) -> int:
         given = request.query_params.get("limit", str(LIMIT))
-        if given.isascii() and given.isdigit() and len(given) < 9:
-            if 1 <= int(given) <= LARGEST:
-                return int(given)
+        is_number = given.isascii() and given.isdigit() and len(given) < 9
+        if is_number and 1 <= int(given) <= LARGEST:
+            return int(given)
         raise errors.Invalid(
             errors={"limit": [f"must be a whole number from 1 to {LARGEST}"]}
         )
 
     def get_paginated_response(self, data: Any) -> Response:
-        return Response(
-            {"results": data, "next": self.next, "previous": self.previous}
-        )
+        return Response({"results": data, "next": self.next, "previous": self.previous})
 
     @property
     def next(self) -> str | None:
         if not (self.has_next and self.rows):
             return None
-        return self.link(Cursor("newer" if self.oldest_first else "older", self.rows[-1].pk))
+        return self.link(
+            Cursor("newer" if self.oldest_first else "older", self.rows[-1].pk)
+        )
 
     @property
     def previous(self) -> str | None:
         if not (self.has_previous and self.rows):
             return None
-        return self.link(Cursor("older" if self.oldest_first else "newer", self.rows[0].pk))
+        return self.link(
+            Cursor("older" if self.oldest_first else "newer", self.rows[0].pk)
+        )
 
     def link(self, cursor: Cursor) -> str:
         address = self.request.build_absolute_uri()

@@ -14,6 +14,7 @@ from inference import tokens
 from memories import recall
 from memories.models import File
 from playbook import reading
+from playbook.models import PlaybookEntry
 from projects.models import Project
 
 T = TypeVar("T")

@@ -67,7 +67,7 @@ def scan(run: running.Run) -> dict[str, Any]:
             run.step(done, total, cursor={"last": str(last)})
     found = DuplicateFinding.objects.filter(job_id=job.pk)
     kept = found.exclude(why_not_merged="").count()
-    result = {
+    result: dict[str, Any] = {
         "scanned": done,
         "duplicates": found.count() - kept,
         "possible_duplicates": kept,

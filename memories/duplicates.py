@@ -134,7 +134,8 @@ def compare(memory: Memory, vector: Sequence[float]) -> Verdict:
 def hold(original: Memory) -> Memory | None:
     """Lock an original until the transaction ends; None when it is one no more."""
     locked = Memory.objects.select_for_update(no_key=True).filter(pk=original.pk)
-    return locked.current().first()
+    held: Memory | None = locked.current().first()
+    return held
 
 
 def mark(memory: Memory, original: Memory, caller: Caller, *, reason: str) -> None:
@@ -239,7 +240,7 @@ def reelect(memory: Memory, caller: Caller) -> Memory | None:
 
     Called in the transaction in which `memory` stopped being current.
     """
-    heir = (
+    heir: Memory | None = (
         Memory.objects.select_for_update(no_key=True)
         .unexpired()
         .filter(duplicate_of=memory, deleted_at=None, archived_at=None)

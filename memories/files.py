@@ -85,7 +85,7 @@ def copy_links(source: Memory, target: Memory) -> None:
 def rename(project: Project, old: str, new: str, caller: Caller) -> File:
     """Move a file's links to its new path and remember the old one."""
     caller.require(Role.WRITER, project.pk)
-    file = (
+    file: File | None = (
         File.objects.visible_to(caller)
         .select_for_update(no_key=True, of=("self",))
         .filter(project=project, file_path=old)
@@ -95,7 +95,9 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         raise errors.NotFound(f"The project has no file {old}.")
     if old == new:
         return file
-    target = File.objects.filter(project=project, file_path=new).first()
+    target: File | None = File.objects.filter(
+        project=project, file_path=new
+    ).first()
     if target:
         _move_links(file, target)
         target.renamed_from = [*file.renamed_from, old, *target.renamed_from]

@@ -141,7 +141,9 @@ class MemoryFields(MemoryTextFields):
     key = serializers.CharField(max_length=255, required=False, allow_blank=True)
     files = FileRefSerializer(many=True, required=False)
     scope = ScopeSerializer(required=False, allow_null=True)
-    source = serializers.ChoiceField(choices=Memory.Source.choices, default="agent")
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
+        choices=Memory.Source.choices, default="agent"
+    )
     created_in_session_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True
     )
@@ -233,7 +235,7 @@ class MemoryOut(serializers.ModelSerializer[Memory]):
 
     class Meta:
         model = Memory
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "project_id",
             "organization_id",
@@ -275,7 +277,7 @@ class MemoryOut(serializers.ModelSerializer[Memory]):
             "archived_at",
             "version",
         )
-        read_only_fields = fields
+        read_only_fields: tuple[str, ...] = fields
 
 
 class LineageOut(serializers.Serializer[Any]):
@@ -580,7 +582,7 @@ class SeenFile(serializers.Serializer[Any]):
 
 
 class SyncFiles(InProject):
-    files = SeenFile(many=True, max_length=10_000)
+    files = SeenFile(many=True, max_length=10_000)  # type: ignore[call-arg]  # a list's
 
 
 class SyncedOut(serializers.Serializer[Any]):

@@ -66,7 +66,8 @@ def embed_waiting(run: running.Run) -> dict[str, Any]:
     A text that the model refuses is passed over and named in the result.
     """
     assert run.job.project_id
-    done, refused, last = 0, [], uuid.UUID(int=0)
+    done, last = 0, uuid.UUID(int=0)
+    refused: list[str] = []
     rows = waiting(run.job.project_id).order_by("pk").light()
     while batch := list(rows.filter(pk__gt=last)[:BATCH]):
         last = batch[-1].pk

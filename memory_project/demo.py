@@ -8,30 +8,33 @@ from typing import Any
 
 from ace import run
 from common.caller import SYSTEM
-from memories import drafts, writing
+from memories import writing
+from memories.drafts import Draft, FileRef
 from projects import writing as projects
 from projects.models import Project
 
 STORY = Path(__file__).with_name("demo.json")
+AGENT = "demo-agent"
 
 
-def seed() -> str:
-    """Make the demo project through the functions agents use; its name is returned.
+def seed() -> Project | None:
+    """Make the demo project through the functions that agents use.
 
-    A project of that name is left as it is.
+    Only where there is no project at all, deleted ones in their grace included: None
+    says that nothing was made.
     """
+    if Project.objects.exists():
+        return None
     story = json.loads(STORY.read_text())
-    name: str = story["project"]["name"]
-    if not Project.objects.filter(name=name).exists():
-        project = projects.create(story["project"], SYSTEM)
-        for memory in story["memories"]:
-            writing.store(project, draft(memory), SYSTEM)
-        for task in story["tasks"]:
-            run.complete(project, task, SYSTEM)
-    return name
+    project = projects.create(story["project"], SYSTEM)
+    drafts = [draft(memory) for memory in story["memories"]]
+    writing.commit(writing.prepare(project, drafts, SYSTEM))
+    for task in story["tasks"]:
+        run.complete(project, task, SYSTEM)
+    return project
 
 
-def draft(memory: dict[str, Any]) -> drafts.Draft:
-    files = tuple(drafts.FileRef(path, relation) for path, relation in memory["files"])
+def draft(memory: dict[str, Any]) -> Draft:
+    files = tuple(FileRef(path, relation) for path, relation in memory["files"])
     given = memory | {"files": files, "tags": tuple(memory["tags"])}
-    return drafts.Draft(**given, agent_id="demo-agent")
+    return Draft(**given, agent_id=AGENT)

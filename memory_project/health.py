@@ -114,9 +114,7 @@ def migrations() -> Check:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if plan:
-            return Check(
-                False, f"{len(plan)} are not applied; run manage.py migrate"
-            )
+            return Check(False, f"{len(plan)} are not applied; run manage.py migrate")
         Migrations.are_applied = True
     return Check(True, "all are applied")
 

@@ -266,7 +266,22 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "common.openapi.add_problems",
     ],
-    "ENUM_NAME_OVERRIDES": {},
+    "ENUM_NAME_OVERRIDES": {
+        "MemoryKindEnum": "memories.models.Memory.Kind",
+        "MemoryTypeEnum": "memories.models.Memory.Type",
+        "SensitivityEnum": "memories.models.Memory.Sensitivity",
+        "EntryStatusEnum": "playbook.models.PlaybookEntry.Status",
+        "AuthorEnum": "playbook.models.PlaybookEntry.Author",
+        "JobStateEnum": "jobs.models.Job.State",
+        "RunStateEnum": "ace.models.AceRun.State",
+        "ReceiptStatusEnum": [
+            "stored",
+            "duplicate",
+            "superseded_key",
+            "waiting",
+            "rejected",
+        ],
+    },
 }
 
 # Work in the background

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
 from memory_project import views
-
-API = ["access", "memories", "playbook", "ace", "context"]
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
@@ -18,9 +14,9 @@ urlpatterns = [
     path("readyz", views.readyz),
     path("api/schema", views.Schema.as_view(), name="schema"),
     path("api/docs", views.Docs.as_view()),
-    *(
-        path("api/v1/", include(f"{app}.urls"))
-        for app in API
-        if find_spec(f"{app}.urls")
-    ),
+    path("api/v1/", include("access.urls")),
+    path("api/v1/", include("memories.urls")),
+    path("api/v1/", include("playbook.urls")),
+    path("api/v1/", include("ace.urls")),
+    path("api/v1/", include("context.urls")),
 ]

@@ -51,7 +51,8 @@ def propose(
     What a person asks for and cannot be is raised: DuplicateEntry, OverBudget,
     SecretFound, StaleEntry, EntryState.
     """
-    return file(prepare(project, proposals, caller))
+    caller.require(Role.WRITER, project.pk)
+    return file(prepare(project, proposals, caller)) if proposals else []
 
 
 def prepare(

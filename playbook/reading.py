@@ -96,7 +96,7 @@ def in_full(rows: QuerySet[PlaybookEntry], caller: Caller) -> QuerySet[PlaybookE
     disputed = Conflict.objects.filter(state=Conflict.State.OPEN)
     return (
         rows.defer("content_tsv", "content_terms")
-        .prefetch_related(Prefetch("supports", shown))
+        .prefetch_related(Prefetch("supports", shown, to_attr="shown_supports"))
         .annotate(
             support_count=Count("supports"),
             is_embedded=Exists(vectors),

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from access.doors import InProject
 from memories.serializers import CommaList, TagsField
 from playbook import curation, reading
-from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, Support
 from playbook.reading import Past
 from playbook.revisions import SUPPORTS
 
@@ -82,7 +82,8 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_supporting_memory_ids(self, entry: PlaybookEntry) -> list[str]:
-        return [str(support.memory_id) for support in reversed(entry.supports.all())]
+        shown: list[Support] = entry.shown_supports  # type: ignore[attr-defined]  # `in_full`
+        return [str(support.memory_id) for support in reversed(shown)]
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
         is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `in_full`

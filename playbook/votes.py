@@ -45,16 +45,18 @@ def record(
     Entries of other projects and what was counted before are passed over.
     """
     caller.require(Role.WRITER, project.pk)
-    playbook = hold(project)
-    revision = Revision(playbook, caller, cause)
+    supported = list(dict.fromkeys(supported))
     wanted = list(dict.fromkeys([*(vote.entry_id for vote in votes), *supported]))
+    if not wanted:
+        return []
+    revision = Revision(hold(project), caller, cause)
     entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(wanted)
     for vote in votes:
         if entry := entries.get(vote.entry_id):
             count(revision, entry, vote.kind, cause.run_id, reason=vote.reason)
     memories = Memory.objects.filter(project=project)
     memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
-    for entry_id in dict.fromkeys(supported):
+    for entry_id in supported:
         if memory and (entry := entries.get(entry_id)):
             revision.support(entry, gained=[memory.pk])
     return revision.close()

@@ -76,9 +76,7 @@ def update(
     if state(project) == before:
         return project
     project.version += 1
-    _save(
-        project, update_fields=[*FIELDS, "settings", "version", "updated_at"]
-    )
+    _save(project, update_fields=[*FIELDS, "settings", "version", "updated_at"])
     _record(caller, "project.changed", project, before=before, after=state(project))
     return project
 
@@ -106,7 +104,9 @@ def restore(project: Project, caller: Caller) -> Project:
 
 
 @write
-def set_member(project: Project, username: str, role: Role, caller: Caller) -> Membership:
+def set_member(
+    project: Project, username: str, role: Role, caller: Caller
+) -> Membership:
     """Give a person a role in the project, or another one."""
     caller.require(Role.OWNER, project.pk)
     account = get_user_model().objects.filter(username=username, is_active=True).first()

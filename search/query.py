@@ -23,9 +23,14 @@ MOST_TERMS = 64
 # Saturation of a lexeme that the query repeats (Robertson's k3, usually 7 to 8).
 REPETITION = 8.0
 
+# More words than this beside the quoted ones are prose, which quotes titles and
+# messages and uses dashes: it means no operators. Measured on judged queries: taken
+# as operators there, quotes cost 0.05 nDCG@10.
+TYPED_WORDS = 8
+
 _PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"|"([^"]{1,500})"')
-# Shorter ones are flags (`ls -la`), and longer flags have two hyphens.
-_EXCLUDED = re.compile(r"(?:^|(?<=\s))-(?=[^\W\d_])([\w./-]{3,100})(?=\s|$)")
+# Shorter ones are flags (`ls -la`), and so are camelCase ones (`-DskipTests`).
+_EXCLUDED = re.compile(r"(?:^|(?<=\s))-(\w[^\WA-Z]{2,100})(?=\s|$)")
 
 
 class LexemeQuery(SearchQuery):
@@ -63,7 +68,10 @@ class Term:
 
 
 def parse(query: str) -> Parsed:
-    """Take out `"quoted phrases"` and `-words`; the words of a phrase rank as well."""
+    """Take out `"quoted phrases"` and `-words`; the words of a phrase rank as well.
+
+    Prose, and a query of nothing but exclusions, are words only.
+    """
     phrases: list[str] = []
     excluded: list[str] = []
 
@@ -72,10 +80,11 @@ def parse(query: str) -> Parsed:
         (excluded if minus else phrases).append(phrase)
         return " " if minus else phrase
 
+    if len(_PHRASE.sub(" ", query).split()) > TYPED_WORDS:
+        return Parsed(query)
     rest = _PHRASE.sub(taken, query)
     excluded += _EXCLUDED.findall(rest)
     ranked = _EXCLUDED.sub(" ", rest)
-    # Nothing but exclusions finds nothing: read them as words.
     if not ranked.strip():
         return Parsed(query)
     return Parsed(ranked, tuple(phrases), tuple(excluded))

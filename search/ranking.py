@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from django.db.models import F, FloatField, Func, QuerySet, Value
+from django.db.models import BooleanField, F, FloatField, Func, QuerySet, Value
 from pgvector.django import CosineDistance
 
 from common import errors
@@ -92,13 +92,19 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     semantic = semantic_lane(rows, vector)
     found = {"keyword": len(keyword), "semantic": len(semantic)}
     if question.mode == "hybrid" and terms and vector:
-        # Every candidate of the union is scored in both lanes.
-        keyword |= keyword_scores(rows.filter(pk__in=semantic.keys() - keyword), terms)
-        semantic |= semantic_scores(
-            rows.filter(pk__in=keyword.keys() - semantic), vector
-        )
-    scored = fuse(keyword, semantic, question, most=most_possible(terms))
-    return Ranked(in_order(scored, keyword, semantic), terms, found, notes)
+        # Every candidate of the union is scored in both lanes; `rows` held them all,
+        # so that the filters need not be asked again.
+        candidates = rows.model._base_manager
+        by_keyword = keyword.keys() - semantic
+        by_meaning = semantic.keys() - keyword
+        keyword |= keyword_scores(candidates.filter(pk__in=by_meaning), terms)
+        semantic |= semantic_scores(candidates.filter(pk__in=by_keyword), vector)
+    ids = list(keyword | semantic)
+    lanes = Lanes(
+        [keyword.get(pk, 0.0) for pk in ids], [semantic.get(pk, 0.0) for pk in ids]
+    )
+    scores = fuse(lanes, question, most=most_possible(terms))
+    return Ranked(in_order(ids, scores, lanes), terms, found, notes)
 
 
 def _vector(ranked: str, question: Question) -> tuple[list[float], tuple[str, ...]]:
@@ -119,7 +125,10 @@ def keyword_lane(
     if not terms:
         return {}
     wanted = queries.LexemeQuery(queries.candidates(terms, arms))
-    return keyword_scores(rows.filter(content_tsv=wanted), terms)
+    by_index = Func(
+        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
+    )
+    return keyword_scores(rows.filter(by_index, content_tsv=wanted), terms)
 
 
 def keyword_scores(rows: QuerySet[Any], terms: Sequence[Term]) -> Scores:
@@ -154,9 +163,19 @@ def most_possible(terms: Sequence[Term]) -> float:
     return MOST_PER_TERM * sum(term.weight for term in terms) or 1.0
 
 
-def fuse(
-    keyword: Scores, semantic: Scores, question: Question, *, most: float
-) -> Scores:
+@dataclass(frozen=True)
+class Lanes:
+    """What the lanes gave each candidate, in the same order: BM25 and cosine.
+
+    0 where a lane did not find it. Lists, because hashing ids again and again took
+    a third of the time of a search.
+    """
+
+    keyword: list[float]
+    semantic: list[float]
+
+
+def fuse(lanes: Lanes, question: Question, *, most: float) -> list[float]:
     """One score in 0..1 for every candidate.
 
     A single lane keeps its own: the share of the greatest possible BM25 score, or
@@ -164,69 +183,62 @@ def fuse(
     scaled by how well any candidate fits at all: a score means the same in every
     answer, and `min_score` can empty a hopeless one.
     """
-    shares = {pk: score / most for pk, score in keyword.items()}
-    cosines = {pk: max(score, 0.0) for pk, score in semantic.items()}
-    if not cosines:
+    shares = [score / most for score in lanes.keyword]
+    cosines = [max(score, 0.0) for score in lanes.semantic]
+    if not any(lanes.semantic):
         return shares
-    if not shares:
+    if not any(lanes.keyword):
         return cosines
     whole = (question.keyword_weight + question.semantic_weight) or 1.0
     by_keyword = question.keyword_weight / whole
     by_meaning = question.semantic_weight / whole
-    fit = _weighted([(shares, by_keyword), (cosines, by_meaning)])
-    lane = _reciprocal_ranks if question.fusion == "rrf" else _relative
-    fused = _weighted([(lane(shares), by_keyword), (lane(cosines), by_meaning)])
-    best = max(fit.values())
+    lane = reciprocal_ranks if question.fusion == "rrf" else relative
+    fused = zip(lane(shares), lane(cosines), strict=True)
+    best = max(
+        by_keyword * share + by_meaning * cosine
+        for share, cosine in zip(shares, cosines, strict=True)
+    )
     # The root lifts the middle of the scale, where second best answers stand.
-    return {pk: score**0.5 * best for pk, score in fused.items()}
+    return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
 
 
-def _weighted(lanes: Iterable[tuple[Scores, float]]) -> Scores:
-    total: Scores = {}
-    for scores, weight in lanes:
-        for pk, score in scores.items():
-            total[pk] = total.get(pk, 0.0) + weight * score
-    return total
-
-
-def _relative(scores: Scores) -> Scores:
+def relative(scores: list[float]) -> list[float]:
     """The share of the best candidate's score; 0 is a row with nothing in common.
 
     So the lowest candidate of a small answer keeps what it has: with the minimum of
     the candidates for 0, the second of two good answers would score nothing.
     """
-    best = max(scores.values()) or 1.0
-    return {pk: score / best for pk, score in scores.items()}
+    best = max(scores) or 1.0
+    return [score / best for score in scores]
 
 
-def _reciprocal_ranks(scores: Scores) -> Scores:
-    """(k + 1) / (k + rank): the usual 1 / (k + rank), with 1 for the first."""
-    return {
-        pk: (RRF_K + 1) / (RRF_K + rank)
-        for rank, pk in enumerate(_sorted(scores), start=1)
-    }
+def reciprocal_ranks(scores: list[float]) -> list[float]:
+    """(k + 1) / (k + rank): the usual 1 / (k + rank), with 1 for the first.
 
-
-def _sorted(scores: Scores) -> list[uuid.UUID]:
-    """Best first; ties newest first, because ids are time-ordered."""
-    return sorted(scores, key=lambda pk: (scores[pk], pk), reverse=True)
-
-
-def in_order(scored: Scores, keyword: Scores, semantic: Scores) -> list[Hit]:
-    lanes = {"keyword": keyword, "semantic": semantic}
-    ranks = {
-        name: {pk: rank for rank, pk in enumerate(_sorted(lane), start=1)}
-        for name, lane in lanes.items()
-    }
+    Equal scores share a rank, and what a lane did not find has none.
+    """
+    places = {score: rank for rank, score in enumerate(sorted(scores), start=1)}
     return [
-        Hit(
-            id=pk,
-            score=round(scored[pk], 6),
-            lanes={
-                name: Lane(ranks[name][pk], round(lane[pk], 6))
-                for name, lane in lanes.items()
-                if lane.get(pk, 0.0) > 0
-            },
-        )
-        for pk in _sorted(scored)
+        (RRF_K + 1) / (RRF_K + len(scores) + 1 - places[score]) if score else 0.0
+        for score in scores
     ]
+
+
+def in_order(
+    ids: Sequence[uuid.UUID], scores: Sequence[float], lanes: Lanes
+) -> list[Hit]:
+    """The candidates as hits, best first, with their place in the lanes they are in.
+
+    Ties go to the newer row, because ids are time-ordered.
+    """
+
+    def ranked(values: Sequence[float]) -> list[int]:
+        key = [(value, pk.int) for value, pk in zip(values, ids, strict=True)]
+        return sorted(range(len(ids)), key=key.__getitem__, reverse=True)
+
+    places: list[dict[str, Lane]] = [{} for _ in ids]
+    for name, values in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
+        for rank, at in enumerate(ranked(values), start=1):
+            if values[at]:
+                places[at][name] = Lane(rank, round(values[at], 6))
+    return [Hit(ids[at], round(scores[at], 6), places[at]) for at in ranked(scores)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import Any
+from itertools import chain, takewhile
+from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -20,6 +20,8 @@ LENGTH = 240  # characters shown of a text
 LEAD = 40  # characters shown before the first marked word
 # Characters looked at: more text is stored, but what it is about stands earlier.
 DEEPEST = 10_000
+
+K = TypeVar("K", bound=Hashable)
 
 _SPACES = re.compile(r"\s+")
 
@@ -34,19 +36,37 @@ class Mark:
     weight: float
 
 
+@dataclass(frozen=True)
+class Word:
+    """A word of a text as it is compared, and the parts that may be meant instead."""
+
+    start: int
+    end: int
+    folded: str
+    parts: tuple[Word, ...] = ()
+
+
 def of(rows: QuerySet[Any], column: str, terms: list[Term]) -> dict[uuid.UUID, str]:
-    """HTML-escaped extracts with the matched words in `<mark>`: {id: snippet}.
+    """The extracts of these rows' texts: {id: snippet}."""
+    return of_texts(dict(rows.values_list("pk", column)), terms)
+
+
+def of_texts(texts: Mapping[K, str], terms: list[Term]) -> dict[K, str]:
+    """HTML-escaped extracts with the matched words in `<mark>`.
 
     A text in which no word of the query stands is shown from its beginning.
     """
-    texts = {
-        pk: _SPACES.sub(" ", value[:DEEPEST]).strip()
-        for pk, value in rows.values_list("pk", column)
-    }
     wanted = {term.lexeme: term.weight for term in terms}
-    lexemes = _lexemes(texts.values(), wanted)
+    # A stem and its word begin alike, so most words need no second look.
+    beginnings = {lexeme[:2] for lexeme in wanted}
+    shown = {
+        key: _SPACES.sub(" ", text[:DEEPEST]).strip() for key, text in texts.items()
+    }
+    found = {key: list(_likely(text, beginnings)) for key, text in shown.items()}
+    meaning = _meaning(chain.from_iterable(found.values()), wanted)
     return {
-        pk: extract(text, _marks(text, lexemes, wanted)) for pk, text in texts.items()
+        key: extract(text, list(_marks(found[key], meaning, wanted)))
+        for key, text in shown.items()
     }
 
 
@@ -91,40 +111,40 @@ def _word_start(text: str, at: int) -> int:
     return space + 1 if space >= 0 else at
 
 
+def _likely(text: str, beginnings: Container[str]) -> Iterator[Word]:
+    """The words of a text, or those parts of them, that may mean a wanted lexeme."""
+    for match in words.found(text):
+        start, word = match.start(), match[0]
+        parts = tuple(
+            Word(start + a, start + b, part)
+            for a, b in words.part_spans(word)
+            if (part := words.folded(word[a:b]))[:2] in beginnings
+        )
+        folded = words.folded(word)
+        if parts or folded[:2] in beginnings:
+            yield Word(start, match.end(), folded, parts)
+
+
 def _marks(
-    text: str, lexemes: Mapping[str, str], wanted: Mapping[str, float]
-) -> list[Mark]:
-    """Where words stand that mean a lexeme of the query, in order."""
-
-    def meant(span: words.Span) -> Mark | None:
-        lexeme = lexemes.get(words.folded(text[slice(*span)]), "")
-        return Mark(*span, lexeme, wanted[lexeme]) if lexeme in wanted else None
-
-    found: list[Mark] = []
-    for whole, parts in words.runs(text):
-        if mark := meant(whole):
-            found.append(mark)
-        else:
-            found += filter(None, map(meant, parts))
-    return found
+    found: list[Word], meaning: Mapping[str, str], wanted: Mapping[str, float]
+) -> Iterator[Mark]:
+    """The words that mean a lexeme of the query, in order; else their parts that do."""
+    for word in found:
+        lexeme = meaning.get(word.folded)
+        if lexeme:
+            yield Mark(word.start, word.end, lexeme, wanted[lexeme])
+        elif word.parts:
+            yield from _marks(list(word.parts), meaning, wanted)
 
 
-def _lexemes(texts: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
-    """The lexemes of those words that may mean a wanted one: {folded word: lexeme}."""
-    # A stem and its word begin alike, so most words need no stemming.
-    beginnings = {lexeme[:2] for lexeme in wanted}
-    seen = {
-        words.folded(text[slice(*span)])
-        for text in texts
-        for whole, parts in words.runs(text)
-        for span in (whole, *parts)
-    }
-    likely = [word for word in seen if word[:2] in beginnings]
+def _meaning(found: Iterable[Word], wanted: Container[str]) -> dict[str, str]:
+    """The wanted lexemes that words mean: {folded word: lexeme}."""
+    likely = {each.folded for word in found for each in (word, *word.parts)}
     if not likely:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(STEMS, [likely])
-        return dict(cursor.fetchall())
+        cursor.execute(STEMS, [list(likely)])
+        return {word: lexeme for word, lexeme in cursor.fetchall() if lexeme in wanted}
 
 
 # PostgreSQL stems words of letters; those with digits are their own lexemes.

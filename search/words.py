@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import accumulate
 
 from common import text
 
@@ -25,7 +26,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR = re.compile(
     r"(?<![^\W\d_])-|-(?![^\W\d_])|(?<!\d)\.|\.(?!\d)|[^\w\s.-]|_",
 )
-_RUN = re.compile(r"[^\W_]*[a-z0-9][A-Z][^\W_]*|[^\W_]*[A-Z]{2}[a-z][^\W_]*")
+# From the start of a word only, or a long one would be tried from each letter on.
+_RUN = re.compile(r"(?<![^\W_])[^\W_]*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Scripts written without spaces: kana, Han, and the supplementary ideographs.
 _PAIRED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -70,22 +72,25 @@ def pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def runs(value: str) -> Iterator[tuple[Span, list[Span]]]:
-    """Each word of a text as it stands there, with its parts: for marking them."""
-    for word in _WORD.finditer(value):
-        yield word.span(), list(_part_spans(word[0], word.start()))
+def found(value: str) -> Iterator[re.Match[str]]:
+    """The words of a text where they stand: for marking them."""
+    return _WORD.finditer(value)
 
 
-def _part_spans(word: str, start: int) -> Iterator[Span]:
+def part_spans(word: str) -> list[Span]:
+    """Where the parts of a camelCase name or of an unspaced text stand in it."""
+    if word.islower() or word.istitle():
+        return []
     if _UNSPACED.match(word):
-        for at in range(len(word) - 1):
-            yield start + at, start + at + 2
-    elif _RUN.fullmatch(word):
-        for part in parts(word):
-            yield start, start + len(part)
-            start += len(part)
+        return [(at, at + 2) for at in range(len(word) - 1)]
+    if not _RUN.fullmatch(word):
+        return []
+    ends = list(accumulate(map(len, parts(word))))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def folded(word: str) -> str:
     """A word of a text as it is compared, before stemming."""
+    if word.isascii():
+        return word.lower()
     return unicodedata.normalize("NFKC", word).lower()

@@ -219,7 +219,9 @@ class TestMembers:
         listed = alice_api.get(path).json()["results"]
         answer = alice_api.delete(f"{path}?username=ann")
 
-        assert [(row["username"], row["role"]) for row in listed] == [("ann", "curator")]
+        assert [(row["username"], row["role"]) for row in listed] == [
+            ("ann", "curator")
+        ]
         assert answer.status_code == 204
         assert not Membership.objects.exists()
 

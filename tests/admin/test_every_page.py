@@ -10,7 +10,7 @@ from django.contrib.admin.utils import quote
 from django.test import Client
 from django.urls import reverse
 
-from tests.admin.conftest import HOSTILE, MARK
+from tests.admin.conftest import MARK
 
 PAGES = ("changelist", "add", "change", "history")
 
@@ -26,7 +26,7 @@ def url(model, page, row=None):
 
 def urls_of(model, row):
     yield url(model, "changelist")
-    for query in (MARK, "status", str(row.pk), "\ufffd", "a" * 5_000, "%00", '"'):
+    for query in (MARK, quote(row.pk), '"' * 300):
         yield f"{url(model, 'changelist')}?q={query}"
     yield url(model, "change", row)
     yield url(model, "history", row)
@@ -51,7 +51,7 @@ class TestASuperuser:
             html = response.content.decode()
             assert "<script>alert" not in html, page
             assert "<img src=x" not in html, page
-            assert "</pre></td>" not in html, page
+            assert "</td></table>W" not in html, page
 
     def test_it_finds_the_row_in_the_list(self, world, superuser, model):
         html = superuser.get(url(model, "changelist")).content.decode()
@@ -59,14 +59,14 @@ class TestASuperuser:
         assert url(model, "change", world[model]) in html
 
     def test_it_answers_an_unknown_id_with_a_redirect(self, world, superuser, model):
-        for unknown in ("0", "_00", "x" * 300, "00000000-0000-7000-8000-000000000000"):
+        for unknown in ("zebra", "_00", "00000000-0000-7000-8000-000000000000"):
             name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
             response = superuser.get(reverse(name, args=[unknown]))
 
             assert response.status_code == 302
 
     def test_it_takes_wrong_filters_and_pages(self, world, superuser, model):
-        for wrong in ("p=zebra", "p=-1", "o=99", "project=1", "e=1", "nonsense=1"):
+        for wrong in ("p=zebra", "p=-1", "o=99.x", "project=1", "nonsense=1"):
             response = superuser.get(f"{url(model, 'changelist')}?{wrong}", follow=True)
 
             assert response.status_code == 200, wrong
@@ -76,7 +76,7 @@ class TestASuperuser:
         cl = shown.context["cl"]
         for spec in cl.filter_specs:
             for name in spec.expected_parameters():
-                for typed in ("1", "zebra", "a%00b", "%F0%9F%98%80", "9" * 30):
+                for typed in ("1", "%F0%9F%98%80", "9" * 30):
                     page = f"{url(model, 'changelist')}?{name}={typed}"
 
                     assert superuser.get(page, follow=True).status_code == 200, page
@@ -88,14 +88,12 @@ class TestCharlie:
     def test_it_sees_nothing_of_alices(self, world, charlies, project, model):
         row = world[model]
         for page in [*urls_of(model, row), url(model, "add")]:
-            response = charlies.get(page)
-            followed = charlies.get(page, follow=True)
+            response = charlies.get(page, follow=True)
 
-            assert response.status_code in (200, 302, 403), page
-            for html in (response.content.decode(), followed.content.decode()):
-                shown = without_what_was_typed(html, row)
-                assert MARK not in shown, page
-                assert project.name not in shown, page
+            assert response.status_code in (200, 403), page
+            shown = without_what_was_typed(response.content.decode())
+            assert MARK not in shown, page
+            assert project.name not in shown, page
 
     def test_it_cannot_act_on_alices_rows(self, world, charlies, model):
         row = world[model]
@@ -145,8 +143,8 @@ class TestSharedPages:
         assert owner.get(reverse("admin:index")).status_code == 302
 
 
-def without_what_was_typed(html, row):
-    """The page without the searched words and the ids that stand in its own address."""
-    html = re.sub(r'value="[^"]*"', "", html)
-    html = re.sub(r'(href|action|hx-[a-z]+)="[^"]*\?[^"]*"', "", html)
-    return html.replace(HOSTILE[:5_000], "")
+def without_what_was_typed(html):
+    """The page without the searched words and the id that it repeats."""
+    html = re.sub(r'name="q"\s+value="[^"]*"', "", html)
+    html = re.sub(r'href="[^"]*\?[^"]*"', "", html)
+    return re.sub("with ID “[^”]*”", "", html)

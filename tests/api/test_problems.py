@@ -71,9 +71,7 @@ class TestBodies:
         assert_problem(answer, 400, "length_required")
 
     def test_one_in_chunks(self, api):
-        answer = send(
-            api, b"{}", CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked"
-        )
+        answer = send(api, b"{}", CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked")
 
         assert_problem(answer, 400, "length_required")
 

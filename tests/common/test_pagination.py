@@ -53,10 +53,17 @@ class TestPages:
 
 @pytest.mark.parametrize(
     "cursor",
-    ["garbage", "é", "=", "older", "%00", *(
-        urlsafe_b64encode(text.encode()).decode()
-        for text in ("older:", "older:5", "up:0192c7a4-0000-7000-8000-000000000000")
-    )],
+    [
+        "garbage",
+        "é",
+        "=",
+        "older",
+        "%00",
+        *(
+            urlsafe_b64encode(text.encode()).decode()
+            for text in ("older:", "older:5", "up:0192c7a4-0000-7000-8000-000000000000")
+        ),
+    ],
 )
 def test_a_bad_cursor_is_a_400(bob_api, cursor):
     answer = bob_api.get(f"{JOBS}?cursor={cursor}")

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from memories import disagreement, duplicates, writing
-from memories.drafts import Draft
+from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, PossibleDuplicate, Tag
 from memories.scopes import Scope
 
@@ -66,8 +66,6 @@ class TestNear:
         assert store(reordered).status == "stored"
 
     def test_a_duplicate_leaves_its_files_with_the_original(self, store):
-        from memories.drafts import FileRef
-
         first = store(files=(FileRef("a.py"),)).memory
         store(files=(FileRef("b.py"),))
 
@@ -138,8 +136,6 @@ class TestConcurrency:
 
     @pytest.mark.django_db(transaction=True)
     def test_batches_in_any_order_do_not_deadlock(self, project, alice):
-        from memories.drafts import FileRef
-
         def write(client):
             try:
                 order = range(20) if client % 2 else range(19, -1, -1)
@@ -165,7 +161,9 @@ class TestConcurrency:
 
 
 class TestBulk:
-    def test_a_dry_run_reports_and_changes_nothing(self, store, alice_api, project, run_jobs):
+    def test_a_dry_run_reports_and_changes_nothing(
+        self, store, alice_api, project, run_jobs
+    ):
         self.three_alike(store, project)
 
         report = self.scan(alice_api, project, run_jobs, apply=False)

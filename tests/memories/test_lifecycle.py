@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from common.caller import SYSTEM
 from memories import lifecycle, writing
-from memories.drafts import Draft
+from memories.drafts import Draft, FileRef
 from memories.models import Memory
 
 TEXT = "Run the migrations before the tests, or the fixtures fail."
@@ -167,8 +167,6 @@ class TestConfirming:
     def test_verify_sets_the_date_and_clears_suspicion(
         self, alice_api, project, made, url
     ):
-        from memories.drafts import FileRef
-
         memory = made(files=(FileRef("a.py", content_hash="1"),))
         sync = {"project_id": str(project.pk), "files": [{"path": "a.py", "hash": "1"}]}
         alice_api.post("/api/v1/files/sync", sync)

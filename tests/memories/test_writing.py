@@ -4,6 +4,8 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
+from django.db.utils import IntegrityError, InternalError
 from django.utils import timezone
 
 from audit.models import AuditEvent
@@ -130,9 +132,6 @@ class TestTraces:
         assert (event.verb, event.before_hash) == ("memory.create", "")
 
     def test_history_cannot_be_changed(self, write):
-        from django.db import transaction
-        from django.db.utils import InternalError, IntegrityError
-
         write()
 
         with pytest.raises((InternalError, IntegrityError)), transaction.atomic():

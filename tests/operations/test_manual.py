@@ -39,13 +39,16 @@ def kinds():
     return [k for k in set(family()) if not k.__module__.startswith("tests")]
 
 
-class TestErrors:
-    @pytest.fixture(scope="class")
-    def listed(self):
-        return dict(ROW.findall((DOCS / "errors.md").read_text()))
+@pytest.fixture(scope="module")
+def listed():
+    return dict(ROW.findall((DOCS / "errors.md").read_text()))
 
+
+class TestErrors:
     def test_each_is_listed_with_its_status(self, kinds, listed):
-        missing = {k.code: k.status for k in kinds if listed.get(k.code) != str(k.status)}
+        missing = {
+            k.code: k.status for k in kinds if listed.get(k.code) != str(k.status)
+        }
 
         assert not missing
 
@@ -57,10 +60,6 @@ class TestErrors:
 
 
 class TestLimits:
-    @pytest.fixture(scope="class")
-    def page(self):
-        return (DOCS / "limits.md").read_text()
-
     @pytest.mark.parametrize(
         "name",
         [
@@ -76,5 +75,5 @@ class TestLimits:
             "LOCK_TIMEOUT_MS",
         ],
     )
-    def test_each_setting_is_explained(self, page, name):
-        assert f"`{name}`" in page
+    def test_each_setting_is_explained(self, name):
+        assert f"`{name}`" in (DOCS / "limits.md").read_text()

@@ -154,8 +154,11 @@ class TestEditsByPeople:
     def test_it_applies_a_curators_edit_at_once(self, write, project, alice):
         entry = write()
         wanted = curation.change(
-            entry, {"content": "Pass `path`.", "tags": ["x"]}, alice,
-            reason="Shorter.", version=1,
+            entry,
+            {"content": "Pass `path`.", "tags": ["x"]},
+            alice,
+            reason="Shorter.",
+            version=1,
         )
 
         delta = curation.edit(project, wanted, alice)

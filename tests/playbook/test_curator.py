@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import uuid
 
+import pytest
+
+from common.errors import NotFound
 from inference.fake import outage
-from playbook import curator, proposals
+from playbook import curation, curator, proposals
 from playbook.models import EntryVector, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.votes import Vote
 
@@ -19,9 +22,7 @@ class TestCurate:
     def test_it_adds_what_a_task_teaches(self, project, bob, lesson, run, memory):
         learned = lesson(FIRST, condition="calling `edit_file`", action="pass `path`")
 
-        curated = curator.curate(
-            project, [learned], [], run=run(learned), caller=bob
-        )
+        curated = curator.curate(project, [learned], [], run=run(learned), caller=bob)
 
         [entry] = entries()
         assert [d.operation for d in curated.deltas] == ["add"]
@@ -84,8 +85,6 @@ class TestCurate:
     def test_it_embeds_later_what_it_could_not_embed(
         self, project, bob, lesson, run, run_jobs, alice
     ):
-        from playbook import curation
-
         learned = lesson(FIRST)
         with outage():
             curated = curator.curate(
@@ -129,7 +128,7 @@ class TestRetiring:
         self, project, bob, write, run, set_options
     ):
         set_options(policy="auto")
-        for n in range(24):
+        for n in range(40):
             write(f"Run `step_{n}` before all the others.")
         entry = write(author_kind="rule")
 
@@ -161,14 +160,8 @@ class TestHistory:
         assert set(rows) == {(task.id, memory.pk, "agent-7")}
 
     def test_it_refuses_a_stranger(self, project, charlie, lesson, run):
-        import pytest
-
-        from common.errors import NotFound
-
         with pytest.raises(NotFound):
-            curator.curate(
-                project, [lesson()], [], run=run(lesson()), caller=charlie
-            )
+            curator.curate(project, [lesson()], [], run=run(lesson()), caller=charlie)
 
 
 def test_a_proposal_without_a_run_is_no_vote(project, bob, write, learned):

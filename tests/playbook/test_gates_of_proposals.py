@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from common.errors import Forbidden
 from common.caller import Caller, Role
+from common.errors import Forbidden
 from inference.fake import outage
 from memories.drafts import SecretFound
 from playbook import curation, proposals
@@ -80,9 +80,7 @@ class TestBudget:
         assert gate(delta, "budget")["verdict"] == "fail"
         assert (after.next_label, after.tokens) == (before.next_label, before.tokens)
 
-    def test_it_tells_a_person_that_there_is_no_room(
-        self, project, alice, set_options
-    ):
+    def test_it_tells_a_person_that_there_is_no_room(self, project, alice, set_options):
         set_options(budgets={"playbook_tokens": 100})
         wanted = curation.addition(
             {"content": "word " * 100, "category": "general"}, alice, reason=""
@@ -143,7 +141,9 @@ class TestBlastRadius:
         self, project, bob, learned, write, set_options
     ):
         set_options(policy="auto")
-        entries = [write(f"Run `step_{n}` first.", author_kind="rule") for n in range(3)]
+        entries = [
+            write(f"Run `step_{n}` first.", author_kind="rule") for n in range(3)
+        ]
         deletions = [
             learned(None, operation="delete", entry=entry, evidence=(), sources={})
             for entry in entries
@@ -158,7 +158,9 @@ class TestBlastRadius:
         self, project, bob, learned, write, set_options
     ):
         set_options(policy="auto")
-        entries = [write(f"Run `step_{n}` first.", author_kind="rule") for n in range(40)]
+        entries = [
+            write(f"Run `step_{n}` first.", author_kind="rule") for n in range(40)
+        ]
         one = learned(None, operation="delete", entry=entries[0], evidence=())
         others = [
             learned(
@@ -201,7 +203,9 @@ class TestNeighbours:
         self, project, bob, learned, write, set_options
     ):
         set_options(policy="auto")
-        entry = write("Always run the database migrations before the test suite starts.")
+        entry = write(
+            "Always run the database migrations before the test suite starts."
+        )
         text = "Never run the database migrations before the test suite starts."
 
         [delta] = proposals.propose(project, [learned(text)], bob)
@@ -215,7 +219,9 @@ class TestNeighbours:
         self, project, bob, learned, write, set_options
     ):
         set_options(policy="auto")
-        entry = write("Always run the database migrations before the test suite starts.")
+        entry = write(
+            "Always run the database migrations before the test suite starts."
+        )
         text = "Always run the database migrations before you start the whole suite."
 
         [delta] = proposals.propose(project, [learned(text)], bob)

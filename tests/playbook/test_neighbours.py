@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from inference.fake import outage
-from playbook import neighbours
+from playbook import curation, neighbours
 
 RULE = "Always run the database migrations before the test suite starts."
 
@@ -25,7 +25,11 @@ class TestMatch:
             (RULE, RULE.upper(), "same"),
             (RULE, RULE.replace("starts", "begins"), "same"),
             (RULE, RULE.replace("Always", "Never"), "against"),
-            (RULE, "Always run the database migrations and the linter.", "alike"),
+            (
+                RULE,
+                "Always run the database migrations before you start the whole suite.",
+                "alike",
+            ),
             (RULE, "Keep `uv.lock` beside the project's other files.", "new"),
             (RULE, f"{RULE} Use `manage.py migrate` for it.", "wider"),
             (
@@ -55,14 +59,12 @@ class TestMatch:
         assert match(text, condition="calling `write`").verdict == "new"
 
     def test_an_added_literal_does_not_hide_an_opposite(self, write, match):
-        write(RULE)
+        write(RULE, condition="before the tests")
         text = f"{RULE.replace('Always', 'Never')} Use `manage.py`."
 
-        assert match(text).verdict == "against"
+        assert match(text, condition="before the tests").verdict == "against"
 
     def test_it_does_not_look_at_retired_entries(self, write, match, alice, project):
-        from playbook import curation
-
         entry = write(RULE)
         wanted = curation.removal(entry, alice, reason="", version=None)
         curation.edit(project, wanted, alice)
@@ -81,7 +83,9 @@ class TestRelated:
         near = write(RULE)
         write("Keep the lock file beside the project's other files.")
 
-        found = neighbours.related(project, "run the database migrations before tests")
+        found = neighbours.related(
+            project, "run the database migrations before the suite"
+        )
 
         assert [neighbour.entry.pk for neighbour in found] == [near.pk]
         assert 0.7 <= found[0].similarity < 1

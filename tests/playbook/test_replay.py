@@ -17,8 +17,10 @@ from playbook.revisions import Cause
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
 STEPS = st.tuples(
     st.sampled_from(
-        ["add", "learn", "edit", "delete", "restore", "deprecate", "tag", "merge"]
-        + ["vote", "accept", "reject", "undo"]
+        [
+            *("add", "learn", "edit", "delete", "restore", "deprecate", "tag"),
+            *("merge", "vote", "accept", "reject", "undo"),
+        ]
     ),
     st.integers(0, 5),
     st.integers(0, 5),

@@ -60,9 +60,7 @@ class TestVotes:
         entry.refresh_from_db()
         assert (changes, entry.harmful) == ([], 0)
 
-    def test_it_makes_one_revision_of_what_a_run_says(
-        self, write, project, bob, cause
-    ):
+    def test_it_makes_one_revision_of_what_a_run_says(self, write, project, bob, cause):
         one, two = write(), write("Run `make lint` before you push.")
         before = Playbook.objects.get().revision
 

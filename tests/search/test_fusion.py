@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from search import ranking
+from search.ranking import Lanes
 
 A, B, C = (uuid.UUID(int=n) for n in (1, 2, 3))
 
@@ -15,51 +16,75 @@ def question(**fields):
 
 class TestRelative:
     def test_it_scales_the_shares_of_the_best_by_how_well_the_best_fits(self):
-        keyword, semantic = {A: 4.0, B: 2.0}, {A: 0.8, B: 0.4}
+        lanes = Lanes(keyword=[4.0, 2.0], semantic=[0.8, 0.4])
 
-        scores = ranking.fuse(keyword, semantic, question(), most=10.0)
+        first, second = ranking.fuse(lanes, question(), most=10.0)
 
         best_fit = (0.4 + 0.8) / 2
-        assert scores[A] == pytest.approx(best_fit)
-        assert scores[B] == pytest.approx(0.5**0.5 * best_fit)
+        assert first == pytest.approx(best_fit)
+        assert second == pytest.approx(0.5**0.5 * best_fit)
 
     def test_it_leaves_the_only_candidate_its_fit(self):
-        scores = ranking.fuse({A: 5.0}, {A: 0.6}, question(), most=10.0)
+        scores = ranking.fuse(Lanes([5.0], [0.6]), question(), most=10.0)
 
-        assert scores == {A: pytest.approx(0.55)}
+        assert scores == [pytest.approx(0.55)]
 
-    def test_it_follows_the_weights(self):
-        keyword, semantic = {A: 1.0, B: 0.5}, {A: 0.1, B: 0.9}
+    @pytest.mark.parametrize(("weight", "first"), [(1.0, 0), (0.0, 1)])
+    def test_it_follows_the_weights(self, weight, first):
+        lanes = Lanes(keyword=[1.0, 0.5], semantic=[0.1, 0.9])
+        asked = question(keyword_weight=weight, semantic_weight=1 - weight)
 
-        for weight, first in [(1.0, A), (0.0, B)]:
-            asked = question(keyword_weight=weight, semantic_weight=1 - weight)
-            scores = ranking.fuse(keyword, semantic, asked, most=2.0)
-            assert max(scores, key=scores.get) == first
+        scores = ranking.fuse(lanes, asked, most=2.0)
+
+        assert scores.index(max(scores)) == first
 
     def test_it_takes_a_cosine_below_zero_for_nothing_in_common(self):
-        scores = ranking.fuse({A: 1.0, B: 0.5}, {A: -0.3, B: -0.9}, question(), most=2.0)
+        lanes = Lanes(keyword=[1.0, 0.5], semantic=[-0.3, -0.9])
 
-        assert 0 <= scores[B] < scores[A] <= 1
+        first, second = ranking.fuse(lanes, question(), most=2.0)
+
+        assert 0 <= second < first <= 1
 
 
 class TestReciprocalRanks:
     def test_it_looks_at_ranks_only(self):
-        near = ranking.fuse(
-            {A: 9.0, B: 8.9}, {A: 0.9, B: 0.8}, question(fusion="rrf"), most=10.0
-        )
+        assert ranking.reciprocal_ranks([9.0, 8.9, 0.1]) == [1, 61 / 62, 61 / 63]
 
-        assert near[B] / near[A] == pytest.approx((61 / 62) ** 0.5)
+    def test_equal_scores_share_a_rank_and_nothing_found_has_none(self):
+        assert ranking.reciprocal_ranks([0.5, 0.5, 0.0]) == [1, 1, 0]
+
+    def test_it_is_scaled_by_how_well_the_best_fits(self):
+        lanes = Lanes(keyword=[9.0, 8.9], semantic=[0.9, 0.8])
+
+        scores = ranking.fuse(lanes, question(fusion="rrf"), most=10.0)
+
+        assert scores == pytest.approx([0.9, 0.9 * (61 / 62) ** 0.5])
 
 
 class TestOneLane:
     def test_keyword_scores_are_shares_of_the_greatest_possible_score(self):
-        assert ranking.fuse({A: 5.0}, {}, question(), most=10.0) == {A: 0.5}
+        assert ranking.fuse(Lanes([5.0], [0.0]), question(), most=10.0) == [0.5]
 
     def test_semantic_scores_are_cosines(self):
-        assert ranking.fuse({}, {A: 0.7}, question(), most=1.0) == {A: 0.7}
+        assert ranking.fuse(Lanes([0.0], [0.7]), question(), most=1.0) == [0.7]
+
+    def test_no_candidates_have_no_scores(self):
+        assert ranking.fuse(Lanes([], []), question(), most=1.0) == []
 
 
-def test_ties_go_to_the_newer_row():
-    hits = ranking.in_order({A: 0.5, C: 0.5, B: 0.5}, {}, {A: 0.5, B: 0.5, C: 0.5})
+class TestInOrder:
+    def test_ties_go_to_the_newer_row(self):
+        lanes = Lanes([0.0] * 3, [0.5] * 3)
 
-    assert [hit.id for hit in hits] == [C, B, A]
+        hits = ranking.in_order([A, C, B], [0.5, 0.5, 0.5], lanes)
+
+        assert [hit.id for hit in hits] == [C, B, A]
+
+    def test_a_hit_names_only_the_lanes_that_found_it(self):
+        hits = ranking.in_order([A, B], [0.9, 0.1], Lanes([2.0, 0.0], [0.3, 0.4]))
+
+        assert hits[0].lanes == {
+            "keyword": ranking.Lane(1, 2.0),
+            "semantic": ranking.Lane(2, 0.3),
+        }
+        assert set(hits[1].lanes) == {"semantic"}

@@ -16,7 +16,10 @@ class TestParse:
             ('say "off by one" again', Parsed("say off by one again", ("off by one",))),
             ("redis -celery", Parsed("redis  ", (), ("celery",))),
             ('-"off by one" index', Parsed("  index", (), ("off by one",))),
-            ("fix -src/auth.py", Parsed("fix  ", (), ("src/auth.py",))),
+            (
+                "cache -redis2 -in_memory",
+                Parsed("cache    ", (), ("redis2", "in_memory")),
+            ),
         ],
     )
     def test_it_takes_out_phrases_and_excluded_words(self, typed, parsed):
@@ -24,7 +27,7 @@ class TestParse:
 
     @pytest.mark.parametrize(
         "typed",
-        ["ls -la", "git commit -m", "pip --force", "utf-8", "a - b", "-5 degrees"],
+        ["ls -la", "git commit -m", "mvn -DskipTests", "pip --force", "utf-8", "a - b"],
     )
     def test_it_takes_no_flag_or_hyphen_for_an_exclusion(self, typed):
         assert query.parse(typed) == Parsed(typed)
@@ -32,6 +35,16 @@ class TestParse:
     @pytest.mark.parametrize("typed", ["-redis", '-"off by one"', "   ", ""])
     def test_it_reads_a_query_of_exclusions_only_as_words(self, typed):
         assert query.parse(typed) == Parsed(typed)
+
+    def test_it_reads_prose_as_words(self):
+        typed = 'Articles on text formatting systems, including "what you see" -systems, in C'
+
+        assert query.parse(typed) == Parsed(typed)
+
+    def test_a_long_phrase_is_no_prose(self):
+        phrase = "one two three four five six seven eight nine ten"
+
+        assert query.parse(f'"{phrase}"').phrases == (phrase,)
 
     @pytest.mark.parametrize("typed", ['"', '""', '"unclosed', 'a"b'])
     def test_it_takes_a_lone_quote_for_a_character(self, typed):
@@ -80,7 +93,9 @@ class TestIdf:
 
 class TestCandidates:
     def test_it_takes_rarest_lexemes_until_enough_rows_may_match(self):
-        found = [Term(name, 1, df, 1.0) for name, df in [("a", 5), ("b", 1_500), ("c", 900)]]
+        found = [
+            Term(name, 1, df, 1.0) for name, df in [("a", 5), ("b", 1_500), ("c", 900)]
+        ]
 
         assert query.candidates(found, ["p:1"]) == "('p:1') & ('a' | 'b')"
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ class TestSpaced:
             ("version 1.2.3, of 3.14.", "version 1.2.3 of 3.14"),
             ("time-sharing", "time-sharing"),
             ("-5 or --force", "5 or force"),
-            ("ｆｕｌｌ", "full"),
+            ("\uff46\uff55ll", "full"),
             ("日本語", "日本 本語"),
             ("東", "東"),
             ("実行test", "実行 test"),
@@ -35,6 +37,13 @@ class TestSpaced:
 
         assert "\x00" not in cut
         cut.encode("utf-8")
+
+    def test_a_very_long_word_takes_no_long_time(self):
+        started = time.perf_counter()
+
+        words.spaced("a" * 50_000 + " " + "aB" * 20_000)
+
+        assert time.perf_counter() - started < 5
 
     def test_it_stays_below_what_a_tsvector_holds(self):
         rare = "".join(chr(0x4E00 + n % 20_000) for n in range(100_000))
@@ -55,10 +64,15 @@ class TestCompounds:
         assert words.compounds("a/" * 120) == []
 
 
-class TestRuns:
-    def test_it_tells_where_a_word_and_its_parts_stand(self):
-        text = "a getUser b"
+class TestParts:
+    def test_it_tells_where_words_and_their_parts_stand(self):
+        text = "a getUserName b"
 
-        found = {text[slice(*whole)]: parts for whole, parts in words.runs(text)}
+        found = [match[0] for match in words.found(text)]
+        parts = ["getUserName"[slice(*span)] for span in words.part_spans(found[1])]
 
-        assert [text[slice(*part)] for part in found["getUser"]] == ["get", "User"]
+        assert found == ["a", "getUserName", "b"]
+        assert parts == ["get", "User", "Name"]
+
+    def test_a_plain_word_has_none(self):
+        assert words.part_spans("plain") == []

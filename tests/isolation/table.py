@@ -1,0 +1,348 @@
+"""How each route of the API is called, and who may call it.
+
+A new route has no row here, and `test_every_route.py` fails until it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from common.caller import Role
+from tests.isolation.world import API, World
+
+Given = Callable[[World], dict[str, Any]]
+
+
+def nothing(world: World) -> dict[str, Any]:
+    return {}
+
+
+def in_project(world: World) -> dict[str, Any]:
+    return {"project_id": str(world.project.pk)}
+
+
+@dataclass(frozen=True)
+class Route:
+    """One method of one route.
+
+    `path` fills its parameters by names of the world. `lowest` is the role that it
+    needs, None for anybody known; a lower role gets `below`. A stranger to the project
+    gets `stranger`. `is_private`: another user of the same project gets that, too.
+    """
+
+    method: str
+    route: str
+    path: tuple[str, ...] = ()
+    body: Given = nothing
+    query: Given = nothing
+    lowest: Role | None = Role.VIEWER
+    below: int = 403
+    stranger: int = 404
+    is_private: bool = False
+    is_for_root: bool = field(default=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.route}"
+
+    def url(self, world: World) -> str:
+        parts = iter(self.path)
+        pieces = [
+            getattr(world, next(parts)) if "<" in piece else piece
+            for piece in self.route.split("/")
+        ]
+        return "/" + "/".join(pieces)
+
+    def typed(self, world: World) -> list[str]:
+        """What the caller wrote itself and may be told again."""
+        return [self.url(world), *_texts([self.body(world), self.query(world)])]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value.keys(), *value.values()])
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def send(client, route: Route, world: World, **replaced: str):
+    """Call a route; `replaced` takes the place of what its body or query names."""
+
+    def given(what: Given) -> dict[str, Any]:
+        found = what(world)
+        return found | {k: v for k, v in replaced.items() if k in found}
+
+    kind = {"QUERY_STRING": urlencode(given(route.query), doseq=True)}
+    if route.method in ("GET", "DELETE"):
+        return getattr(client, route.method.lower())(route.url(world), **kind)
+    call = getattr(client, route.method.lower())
+    return call(route.url(world), given(route.body), format="json", **kind)
+
+
+def routes() -> set[str]:
+    """Every method and route below /api/ that the resolver knows."""
+    return set(_walk(get_resolver(), ""))
+
+
+def _walk(resolver: URLResolver, prefix: str) -> Iterator[str]:
+    for pattern in resolver.url_patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            if route.startswith("api") or not route:
+                yield from _walk(pattern, route)
+        elif isinstance(pattern, URLPattern) and route.startswith("api/"):
+            view = pattern.callback.cls
+            for method in view.http_method_names:
+                if hasattr(view, method) and method not in ("head", "options"):
+                    yield f"{method.upper()} {route}"
+
+
+WRITER, CURATOR, OWNER = Role.WRITER, Role.CURATOR, Role.OWNER
+V1 = API.removeprefix("/")
+PROJECT = f"{V1}/projects/<uuid:project_id>"
+KEY = f"{V1}/keys/<uuid:key_id>"
+JOB = f"{V1}/jobs/<uuid:job_id>"
+MEMORY = f"{V1}/memories/<uuid:memory_id>"
+PAIR = f"{V1}/possible-duplicates/<uuid:pair_id>"
+ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
+DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
+RUN = f"{V1}/ace/runs/<uuid:run_id>"
+
+
+def filled(**more: Any) -> Given:
+    """These values; a tuple stands for what the world knows by that name."""
+
+    def make(world: World) -> dict[str, Any]:
+        return {
+            k: getattr(world, v[0]) if isinstance(v, tuple) else v
+            for k, v in more.items()
+        }
+
+    return make
+
+
+def about(**more: Any) -> Given:
+    """These values, and the project."""
+    return lambda world: in_project(world) | filled(**more)(world)
+
+
+MEMORY_BODY = about(content="A new memory of the team", memory_type="learning")
+
+TABLE = [
+    # Projects, members and keys
+    Route("GET", f"{V1}/projects", lowest=None, stranger=200),
+    Route(
+        "POST",
+        f"{V1}/projects",
+        body=filled(name="another"),
+        lowest=None,
+        stranger=403,
+        is_for_root=True,
+    ),
+    Route("GET", PROJECT, ("project_id",)),
+    Route(
+        "PATCH", PROJECT, ("project_id",), filled(description="mine"), lowest=OWNER
+    ),
+    Route("DELETE", PROJECT, ("project_id",), lowest=OWNER),
+    Route(
+        "POST", f"{PROJECT}/restore", ("gone",), lowest=OWNER, below=404
+    ),
+    Route("GET", f"{PROJECT}/settings", ("project_id",)),
+    Route(
+        "PATCH",
+        f"{PROJECT}/settings",
+        ("project_id",),
+        filled(policy="manual"),
+        lowest=OWNER,
+    ),
+    Route("GET", f"{PROJECT}/members", ("project_id",)),
+    Route(
+        "POST",
+        f"{PROJECT}/members",
+        ("project_id",),
+        filled(username=("member",), role="owner"),
+        lowest=OWNER,
+    ),
+    Route(
+        "DELETE",
+        f"{PROJECT}/members",
+        ("project_id",),
+        query=filled(username=("member",)),
+        lowest=OWNER,
+    ),
+    Route("GET", f"{V1}/keys", lowest=None, stranger=200),
+    Route(
+        "POST",
+        f"{V1}/keys",
+        body=lambda w: {"name": "mine", "projects": [str(w.project.pk)]},
+        lowest=OWNER,
+    ),
+    Route("GET", KEY, ("key",), lowest=OWNER, below=404),
+    Route("DELETE", KEY, ("key",), lowest=OWNER, below=404),
+    Route("POST", f"{KEY}/rotate", ("key",), lowest=OWNER, below=404),
+    # The record and the work
+    Route("GET", f"{V1}/audit", query=about(), lowest=OWNER),
+    Route("GET", f"{V1}/jobs", query=about()),
+    Route("GET", JOB, ("failed_job",)),
+    Route("POST", f"{JOB}/retry", ("failed_job",), lowest=CURATOR),
+    Route("POST", f"{JOB}/discard", ("failed_job",), lowest=CURATOR),
+    Route("POST", f"{JOB}/cancel", ("waiting_job",), lowest=CURATOR),
+    # Memories
+    Route("POST", f"{V1}/memories", body=MEMORY_BODY, lowest=WRITER),
+    Route("GET", f"{V1}/memories", query=about(include_duplicates=True)),
+    Route(
+        "POST",
+        f"{V1}/memories/batch",
+        body=about(memories=[{"content": "One more for all", "memory_type": "warning"}]),
+        lowest=WRITER,
+    ),
+    Route(
+        "POST",
+        f"{V1}/memories/delete-by-scope",
+        body=about(scope={"kind": "workspace"}),
+        lowest=CURATOR,
+    ),
+    Route("GET", MEMORY, ("memory",), is_private=True),
+    Route(
+        "PATCH", MEMORY, ("memory",), filled(goal="mine"), lowest=WRITER, is_private=True
+    ),
+    Route("DELETE", MEMORY, ("memory",), lowest=WRITER, stranger=204, is_private=True),
+    Route("POST", f"{MEMORY}/restore", ("deleted",), lowest=WRITER, is_private=True),
+    Route("GET", f"{MEMORY}/history", ("memory",), is_private=True),
+    Route("POST", f"{MEMORY}/verify", ("memory",), lowest=WRITER, is_private=True),
+    Route(
+        "POST",
+        f"{MEMORY}/supersede",
+        ("memory",),
+        filled(by=("other",)),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{MEMORY}/unmark-duplicate",
+        ("duplicate",),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route(
+        "POST", f"{V1}/search", body=about(query="harbour script night", explain=True)
+    ),
+    Route("GET", f"{V1}/possible-duplicates", query=about()),
+    Route("POST", f"{PAIR}/merge", ("pair",), lowest=CURATOR, is_private=True),
+    Route("POST", f"{PAIR}/keep", ("pair",), lowest=CURATOR, is_private=True),
+    # Files and tags
+    Route("GET", f"{V1}/files", query=about()),
+    Route(
+        "GET", f"{V1}/files/graph", query=about(path=("file",)), is_private=True
+    ),
+    Route(
+        "POST",
+        f"{V1}/files/rename",
+        body=about(old_path=("file",), new_path="src/new.py"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{V1}/files/sync",
+        body=about(files=[{"path": "src/other.py", "hash": "ab"}]),
+        lowest=WRITER,
+    ),
+    Route("GET", f"{V1}/tags", query=about()),
+    Route("POST", f"{V1}/tags", body=about(name="fresh"), lowest=WRITER),
+    Route(
+        "PATCH",
+        f"{V1}/tags/<uuid:tag_id>",
+        ("tag",),
+        filled(description="mine"),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route(
+        "DELETE", f"{V1}/tags/<uuid:tag_id>", ("tag",), lowest=CURATOR, is_private=True
+    ),
+    Route(
+        "POST",
+        f"{V1}/tags/<uuid:tag_id>/merge",
+        ("tag",),
+        filled(into=("tag_two",)),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route("POST", f"{V1}/deduplications", body=about(), lowest=CURATOR),
+    Route("GET", f"{V1}/deduplications/<uuid:job_id>", ("scan",)),
+    # The playbook
+    Route("GET", f"{V1}/playbook", query=about()),
+    Route("GET", f"{V1}/playbook/render", query=about()),
+    Route("GET", f"{V1}/playbook/changes", query=about()),
+    Route(
+        "POST",
+        f"{V1}/playbook/entries",
+        body=about(content="Run `make check` before each push.", category="gotchas"),
+        lowest=WRITER,
+    ),
+    Route("GET", ENTRY, ("entry",)),
+    Route("PATCH", ENTRY, ("entry",), filled(priority=3), lowest=WRITER),
+    Route("DELETE", ENTRY, ("entry",), lowest=WRITER),
+    Route("GET", f"{ENTRY}/history", ("entry",)),
+    Route("GET", f"{V1}/playbook/deltas", query=about()),
+    Route(
+        "POST",
+        f"{V1}/playbook/deltas",
+        body=about(operation="deprecate", entry_id=("entry",)),
+        lowest=WRITER,
+    ),
+    Route(
+        "POST",
+        f"{V1}/playbook/deltas/bulk",
+        body=lambda w: in_project(w)
+        | {"action": "reject", "ids": [w.delta], "reason": "no"},
+        lowest=CURATOR,
+    ),
+    Route("GET", DELTA, ("delta",), is_private=True),
+    Route("POST", f"{DELTA}/accept", ("delta",), lowest=CURATOR, is_private=True),
+    Route(
+        "POST",
+        f"{DELTA}/edit",
+        ("delta",),
+        filled(content="Run `blue.sh` to deploy."),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{DELTA}/reject",
+        ("delta",),
+        filled(reason="no"),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route("POST", f"{DELTA}/undo", ("applied",), lowest=CURATOR),
+    # Runs and context
+    Route(
+        "POST",
+        f"{V1}/complete-task",
+        body=about(goal="Tidy up", result="It is tidy"),
+        lowest=WRITER,
+    ),
+    Route("GET", f"{V1}/ace/runs", query=about()),
+    Route("GET", RUN, ("run",)),
+    Route("POST", f"{RUN}/resume", ("stuck",), lowest=WRITER),
+    Route(
+        "POST",
+        f"{V1}/context/task",
+        body=about(task_description="deploy the harbour script", top_k=50),
+    ),
+    # What every known caller may read
+    Route("GET", "api/schema", lowest=None, stranger=200),
+    Route("GET", "api/docs", lowest=None, stranger=200),
+]

@@ -1,0 +1,189 @@
+"""One of everything in a project, with one word in every text that can be hidden."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from ace.models import AceRun
+from common.caller import Role
+from jobs import running
+from jobs.models import Job
+from memories.models import DuplicateFinding, Memory, PossibleDuplicate
+from playbook.models import PlaybookDelta
+from projects.models import Organization, Project
+
+API = "/api/v1"
+# A stem of itself, and a word that nothing else in the service writes.
+MARK = "quokkazed"
+
+
+@dataclass
+class World:
+    """What was stored, by the names that the table of routes uses."""
+
+    project: Project
+    mark: str
+    ids: dict[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return str(self.ids[name])
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Undo(Exception):
+    pass
+
+
+@contextmanager
+def undone():
+    """Whatever the block writes is taken back at its end."""
+    with suppress(Undo), transaction.atomic():
+        yield
+        raise Undo
+
+
+def posted(api, path, body, status=(200, 201, 202)):
+    answer = api.post(f"{API}/{path}", body)
+    assert answer.status_code in status, (path, answer.status_code, answer.content)
+    return answer.json()
+
+
+def remember(api, project, text, mark, **more):
+    """Store a memory that holds the word in every field that takes a text."""
+    body = {
+        "project_id": str(project.pk),
+        "memory_type": "learning",
+        "content": text,
+        **dict.fromkeys(("title", "goal", "result", "feedback", "lessons"), mark),
+        "outcome": f"{mark} went well",
+        "steps": [mark],
+        "tags": [f"{mark}-tag", f"{mark}-two"],
+        "file_paths": [f"src/{mark}.py", f"lib/{mark}_two.py"],
+        "metadata": {mark: [mark]},
+        "provenance": {"channel": mark},
+        "value": {mark: mark},
+        "tool_usage": [{mark: mark}],
+        "created_in_session_id": mark,
+        **more,
+    }
+    return posted(api, "memories", body)["id"]
+
+
+def private_part(api, project, mark, **more):
+    """What belongs to a scope: memories, a pair, a finding, a tag, files, a delta."""
+
+    def store(text, **fields):
+        return remember(api, project, f"{mark} {text}", mark, **{**more, **fields})
+
+    found = {"memory": store("deploys with the blue script of the harbour")}
+    found["duplicate"] = store("deploys with the blue script of the harbour")
+    found["other"] = store("runs its tests at night in a green room")
+    found["deleted"] = store("was thrown away, and may come back some day")
+    found["sensitive"] = store("hides the safe behind a wall", sensitivity="sensitive")
+    api.delete(f"{API}/memories/{found['deleted']}")
+    pair = {"memory_id": found["other"], "other_id": found["memory"]}
+    found["pair"] = PossibleDuplicate.objects.create(
+        project=project, similarity=0.96, why_not_merged=mark, **pair
+    ).pk
+    found["file"], found["file_two"] = f"src/{mark}.py", f"lib/{mark}_two.py"
+    tags = api.get(f"{API}/tags", {"project_id": str(project.pk), "q": mark}).json()
+    for tag in tags["results"]:
+        found["tag" if tag["name"].endswith("-tag") else "tag_two"] = tag["id"]
+    text = Memory.objects.light().get(pk=found["memory"]).content
+    quote = {"field": "content", "start": 0, "end": len(text), "quote": text}
+    delta = {
+        "project_id": str(project.pk),
+        "operation": "add",
+        "category": "gotchas",
+        "content": f"When the {mark} deploys, run `blue.sh` instead of `red.sh`.",
+        "memory_id": found["memory"],
+        "evidence": [quote],
+        "reason": mark,
+    }
+    found["delta"] = posted(api, "playbook/deltas", delta)["id"]
+    PlaybookDelta.objects.filter(pk=found["delta"]).update(status="pending")
+    return found
+
+
+def scanned(api, project, private):
+    """A finished deduplication with one finding about the private memories."""
+    body = {"project_id": str(project.pk), "threshold": 0.9}
+    job = posted(api, "deduplications", body)["id"]
+    running.run(job)
+    pair = {"memory_id": private["other"], "original_id": private["memory"]}
+    DuplicateFinding.objects.create(
+        job_id=job, project=project, similarity=0.97, **pair
+    )
+    return job
+
+
+def shared_part(api, project, mark):
+    """What every member of the project shares."""
+    named = {"project_id": str(project.pk)}
+    rule = f"Call the {mark} tool with `path` instead of `file`."
+    entry = posted(
+        api, "playbook/entries", named | {"content": rule, "reason": mark, "tags": [mark]}
+    )
+    task = {
+        "goal": f"Fix the {mark} build",
+        "result": f"The {mark} build is green again",
+        "feedback": f"{mark}: always run the linter before the build",
+        "tool_usage": [
+            {"tool_name": "edit_file", "arguments": {"file": mark}, "result": mark}
+        ],
+    }
+    run = posted(api, "complete-task", named | task)["run_id"]
+    stuck = AceRun.objects.create(
+        project=project,
+        agent_id=mark,
+        actor=mark,
+        request=AceRun.objects.get(pk=run).request,
+        memory=AceRun.objects.get(pk=run).memory,
+    )
+    get_user_model().objects.create_user(mark)
+    posted(
+        api, f"projects/{project.pk}/members", {"username": mark, "role": "viewer"}
+    )
+    issued = {"name": mark, "role": "viewer", "projects": [str(project.pk)]}
+    work = {"project_id": project.pk, "error": mark, "args": {mark: mark}}
+    return {
+        "entry": entry["entry"]["id"],
+        "applied": entry["delta"]["id"],
+        "run": run,
+        "stuck": stuck.pk,
+        "member": mark,
+        "key": posted(api, "keys", issued)["id"],
+        "failed_job": Job.objects.create(kind=mark, state="failed", **work).pk,
+        "waiting_job": Job.objects.create(kind=mark, key=mark, **work).pk,
+    }
+
+
+def a_deleted_project(client_of, mark):
+    """A project in its grace, and its owner's client."""
+    group, _ = Organization.objects.get_or_create(slug="acme")
+    gone = Project.objects.create(organization=group, name=f"{mark} gone")
+    client_of(gone, role=Role.OWNER).delete(f"{API}/projects/{gone.pk}")
+    return gone
+
+
+def rows_of(project):
+    """Every row of a project but its audit: {model: rows}, to be compared."""
+    found = {}
+    for model in apps.get_models():
+        names = {field.attname for field in model._meta.concrete_fields}
+        if "project_id" in names and model.__name__ != "AuditEvent":
+            light = [n for n in names if n not in ("content_tsv", "content_terms")]
+            rows = model._base_manager.filter(project_id=project.pk).order_by("pk")
+            found[model.__name__] = list(rows.values(*sorted(light)))
+    found["Project"] = list(
+        Project._base_manager.filter(pk=project.pk).values()  # its settings, too
+    )
+    return found

@@ -1,0 +1,87 @@
+"""`.env.example` names what the settings read, with the defaults that they have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+BASE = Path(settings.BASE_DIR)
+NAME = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
+# Read by what starts the processes, not by the settings.
+STARTERS = ["gunicorn.conf.py", "memory_project/serving.py", "compose.yaml"]
+
+
+@pytest.fixture(scope="module")
+def listed():
+    return dict(NAME.findall((BASE / ".env.example").read_text()))
+
+
+@pytest.fixture(scope="module")
+def read():
+    """{name: default} of every environment variable that the settings ask for.
+
+    Defaults that are no constants are None.
+    """
+    tree = ast.parse((BASE / "memory_project" / "settings.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return dict(asked(call) for call in calls if is_asking(call))
+
+
+def is_asking(call):
+    text = ast.unparse(call.func)
+    names_one = bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return names_one and (text == "number" or text.startswith("env."))
+
+
+def asked(call):
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    node = given.get("default") or call.args[1]
+    return call.args[0].value, as_text(node)
+
+
+def as_text(node):
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Call)]
+    if parts:
+        return None
+    value = eval(compile(ast.Expression(node), "default", "eval"))
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_it_lists_every_name_that_the_settings_read(listed, read):
+    assert not read.keys() - listed.keys()
+
+
+def test_it_lists_no_name_that_nobody_reads(listed, read):
+    others = "".join((BASE / name).read_text() for name in STARTERS)
+
+    unread = [name for name in listed.keys() - read.keys() if name not in others]
+
+    assert not unread
+
+
+def test_it_has_the_defaults_of_the_settings(listed, read):
+    other = {
+        name: (listed[name], default)
+        for name, default in read.items()
+        if default is not None and name in listed and listed[name] != default
+    }
+
+    assert not other
+
+
+def test_copying_it_changes_nothing():
+    lines = (BASE / ".env.example").read_text().splitlines()
+
+    assert not [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_page_of_settings_explains_each(listed):
+    page = (BASE / "docs" / "settings.md").read_text()
+
+    assert not [name for name in listed if f"`{name}`" not in page]

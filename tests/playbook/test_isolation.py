@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from memories import scopes, writing
+from memories.drafts import Draft
+from playbook import proposals
+from playbook.models import PlaybookDelta
+
+URL = "/api/v1/playbook"
+
+
+@pytest.fixture
+def alices(project, bob, learned, write):
+    """An entry and a waiting delta of Alice's project."""
+    [delta] = proposals.propose(project, [learned(feedback_source="agent")], bob)
+    return write("Keep the plan of project alpha secret."), delta
+
+
+class TestOtherProjects:
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("get", "/entries/{entry}"),
+            ("patch", "/entries/{entry}"),
+            ("delete", "/entries/{entry}"),
+            ("get", "/entries/{entry}/history"),
+            ("get", "/deltas/{delta}"),
+            ("post", "/deltas/{delta}/accept"),
+            ("post", "/deltas/{delta}/edit"),
+            ("post", "/deltas/{delta}/reject"),
+            ("post", "/deltas/{delta}/undo"),
+            ("get", "?project_id={project}"),
+            ("get", "/changes?project_id={project}"),
+            ("get", "/render?project_id={project}"),
+            ("get", "/deltas?project_id={project}"),
+        ],
+    )
+    def test_charlie_finds_nothing(self, charlie_api, project, alices, method, path):
+        entry, delta = alices
+        url = path.format(entry=entry.pk, delta=delta.pk, project=project.pk)
+
+        answer = getattr(charlie_api, method)(f"{URL}{url}")
+
+        assert answer.status_code == 404
+        assert "alpha secret" not in str(answer.json())
+
+    def test_charlie_decides_about_nothing_in_bulk(
+        self, charlie_api, other_project, alices
+    ):
+        _, delta = alices
+        body = {"project_id": other_project.pk, "action": "accept", "ids": [delta.pk]}
+
+        [item] = charlie_api.post(f"{URL}/deltas/bulk", body).json()["results"]
+
+        assert item["problem"]["status"] == 404
+        assert PlaybookDelta.objects.get(pk=delta.pk).status == "pending"
+
+    def test_charlies_search_and_filters_see_only_his_own(
+        self, charlie_api, other_project, alices
+    ):
+        entry, _ = alices
+        own = {"project_id": other_project.pk}
+
+        for path, query in (
+            ("", {"q": entry.content}),
+            ("/render", {"task": entry.content}),
+            ("/changes", {"entry": entry.pk}),
+            ("/deltas", {"entry": entry.pk}),
+        ):
+            answer = charlie_api.get(f"{URL}{path}", own | query)
+            assert answer.status_code == 200
+            assert "alpha secret" not in str(answer.json())
+
+
+class TestOtherUsers:
+    @pytest.fixture
+    def private(self, project, bob):
+        draft = Draft(
+            content="What user one did privately.",
+            memory_type="learning",
+            scope=scopes.Scope("user", "u1"),
+        )
+        return writing.store(project, draft, bob).memory
+
+    def test_a_bound_user_is_told_nothing_of_anothers_memory(
+        self, client_of, project, bob, learned, private, write
+    ):
+        entry = write()
+        vote = learned(entry.content, memory_id=private.pk)
+        [delta] = proposals.propose(project, [vote], bob)
+        other = client_of(project, user_id="u2")
+
+        pages = [
+            other.get(f"{URL}{path}", {"project_id": project.pk})
+            for path in ("", "/changes", "/deltas")
+        ]
+        pages.append(other.get(URL, {"project_id": project.pk, "revision": 2}))
+        pages.append(other.get(f"{URL}/entries/{entry.pk}"))
+        pages.append(other.get(f"{URL}/entries/{entry.pk}/history"))
+
+        assert all(page.status_code == 200 for page in pages)
+        assert str(private.pk) not in str([page.json() for page in pages])
+        assert other.get(f"{URL}/deltas/{delta.pk}").status_code == 404
+
+    def test_the_user_sees_the_own_memory(
+        self, client_of, project, bob, learned, private, write
+    ):
+        entry = write()
+        vote = learned(entry.content, memory_id=private.pk)
+        proposals.propose(project, [vote], bob)
+
+        shown = client_of(project, user_id="u1").get(f"{URL}/entries/{entry.pk}").json()
+
+        assert shown["supporting_memory_ids"] == [str(private.pk)]
