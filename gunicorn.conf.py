@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,10 @@ worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
 # The socket would lie in the home folder of whoever starts it.
 control_socket_disable = True
 # One JSON object a line, as every other log of the service.
-logconfig_dict = LOGGING | {
-    "loggers": LOGGING["loggers"]
-    | {"gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True}}
+logconfig_dict: dict[str, Any] = {**LOGGING}
+logconfig_dict["loggers"] = {
+    **logconfig_dict["loggers"],
+    "gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True},
 }
 
 
@@ -33,6 +36,21 @@ def when_ready(server: Any) -> None:
     from django.urls import get_resolver
 
     get_resolver().url_patterns  # noqa: B018  # loads when read
+
+
+def post_worker_init(worker: Any) -> None:
+    """Load the embedding model while the first requests come in; it takes a second."""
+    threading.Thread(target=_warm, daemon=True).start()
+
+
+def _warm() -> None:
+    from inference import embedding
+    from inference.errors import InferenceError
+
+    try:
+        embedding.embed_query("warm")
+    except InferenceError as error:
+        logging.getLogger("inference").warning("the model does not answer: %s", error)
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -122,7 +122,7 @@ class BrowserAuthentication(SessionAuthentication):
 
 def caller_for(account: AbstractUser, request: Any) -> Caller:
     """The caller that a signed-in person is, for the doors of the API and the admin."""
-    rows = Membership.objects.filter(account=account)
+    rows = Membership.objects.filter(account_id=account.pk)
     return Caller(
         name=f"user:{account.get_username()}",
         everywhere=Role.OWNER if account.is_superuser else None,

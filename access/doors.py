@@ -203,13 +203,13 @@ class Door(APIView):
         refusals.note(self.request, response, self.asked_project)
         return response
 
-    def finalize_response(
+    def finalize_response(  # type: ignore[override]  # as above
         self,
         request: Request | HttpRequest,
         response: HttpResponseBase,
         *args: Any,
         **kwargs: Any,
-    ) -> HttpResponseBase:  # type: ignore[override]  # as above
+    ) -> HttpResponseBase:
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]  # as above
         throttling.tell(request, response)
         return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -148,7 +149,7 @@ def require_control(caller: Caller, key: ApiKey) -> None:
     require_same_bounds(caller, agent_id=key.agent_id, user_id=key.user_id)
 
 
-def _record(caller: Caller, verb: str, key: ApiKey, **detail: str) -> None:
+def _record(caller: Caller, verb: str, key: ApiKey, **detail: Any) -> None:
     projects = list(key.projects.values_list("pk", flat=True))
     record(
         caller,

@@ -25,7 +25,7 @@ class RoleField(serializers.ChoiceField):
         kwargs.setdefault("choices", [role.label for role in Role])
         super().__init__(**kwargs)
 
-    def to_internal_value(self, data: Any) -> Role:
+    def to_internal_value(self, data: Any) -> Any:
         label = super().to_internal_value(data)
         return next(role for role in Role if role.label == label)
 
@@ -105,7 +105,7 @@ class ProjectOut(serializers.ModelSerializer[Project]):
         ]
         read_only_fields = fields
 
-    @extend_schema_field(ProjectOptions)
+    @extend_schema_field(ProjectOptions)  # type: ignore[arg-type]  # its extension knows pydantic
     def get_settings(self, project: Project) -> dict[str, Any]:
         return project.options.model_dump(mode="json")
 

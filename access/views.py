@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from access import keys, operations
 from access import serializers as shapes
-from access.doors import Door, page_of
+from access.doors import Door, PageQuery, page_of
 from access.models import ApiKey
 from audit.models import AuditEvent
 from common.caller import Role
@@ -152,9 +152,8 @@ class Settings(ProjectDoor):
         responses=ProjectOptions,
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
-        changed = writing.update(
-            self.named(), {}, self.caller, settings=self.request.data
-        )
+        changes: Any = self.request.data
+        changed = writing.update(self.named(), {}, self.caller, settings=changes)
         return self.answer(changed)
 
     @staticmethod
@@ -166,7 +165,7 @@ class Members(ProjectDoor):
     @extend_schema(
         operation_id="members_list",
         summary="List a project's members",
-        parameters=[shapes.PageQuery],
+        parameters=[PageQuery],
         responses=page_of(shapes.MemberOut),
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:

@@ -19,6 +19,7 @@ from playbook.models import PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
 RUN = "ace_acerun"
+STANDING = ["state_shown", "outcome_shown", "project_name", "memory_shown"]
 STATES = {"running": "warning", "done": "success", "failed": "danger"}
 OUTCOMES = {
     "success": "success",
@@ -31,12 +32,12 @@ OUTCOMES = {
 def phases_of(run: AceRun) -> Panel:
     return panels.table(
         "Phases",
-        ["Phase", "Status", "Started", "Took", "Error"],
+        ["Phase", "Status", "At", "Took", "Error"],
         (
             [
                 name,
                 phase.get("status", ""),
-                moment(phase.get("started_at")),
+                moment(phase.get("at")),
                 f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
                 panels.block(phase.get("error") or "", 2_000),
             ]
@@ -86,7 +87,7 @@ class AceRunAdmin(RowsAdmin):
     search_fields = ["id", "agent_id", "memory_id", "request__goal__icontains"]
     search_help_text = "Words of the goal, an agent, or an id"
     fieldsets = [
-        (None, {"fields": ["state_shown", "outcome_shown", "goal_in_full"]}),
+        (None, {"fields": [*STANDING, "goal_in_full"]}),
         (
             "Sent",
             {"fields": ["result_in_full", "feedback_in_full", "further"]},
@@ -96,14 +97,13 @@ class AceRunAdmin(RowsAdmin):
             {
                 "fields": [
                     "id",
-                    "project_name",
                     "agent",
                     "actor",
-                    "memory_shown",
                     "created_shown",
                     "finished_at",
                     "attempts",
-                ]
+                ],
+                "classes": ["tab"],
             },
         ),
         ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),

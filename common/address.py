@@ -18,7 +18,7 @@ def client_address(request: HasMeta) -> str:
 
     Empty when there is none, as over a Unix socket.
     """
-    proxies: int = settings.REST_FRAMEWORK["NUM_PROXIES"]
+    proxies = int(str(settings.REST_FRAMEWORK["NUM_PROXIES"]))
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     address = request.META.get("REMOTE_ADDR", "")
     if proxies and hops != [""]:

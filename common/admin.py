@@ -59,6 +59,8 @@ class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
     def get_results(self, request: HttpRequest) -> None:
         """Give each row on the page its project's name, and how a search found it."""
         super().get_results(request)
+        # The header would repeat an unbounded count beside the footer's bounded one.
+        self.full_result_count = self.result_count
         hits = getattr(request, "hits", {})
         for row in self.result_list:
             self.model_admin.name_project(request, row)

@@ -163,7 +163,7 @@ def _from_framework(error: exceptions.APIException) -> errors.Refusal | None:
         case exceptions.UnsupportedMediaType():
             return UnsupportedMediaType()
         case exceptions.Throttled():
-            return Throttled(retry_after=int(error.wait or 1))
+            return Throttled(retry_after=1)
     if error.status_code >= 500:
         return None
     return BrokenRequest(str(error.detail))

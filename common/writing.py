@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import structlog
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg import errors as pg
 
 P = ParamSpec("P")
@@ -15,11 +15,14 @@ R = TypeVar("R")
 
 log = structlog.get_logger(__name__)
 
-VICTIM = (pg.DeadlockDetected, pg.SerializationFailure)
+# Another writer was faster: the second attempt sees what it wrote.
+VICTIM = (pg.DeadlockDetected, pg.SerializationFailure, pg.UniqueViolation)
 
 
 def write(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function in one transaction; repeat it once after a deadlock.
+    """Run a function in one transaction; repeat it once after a lost race.
+
+    A deadlock, or a unique name that was free when the function looked.
 
     Inside a caller's own transaction it only opens a savepoint: the outermost
     writer is the one that can repeat.
@@ -31,7 +34,7 @@ def write(function: Callable[P, R]) -> Callable[P, R]:
         try:
             with transaction.atomic():
                 return function(*args, **kwargs)
-        except OperationalError as error:
+        except (OperationalError, IntegrityError) as error:
             if not (outermost and isinstance(error.__cause__, VICTIM)):
                 raise
             log.warning("write_repeated", function=function.__qualname__)

@@ -10,7 +10,9 @@ from django.db.models import Count, Exists, OuterRef
 
 from common import errors
 from common.caller import Caller, Role
+from memories import recall
 from memories.models import File, Memory, MemoryFile
+from memories.queries import Filters
 from playbook import reading
 from playbook.models import PlaybookEntry, Support
 from projects.models import Project
@@ -52,9 +54,11 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
     )
     if file is None:
         raise errors.NotFound(f"The project has no file {path}.")
-    seen = Memory.objects.visible_to(caller).current().filter(project=project)
+    # As every read without a scope (03): shared kinds, nothing sensitive.
+    seen = recall.readable(project, None, Filters(), caller).filter(project=project)
     links = MemoryFile.objects.filter(file=file, memory__in=seen)
     linked = seen.filter(file_links__file=file).distinct()
+    count = linked.count()
     return FileGraph(
         file=file,
         memories=_by_relation(links),
@@ -62,7 +66,7 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
             links.exclude(suspect_since=None).values_list("memory_id", flat=True)
         ),
         entries=_entries(project, linked, caller),
-        related=_related(file, linked, file.memory_count),
+        related=_related(file, linked, count),
         tags=_tags(linked),
         types=dict(
             linked.order_by()
@@ -72,7 +76,7 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
         relations=dict(
             links.order_by().values_list("relation_type").annotate(n=Count("pk"))
         ),
-        memory_count=file.memory_count,
+        memory_count=count,
     )
 
 

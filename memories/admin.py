@@ -436,7 +436,7 @@ class MemoryAdmin(RowsAdmin):
     @admin.display(description="scope")
     def scope_shown(self, memory: Memory) -> Any:
         if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
-            return memory.scope_kind
+            return memory.get_scope_kind_display()
         return words(f"{memory.scope_kind}: {memory.scope_key}", 40)
 
     @display(description="state", label=STANDINGS)
@@ -587,14 +587,7 @@ class MemoryVectorAdmin(OfMemory):
 
 @admin.register(MemoryFile)
 class MemoryFileAdmin(OfMemory):
-    list_display = [
-        "id",
-        "memory_shown",
-        "relation_type",
-        "file",
-        "project_name",
-        "state",
-    ]
+    list_display = ["path", "memory_shown", "relation_type", "project_name", "state"]
     list_select_related = ["memory", "file"]
     list_filter = [
         ProjectFilter,
@@ -611,6 +604,10 @@ class MemoryFileAdmin(OfMemory):
         "content_hash",
         "suspect_since",
     ]
+
+    @admin.display(description="file", ordering="file__file_path")
+    def path(self, row: MemoryFile) -> SafeString:
+        return words(row.file.file_path, 80)
 
     @admin.display(description="state", ordering="suspect_since")
     def state(self, row: MemoryFile) -> str:
@@ -781,7 +778,7 @@ class TagAdmin(RowsAdmin):
             "Merge into…",
             Role.CURATOR,
             lambda tag, caller, text: tags.merge(
-                tag, tags.named(tag.project_id, text), caller
+                tag, tags.named(tag.project_id, text, caller), caller
             ),
             "merged",
             asks="Name of the tag that stays",

@@ -25,6 +25,7 @@ from memories import (
 )
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, MemoryChange, MemoryFile
+from memories.queries import PRIVATE_SCOPES
 from projects.models import Project
 
 # What PATCH may change; everything else is fixed when the memory is made.
@@ -97,10 +98,15 @@ def _masked(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
     names = [name for name in drafts.TEXTS + drafts.TREES if name in changed]
     draft = Draft(content=memory.content, kind=memory.kind, agent_id=memory.agent_id)
     draft = replace(draft, **{name: changed[name] for name in names})
+    if "tags" in changed:
+        draft = replace(draft, tags=tuple(changed["tags"]))
     if "content" in changed:
         drafts.refuse_short(project, draft)
     guarded = drafts.guard_secrets(project.options.secrets, draft)
-    return changed | {name: getattr(guarded, name) for name in names}
+    masked = {name: getattr(guarded, name) for name in names}
+    if "tags" in changed:
+        masked["tags"] = list(guarded.tags)
+    return changed | masked
 
 
 @write
@@ -111,6 +117,7 @@ def _update(
     caller: Caller,
     version: int | None,
 ) -> Memory:
+    changes = dict(changes)  # a repeated attempt needs what is taken out here
     memory = hold(memory, version)
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
     paths = changes.pop("file_paths", None)
@@ -262,6 +269,11 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
         raise errors.Invalid(
             "A memory is superseded by another one of its project.",
             errors={"by": ["Name another memory of the same project."]},
+        )
+    if by.scope_kind in PRIVATE_SCOPES and by.scope_hash != memory.scope_hash:
+        raise errors.Invalid(
+            "A memory that others read is not superseded by a private one.",
+            errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
     if memory.pk in _successors(by):
         raise errors.Conflict("That memory is superseded by this one already.")

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
+from audit.models import AuditEvent
 from common.caller import Caller
 from memories.scopes import Scope
 from projects.models import Project
@@ -22,6 +23,8 @@ CURRENT_COLUMNS: dict[str, Any] = {
 }
 # The scopes that a read without scope covers (03, "A read without scope").
 SHARED_SCOPES = ("workspace", "org")
+# The scopes of one user, which a key bound to another user never reaches.
+PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
 
 
@@ -55,7 +58,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         if not caller.user_id:
             return rows
         return rows.filter(
-            ~Q(scope_kind__in=["user", "session"])
+            ~Q(scope_kind__in=PRIVATE_SCOPES)
             | Q(scope_kind="user", scope_key=caller.user_id)
             | Q(scope_kind="session", scope_user=caller.user_id)
         )
@@ -163,15 +166,20 @@ class ChangeQuerySet(models.QuerySet[Any]):
 
 class FileQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Files of visible projects; a bound user's own or shared ones only."""
+        """Files of visible projects; of a bound user those that it knows.
+
+        One of its memories speaks of them, or the project itself told their content
+        (`files/sync`). A path that nothing links to any more may be another user's.
+        """
         from memories.models import Memory, MemoryFile
 
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        links = MemoryFile.objects.filter(file=OuterRef("pk"))
-        seen = links.filter(memory__in=Memory.objects.visible_to(caller))
-        return rows.filter(Exists(seen) | ~Exists(links))
+        seen = MemoryFile.objects.filter(
+            file=OuterRef("pk"), memory__in=Memory.objects.visible_to(caller)
+        )
+        return rows.filter(Exists(seen) | ~Q(last_content_hash=""))
 
     def counted_for(self, caller: Caller) -> Self:
         """With `memory_count`: the current memories that the caller may see."""
@@ -189,18 +197,24 @@ class FileQuerySet(models.QuerySet[Any]):
 
 class TagQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Tags of visible projects; a bound user's own or shared ones only."""
+        """Tags of visible projects; of a bound user those that it knows.
+
+        One of its memories carries them, or somebody put them into the vocabulary
+        openly. A word that nothing carries any more may be another user's.
+        """
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        return rows.filter(
-            Exists(_tagged(caller=caller)) | ~Exists(_tagged(caller=None))
+        openly = AuditEvent.objects.filter(
+            object_id=Cast(OuterRef("pk"), models.CharField()),
+            verb__in=["tag.create", "tag.update"],
         )
+        return rows.filter(Exists(_tagged(caller)) | Exists(openly))
 
     def counted_for(self, caller: Caller) -> Self:
         """With `usage_count`: the current memories that the caller may see."""
         counts = (
-            _tagged(caller=caller)
+            _tagged(caller)
             .current()
             .order_by()
             .values("project")
@@ -209,19 +223,19 @@ class TagQuerySet(models.QuerySet[Any]):
         return self.annotate(usage_count=Coalesce(Subquery(counts.values("n")), 0))
 
 
-def _tagged(*, caller: Caller | None) -> Any:
-    """Memories that carry the tag of the outer query."""
+def _tagged(caller: Caller) -> Any:
+    """Visible memories that carry the tag of the outer query."""
     from django.contrib.postgres.fields import ArrayField
     from django.db.models.expressions import Func
 
     from memories.models import Memory  # models import this
 
-    rows = Memory.objects.all() if caller is None else Memory.objects.visible_to(caller)
     one = Func(
         OuterRef("name"),
         template="ARRAY[%(expressions)s]::varchar[]",
         output_field=ArrayField(models.CharField(max_length=64)),
     )
+    rows = Memory.objects.visible_to(caller)
     return rows.filter(project=OuterRef("project"), tags__contains=one)
 
 

@@ -17,6 +17,7 @@ from memories.scopes import Scope
 from projects.models import Project
 from search import ranking, snippets
 from search.fields import arm_lexeme
+from search.query import Term
 from search.ranking import Fusion, Lane, Mode
 
 
@@ -77,7 +78,9 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         notes=ranked.notes,
-        explanation=_explain(question, ranked, rows) if request.explain else None,
+        explanation=(
+            _explain(question, ranked, rows, caller) if request.explain else None
+        ),
     )
 
 
@@ -110,15 +113,15 @@ def _question(project: Project, request: Request) -> ranking.Question:
 
 
 def _explain(
-    question: ranking.Question, ranked: ranking.Ranked, rows: MemoryQuerySet
+    question: ranking.Question,
+    ranked: ranking.Ranked,
+    rows: MemoryQuerySet,
+    caller: Caller,
 ) -> dict[str, Any]:
     return {
         "rows_after_filters": rows.count(),
         "candidates": dict(ranked.candidates),
-        "terms": [
-            {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
-            for term in ranked.terms
-        ],
+        "terms": [_shown(term, caller) for term in ranked.terms],
         "semantic_lane": "exact scan",
         "fusion": question.fusion,
         "weights": {
@@ -126,6 +129,13 @@ def _explain(
             "semantic": question.semantic_weight,
         },
     }
+
+
+def _shown(term: Term, caller: Caller) -> dict[str, Any]:
+    """A term with its weight; the counts are of all users, so a bound one gets none."""
+    if caller.user_id:
+        return {"lexeme": term.lexeme}
+    return {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
 
 
 @dataclass(frozen=True)

@@ -470,9 +470,9 @@ class RetrieveQuery(InProject):
         attrs = super().validate(attrs)
         named = {key: attrs[key] for key in KEYS.values() if key in attrs}
         if kind := attrs.get("scope"):
-            value = {"kind": kind} | {
-                key: named[key] for key in named if key == KEYS[kind]
-            }
+            # A session may name its user, too.
+            own = {KEYS[kind], *(["user_id"] if kind == "session" else [])}
+            value = {"kind": kind} | {key: named[key] for key in named if key in own}
             if "object_type" in attrs:
                 value["object_type"] = attrs["object_type"]
             form = ScopeSerializer(data=value)

@@ -31,10 +31,19 @@ def ensure(project: Project, names: Iterable[str]) -> None:
 
 @write
 def create(project: Project, caller: Caller, **fields: str) -> Tag:
+    """Put a tag into the vocabulary, openly: every user of the project sees it.
+
+    One that the caller cannot see is taken over, as if it had not been there.
+    """
     caller.require(Role.WRITER, project.pk)
-    if Tag.objects.filter(project=project, name=fields["name"]).exists():
-        raise TagExists
-    tag = Tag.objects.create(project=project, **fields)
+    name = fields.pop("name")
+    tag, is_new = Tag.objects.get_or_create(project=project, name=name, defaults=fields)
+    if not is_new:
+        if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
+            raise TagExists
+        for field, value in fields.items():
+            setattr(tag, field, value)
+        tag.save()
     _record(caller, "tag.create", tag)
     return tag
 
@@ -113,9 +122,9 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
     )
 
 
-def named(project_id: uuid.UUID, name_or_id: str) -> Tag:
-    """The tag of a project with this name, or with this id."""
-    rows = Tag.objects.filter(project_id=project_id)
+def named(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
+    """The visible tag of a project with this name, or with this id."""
+    rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
     found = rows.filter(name=name_or_id).first()
     if found is None:
         try:

@@ -1,13 +1,23 @@
+"""What beat asks of memories; its imports register the jobs that a worker can run."""
+
 from __future__ import annotations
 
 from celery import shared_task
 
 from common.caller import SYSTEM
 from jobs.models import Heartbeat
-from memories import indexing, lifecycle
+from memories import deduplication, deletion, indexing, lifecycle, vectors
 from memories.models import Memory
 from projects.models import Project
 from search import statistics
+
+__all__ = [
+    "archive_expired",
+    "deduplication",
+    "deletion",
+    "refresh_statistics",
+    "vectors",
+]
 
 
 @shared_task

@@ -478,7 +478,9 @@ class MergeTagDoor(Door):
     def post(self, request: Request, tag_id: uuid.UUID) -> Response:
         """Replace a tag by another one everywhere."""
         tag = find_tag(tag_id, self)
-        into = tags.named(tag.project_id, self.body(forms.MergeTag)["into"])
+        into = tags.named(
+            tag.project_id, self.body(forms.MergeTag)["into"], self.caller
+        )
 
         def act() -> tuple[int, dict[str, Any]]:
             return 200, shown(tags.merge(tag, into, self.caller), self)

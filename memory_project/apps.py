@@ -7,4 +7,4 @@ class MemoryProjectConfig(AppConfig):
     name = "memory_project"
 
     def ready(self) -> None:
-        from memory_project import celery, checks  # noqa: F401, PLC0415  # registers both
+        from memory_project import celery, checks  # noqa: F401  # registers both

@@ -27,6 +27,10 @@ app.conf.update(
             "options": {"expires": settings.JOB_SWEEP_SECONDS * 3},
         },
         "statistics": {"task": "memories.tasks.refresh_statistics", "schedule": 15},
+        "playbook-statistics": {
+            "task": "playbook.tasks.refresh_statistics",
+            "schedule": 15,
+        },
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
     },

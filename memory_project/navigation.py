@@ -143,6 +143,7 @@ def environment(request: HttpRequest) -> list[str]:
 def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What a person should look at first, in the projects that they may see."""
     caller = caller_of(request)
+    context["title"] = "Home"
     context["cards"] = _cards(caller)
     context["panels"] = [_pending_panel(caller), _runs_panel(caller)]
     failed = _failed(caller)

@@ -28,6 +28,13 @@ def number(name: str, default: int, *, least: int = 0) -> int:
     return value
 
 
+def rate(name: str, default: str) -> str:
+    value: str = env.str(name, default=default)
+    if not re.fullmatch(r"|\d+/(s|sec|m|min|h|hour|d|day)", value):
+        raise ImproperlyConfigured(f"{name} must be like 1200/min, not {value!r}.")
+    return value
+
+
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
@@ -182,10 +189,12 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 AXES_FAILURE_LIMIT = number("LOGIN_FAILURE_LIMIT", 5, least=1)
 AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False  # its line would stand above the output of every command
 
 # Transport: HTTPS is the proxy's work; these follow from it.
 HTTPS = env.bool("HTTPS", default=False)
@@ -228,9 +237,9 @@ BODY_LIMIT = number("BODY_LIMIT", 16 * 1024 * 1024, least=1024)  # bytes
 BODY_DEPTH = 64
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
-THROTTLE_KEY = env.str("THROTTLE_KEY", default="1200/min")
-THROTTLE_PROJECT = env.str("THROTTLE_PROJECT", default="6000/min")
-THROTTLE_ANONYMOUS = env.str("THROTTLE_ANONYMOUS", default="60/min")
+THROTTLE_KEY = rate("THROTTLE_KEY", "1200/min")
+THROTTLE_PROJECT = rate("THROTTLE_PROJECT", "6000/min")
+THROTTLE_ANONYMOUS = rate("THROTTLE_ANONYMOUS", "60/min")
 IDEMPOTENCY_DAYS = 7
 PROJECT_GRACE_DAYS = 30
 
@@ -332,6 +341,7 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django_structlog": {"level": LOG_LEVEL},
         "celery": {"level": LOG_LEVEL},
+        "httpx2": {"level": "WARNING"},
     },
 }
 structlog.configure(
@@ -350,6 +360,13 @@ UNFOLD = {
     "SITE_TITLE": "Agent memory",
     "SITE_HEADER": "Agent memory",
     "SITE_SYMBOL": "neurology",
+    "SITE_FAVICONS": [
+        {
+            "rel": "icon",
+            "type": "image/svg+xml",
+            "href": lambda request: static("admin/favicon.svg"),
+        }
+    ],
     "SITE_URL": None,
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,

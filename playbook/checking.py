@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,7 +13,13 @@ from inference import tokens
 from playbook import gates
 from playbook.drafts import Item, Operation, Proposal
 from playbook.gates import Gate
-from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import (
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+    line,
+)
 from playbook.revisions import label
 
 # What takes text out of the playbook, or may.
@@ -34,19 +40,35 @@ def check(playbook: Playbook, item: Item) -> list[Gate]:
     judge length and usefulness: for people the gates only tell.
     """
     proposal = item.proposal
+    is_vote = proposal.operation == Operation.VOTE
+    touched = [] if is_vote else _touched(proposal)
     found: list[Gate] = []
     if not proposal.is_by_person:
-        found += _of_evidence(proposal)
-    if proposal.operation != Operation.VOTE and proposal.content:
+        found += _of_evidence(proposal, touched)
+    if not is_vote and _text(proposal):
         found += _of_text(item)
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
         found.append(_budget(playbook, proposal))
-    if proposal.entry and proposal.operation != Operation.VOTE:
-        found += _of_entry(playbook, proposal, proposal.entry)
+    if touched:
+        found += _of_entries(playbook, proposal, touched)
     return found
 
 
-def _of_evidence(proposal: Proposal) -> Iterator[Gate]:
+def _touched(proposal: Proposal) -> list[PlaybookEntry]:
+    """The entry of a proposal, and those that a merge would take up."""
+    named = [target["id"] for target in proposal.targets]
+    others = PlaybookEntry.objects.light().filter(pk__in=named) if named else []
+    return [*filter(None, [proposal.entry]), *others]
+
+
+def _text(proposal: Proposal) -> str:
+    parts = (proposal.content, proposal.condition, proposal.action)
+    return "\n".join(filter(None, parts))
+
+
+def _of_evidence(
+    proposal: Proposal, touched: Sequence[PlaybookEntry]
+) -> Iterator[Gate]:
     """Only what brings in text must prove it; a vote's quotes are compared as well."""
     teaches = proposal.operation in (Operation.ADD, Operation.UPDATE, Operation.VOTE)
     quotes = [quote.quote for quote in proposal.evidence]
@@ -57,7 +79,7 @@ def _of_evidence(proposal: Proposal) -> Iterator[Gate]:
     if proposal.evidence:
         yield _verbatim(proposal)
     if proposal.content and proposal.operation != Operation.VOTE:
-        held = [proposal.entry.content] if proposal.entry else []
+        held = [entry.content for entry in touched]
         yield gates.grounded(proposal.content, [*quotes, *held])
         yield gates.actionable(proposal.content)
         yield gates.specific(proposal.content)
@@ -80,19 +102,19 @@ def _verbatim(proposal: Proposal) -> Gate:
 
 def _of_text(item: Item) -> Iterator[Gate]:
     proposal = item.proposal
-    whole = "\n".join(
-        filter(None, (proposal.content, proposal.condition, proposal.action))
-    )
-    atomic = gates.atomic(proposal.content or "")
-    yield replace(atomic, verdict="warn") if _may_be_long(proposal, atomic) else atomic
+    yield _atomic(proposal)
     yield _secret(item)
-    yield gates.not_instruction(whole)
-    yield _duplicate(item)
-    yield _contradiction(item)
+    yield gates.not_instruction(_text(proposal))
+    if proposal.content:
+        yield _duplicate(item)
+        yield _contradiction(item)
 
 
-def _may_be_long(proposal: Proposal, atomic: Gate) -> bool:
-    return atomic.verdict == "fail" and proposal.is_by_person
+def _atomic(proposal: Proposal) -> Gate:
+    """A person may write at length, and is told."""
+    gate = gates.atomic(proposal.content or "")
+    is_told = gate.verdict == "fail" and proposal.is_by_person
+    return replace(gate, verdict="warn") if is_told else gate
 
 
 def _secret(item: Item) -> Gate:
@@ -132,27 +154,30 @@ def _contradiction(item: Item) -> Gate:
 
 def _budget(playbook: Playbook, proposal: Proposal) -> Gate:
     if proposal.entry:
-        line = proposal.entry.line
+        added = proposal.entry.line
     else:
-        line = f"[{label(playbook, proposal.category or '')}] {proposal.content}"
+        name = label(playbook, proposal.category or "")
+        added = line(name, proposal.content or "")
     budget = playbook.project.options.budgets.playbook_tokens
-    return gates.within_budget(playbook.tokens, tokens.estimate(line), budget)
+    return gates.within_budget(playbook.tokens, tokens.estimate(added), budget)
 
 
-def _of_entry(
-    playbook: Playbook, proposal: Proposal, entry: PlaybookEntry
+def _of_entries(
+    playbook: Playbook, proposal: Proposal, touched: Sequence[PlaybookEntry]
 ) -> Iterator[Gate]:
     if not proposal.is_by_person:
-        yield _protection(entry)
-    if proposal.content and proposal.operation != Operation.ADD:
-        yield gates.keeps_literals(entry.content, proposal.content)
-        yield gates.keeps_words(entry.content, proposal.content)
+        yield _protection(touched)
+    if proposal.content:
+        for entry in touched:
+            yield gates.keeps_literals(entry.content, proposal.content)
+        yield gates.keeps_words(touched[0].content, proposal.content)
     if not proposal.is_by_person and proposal.operation in SHRINKING:
-        yield from _blast_radius(playbook, proposal, entry)
+        yield from _blast_radius(playbook, proposal, touched)
 
 
-def _protection(entry: PlaybookEntry) -> Gate:
-    if not entry.is_protected:
+def _protection(touched: Sequence[PlaybookEntry]) -> Gate:
+    entry = next((entry for entry in touched if entry.is_protected), None)
+    if entry is None:
         return Gate("protection", "pass", "none", "none")
     kind = "locked" if entry.locked else "written by a person"
     message = f"{entry.label} is {kind}, so only a person changes it."
@@ -160,23 +185,22 @@ def _protection(entry: PlaybookEntry) -> Gate:
 
 
 def _blast_radius(
-    playbook: Playbook, proposal: Proposal, entry: PlaybookEntry
+    playbook: Playbook, proposal: Proposal, touched: Sequence[PlaybookEntry]
 ) -> Iterator[Gate]:
     """What is removed or shrunk together with what the run took out before.
 
     An update that takes nothing away is not counted.
     """
+    first, *others = touched
     after = 0
     if proposal.operation in (Operation.UPDATE, Operation.MERGE):
-        line = f"[{entry.label}] {proposal.content or entry.content}"
-        after = tokens.estimate(line)
-    lost = entry.tokens - after
-    others = len(proposal.targets)
+        after = tokens.estimate(line(first.label, proposal.content or first.content))
+    lost = sum(entry.tokens for entry in touched) - after
     if lost <= 0 and not others:
         return
-    gone, gone_tokens = _taken_before(playbook, proposal, without=entry)
+    gone, gone_tokens = _taken_before(playbook, proposal, without=first)
     live = PlaybookEntry.objects.current().filter(project=playbook.project).count()
-    yield gates.blast_radius(gone + 1 + others, live)
+    yield gates.blast_radius(gone + 1 + len(others), live)
     yield gates.blast_radius(gone_tokens + max(lost, 0), playbook.tokens)
 
 

@@ -164,7 +164,7 @@ class PlaybookEntry(models.Model):
     @property
     def line(self) -> str:
         """The entry as an agent is given it."""
-        return f"[{self.label}] {self.content}"
+        return line(self.label, self.content)
 
     @property
     def tokens(self) -> int:
@@ -182,6 +182,11 @@ class PlaybookEntry(models.Model):
     @property
     def supporting_memory_ids(self) -> list[str]:
         return [str(support.memory_id) for support in self.supports.all()]
+
+
+def line(label: str, content: str) -> str:
+    """One line, whatever the text holds: nothing in it can pass for another entry."""
+    return f"[{label}] {' '.join(content.split())}"
 
 
 class Support(models.Model):

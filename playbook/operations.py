@@ -175,8 +175,8 @@ EVIDENCED = {"add", "update", "merge", "vote"}
 
 def _support(revision: Revision, delta: PlaybookDelta) -> None:
     if delta.memory_id and Memory.objects.filter(pk=delta.memory_id).exists():
-        assert delta.entry_id
-        revision.support(_fresh(delta.entry_id), gained=[delta.memory_id])
+        assert delta.entry
+        revision.support(delta.entry, gained=[delta.memory_id])
 
 
 def _fresh(entry_id: uuid.UUID | None) -> PlaybookEntry:

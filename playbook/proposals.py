@@ -136,15 +136,17 @@ def _file(playbook: Playbook, item: Item, caller: Caller) -> PlaybookDelta:
         _apply(playbook, delta, item, caller)
     if item.match.verdict == "against":
         _file_conflict(delta, item.match)
-    recording.record(
-        caller,
-        "delta.propose",
-        project_id=delta.project_id,
-        object_type="playbook_delta",
-        object_id=delta.pk,
-        operation=delta.operation,
-        status=delta.status,
-    )
+    if delta.status != PlaybookDelta.Status.APPLIED:
+        # What is applied is told by the audit rows of its revision.
+        recording.record(
+            caller,
+            "delta.propose",
+            project_id=delta.project_id,
+            object_type="playbook_delta",
+            object_id=delta.pk,
+            operation=delta.operation,
+            status=delta.status,
+        )
     return delta
 
 

@@ -79,11 +79,27 @@ def entries(project: Project, filters: Filters, caller: Caller) -> EntryQuerySet
         project=project, status__in=filters.status
     )
     if filters.category:
+        _refuse_unknown_categories(project, filters.category)
         rows = rows.filter(category__in=filters.category)
     if filters.tags:
         overlap = "overlap" if filters.tags_match == "any" else "contains"
         rows = rows.filter(**{f"tags__{overlap}": list(filters.tags)})
     return rows
+
+
+def _refuse_unknown_categories(project: Project, wanted: Sequence[str]) -> None:
+    """A category that the project has given up is known while an entry has it."""
+    strange = set(wanted).difference(project.options.categories)
+    rows = PlaybookEntry.objects.filter(project=project, category__in=strange)
+    strange -= (
+        set(rows.order_by().values_list("category", flat=True)) if strange else set()
+    )
+    if strange:
+        listed = ", ".join(project.options.categories)
+        raise errors.Invalid(
+            f"The project has no category {', '.join(sorted(strange))}.",
+            errors={"category": [f"Must be one of {listed}."]},
+        )
 
 
 def in_full(rows: QuerySet[PlaybookEntry], caller: Caller) -> QuerySet[PlaybookEntry]:

@@ -7,7 +7,7 @@ gives the present playbook (`playbook.replay`).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,7 @@ def hold(project: Project) -> Playbook:
         Playbook.objects.bulk_create([Playbook(project=project)], ignore_conflicts=True)
         found = rows.get()
     held: Playbook = found
+    held.project = project
     return held
 
 
@@ -200,18 +201,23 @@ class Revision:
         self,
         entry: PlaybookEntry,
         *,
-        gained: Iterable[uuid.UUID] = (),
-        lost: Iterable[uuid.UUID] = (),
+        gained: Sequence[uuid.UUID] = (),
+        lost: Sequence[uuid.UUID] = (),
         action: str = "support",
         reverts: uuid.UUID | None = None,
     ) -> None:
         """Let memories speak for an entry, or stop; what is so already is no change."""
-        have = set(entry.supports.values_list("memory_id", flat=True))
+        have = set(
+            entry.supports.filter(memory_id__in=[*gained, *lost]).values_list(
+                "memory_id", flat=True
+            )
+        )
         new = [pk for pk in dict.fromkeys(gained) if pk not in have]
         old = [pk for pk in dict.fromkeys(lost) if pk in have]
         if not new and not old:
             return
-        entry.supports.filter(memory_id__in=old).delete()
+        if old:
+            entry.supports.filter(memory_id__in=old).delete()
         Support.objects.bulk_create(
             [Support(entry=entry, memory_id=memory_id) for memory_id in new]
         )
@@ -233,25 +239,32 @@ class Revision:
         PlaybookChange.objects.bulk_create(self.changes)
         self.playbook.revision = self.number
         self.playbook.save(update_fields=["revision", "next_label", "tokens"])
-        for change in self.changes:
-            recording.record(
-                self.caller,
-                f"playbook.{change.action}",
-                project_id=self.playbook.project_id,
-                object_type="playbook_entry",
-                object_id=change.entry_id,
-                before=change.before,
-                after=change.after,
-                label=change.entry_label,
-                revision=self.number,
-            )
+        for entry_id in dict.fromkeys(change.entry_id for change in self.changes):
+            self._audit([c for c in self.changes if c.entry_id == entry_id])
         if self._unembedded:
             vectors.embed_later(self.playbook.project_id)
         return self.changes
 
+    def _audit(self, changes: Sequence[PlaybookChange]) -> None:
+        """One row for what the revision did to one entry, named for the first change."""
+        first = changes[0]
+        recording.record(
+            self.caller,
+            f"playbook.{first.action}",
+            project_id=self.playbook.project_id,
+            object_type="playbook_entry",
+            object_id=first.entry_id,
+            before=first.before,
+            after=first.after,
+            label=first.entry_label,
+            revision=self.number,
+            actions=[change.action for change in changes],
+            delta_id=str(first.delta_id or ""),
+        )
+
     def _embed(self, entry: PlaybookEntry, vector: Sequence[float] | None) -> None:
         if vector:
-            vectors.put(entry, vector)
+            vectors.add(entry, vector)
         else:
             self._unembedded = True
 

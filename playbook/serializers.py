@@ -261,7 +261,24 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
             raise serializers.ValidationError(
                 {"content": "An update names at least one column to change."}
             )
+        if attrs["producer"] == "model":
+            self._refuse_for_models(attrs)
         return attrs
+
+    @staticmethod
+    def _refuse_for_models(attrs: dict[str, Any]) -> None:
+        """What is no text of the rule is a person's to set."""
+        theirs = [
+            n for n in ("priority", "pinned", "locked", "review_after") if n in attrs
+        ]
+        if theirs:
+            raise serializers.ValidationError(
+                dict.fromkeys(theirs, "Only a person sets this.")
+            )
+        if attrs["operation"] == "update" and "content" not in attrs:
+            raise serializers.ValidationError(
+                {"content": "An update by a model gives the whole text."}
+            )
 
 
 class QuoteOut(serializers.Serializer[Any]):

@@ -1,12 +1,16 @@
+"""What beat asks of playbooks; its imports register the jobs that a worker can run."""
+
 from __future__ import annotations
 
 from celery import shared_task
 
 from jobs.models import Heartbeat
-from playbook import indexing
+from playbook import indexing, removal, vectors
 from playbook.models import PlaybookEntry
 from projects.models import Project
 from search import statistics
+
+__all__ = ["refresh_statistics", "removal", "vectors"]
 
 
 @shared_task

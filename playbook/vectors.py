@@ -27,6 +27,16 @@ def put(entry: PlaybookEntry, vector: Sequence[float]) -> None:
     )
 
 
+def add(entry: PlaybookEntry, vector: Sequence[float]) -> None:
+    """Store the vector of a text that has none: new, or changed in this transaction."""
+    EntryVector.objects.create(
+        entry=entry,
+        project_id=entry.project_id,
+        model=embedding.active().name,
+        embedding=list(vector),
+    )
+
+
 def drop(entry: PlaybookEntry) -> None:
     """Forget the vectors of a text that is no more."""
     entry.vectors.all().delete()

@@ -51,15 +51,25 @@ def record(
         return []
     revision = Revision(hold(project), caller, cause)
     entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(wanted)
+    voted = _voted(cause.run_id, entries) if votes else set()
     for vote in votes:
-        if entry := entries.get(vote.entry_id):
-            count(revision, entry, vote.kind, cause.run_id, reason=vote.reason)
+        if vote.entry_id in entries and vote.entry_id not in voted:
+            entry = entries[vote.entry_id]
+            revision.count(entry, {vote.kind: 1}, reason=vote.reason)
+            voted.add(entry.pk)
     memories = Memory.objects.filter(project=project)
     memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
-    for entry_id in supported:
-        if memory and (entry := entries.get(entry_id)):
-            revision.support(entry, gained=[memory.pk])
+    if memory:
+        for entry_id in _unsupported(memory, supported):
+            if entry := entries.get(entry_id):
+                revision.support(entry, gained=[memory.pk])
     return revision.close()
+
+
+def _unsupported(memory: Memory, wanted: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    have = memory.supports.filter(entry_id__in=wanted)
+    known = set(have.values_list("entry_id", flat=True))
+    return [entry_id for entry_id in wanted if entry_id not in known]
 
 
 def vote(
@@ -75,28 +85,21 @@ def support(entry: PlaybookEntry, cause: Cause, caller: Caller) -> list[Playbook
 
 
 def count(
-    revision: Revision,
-    entry: PlaybookEntry,
-    kind: str,
-    run_id: uuid.UUID | None,
-    *,
-    reason: str = "",
+    revision: Revision, entry: PlaybookEntry, kind: str, run_id: uuid.UUID | None
 ) -> None:
     """Count a vote inside a revision, unless this run has one on the entry."""
-    if run_id is None or not _has_voted(revision, entry, run_id):
-        revision.count(entry, {kind: 1}, reason=reason)
+    if entry.pk not in _voted(run_id, [entry.pk]):
+        revision.count(entry, {kind: 1})
 
 
-def _has_voted(revision: Revision, entry: PlaybookEntry, run_id: uuid.UUID) -> bool:
-    here = any(
-        change.entry_id == entry.pk and change.action == "vote"
-        for change in revision.changes
+def _voted(run_id: uuid.UUID | None, entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Which of these entries a run has voted on; without a run nobody has."""
+    if run_id is None:
+        return set()
+    cast = PlaybookChange.objects.filter(
+        run_id=run_id, action="vote", entry_id__in=list(entry_ids)
     )
-    return here or (
-        PlaybookChange.objects.filter(
-            run_id=run_id, entry_id=entry.pk, action="vote"
-        ).exists()
-    )
+    return set(cast.values_list("entry_id", flat=True))
 
 
 def is_refuted(entry: PlaybookEntry) -> bool:

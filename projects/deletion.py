@@ -47,7 +47,7 @@ def enqueue_due() -> None:
 @handler(KIND)
 def delete(run: Run) -> dict[str, Any] | None:
     project_id = run.job.project_id
-    project = Project.objects.filter(pk=project_id).first()
+    project = Project.objects.filter(pk=project_id).first() if project_id else None
     if project_id is None or project is None or not is_over(project):
         return None
     for position, remover in enumerate(reversed(REMOVERS)):

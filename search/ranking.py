@@ -86,24 +86,24 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     terms = queries.terms(
         parsed.ranked, project_id=question.project_id, corpus=question.corpus
     )
-    keyword = (
-        {} if question.mode == "semantic" else keyword_lane(rows, terms, question.arms)
-    )
-    semantic = semantic_lane(rows, vector)
+    words = [] if question.mode == "semantic" else terms
+    keyword = keyword_lane(rows, words, question.arms) if words else {}
+    semantic = semantic_scores(rows, vector) if vector else {}
     found = {"keyword": len(keyword), "semantic": len(semantic)}
-    if question.mode == "hybrid" and terms and vector:
+    if words and vector:
         # Every candidate of the union is scored in both lanes; `rows` held them all,
         # so that the filters need not be asked again.
         candidates = rows.model._base_manager
-        by_keyword = keyword.keys() - semantic
-        by_meaning = semantic.keys() - keyword
-        keyword |= keyword_scores(candidates.filter(pk__in=by_meaning), terms)
-        semantic |= semantic_scores(candidates.filter(pk__in=by_keyword), vector)
+        by_keyword = candidates.filter(pk__in=keyword.keys() - semantic)
+        by_meaning = candidates.filter(pk__in=semantic.keys() - keyword)
+        keyword |= keyword_scores(by_meaning, words)
+        semantic |= semantic_scores(by_keyword, vector)
     ids = list(keyword | semantic)
     lanes = Lanes(
-        [keyword.get(pk, 0.0) for pk in ids], [semantic.get(pk, 0.0) for pk in ids]
+        keyword=[keyword.get(pk, 0.0) for pk in ids] if words else None,
+        semantic=[semantic.get(pk, 0.0) for pk in ids] if vector else None,
     )
-    scores = fuse(lanes, question, most=most_possible(terms))
+    scores = fuse(lanes, question, most=most_possible(words))
     return Ranked(in_order(ids, scores, lanes), terms, found, notes)
 
 
@@ -122,8 +122,6 @@ def keyword_lane(
     rows: QuerySet[Any], terms: Sequence[Term], arms: Iterable[str]
 ) -> Scores:
     """BM25: {id: score} of the best rows that hold any of the rarest lexemes."""
-    if not terms:
-        return {}
     wanted = queries.LexemeQuery(queries.candidates(terms, arms))
     by_index = Func(
         F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
@@ -143,12 +141,8 @@ def keyword_scores(rows: QuerySet[Any], terms: Sequence[Term]) -> Scores:
     return dict(found.values_list("pk", "relevance")[:DEPTH])
 
 
-def semantic_lane(rows: QuerySet[Any], vector: Sequence[float]) -> Scores:
-    """Cosine: {id: score} of the nearest rows, by an exact scan."""
-    return semantic_scores(rows, vector) if vector else {}
-
-
 def semantic_scores(rows: QuerySet[Any], vector: Sequence[float]) -> Scores:
+    """Cosine: {id: score} of the nearest rows, by an exact scan."""
     found = (
         rows.filter(vectors__model=embedding.active().name)
         .annotate(distance=CosineDistance("vectors__embedding", list(vector)))
@@ -167,12 +161,12 @@ def most_possible(terms: Sequence[Term]) -> float:
 class Lanes:
     """What the lanes gave each candidate, in the same order: BM25 and cosine.
 
-    0 where a lane did not find it. Lists, because hashing ids again and again took
-    a third of the time of a search.
+    0 where a lane did not find it, None for a lane that was not asked. Lists, because
+    hashing ids again and again took a third of the time of a search.
     """
 
-    keyword: list[float]
-    semantic: list[float]
+    keyword: list[float] | None
+    semantic: list[float] | None
 
 
 def fuse(lanes: Lanes, question: Question, *, most: float) -> list[float]:
@@ -183,21 +177,19 @@ def fuse(lanes: Lanes, question: Question, *, most: float) -> list[float]:
     scaled by how well any candidate fits at all: a score means the same in every
     answer, and `min_score` can empty a hopeless one.
     """
-    shares = [score / most for score in lanes.keyword]
-    cosines = [max(score, 0.0) for score in lanes.semantic]
-    if not any(lanes.semantic):
+    shares = [score / most for score in lanes.keyword or ()]
+    cosines = [max(score, 0.0) for score in lanes.semantic or ()]
+    if lanes.semantic is None:
         return shares
-    if not any(lanes.keyword):
+    if lanes.keyword is None:
         return cosines
     whole = (question.keyword_weight + question.semantic_weight) or 1.0
     by_keyword = question.keyword_weight / whole
     by_meaning = question.semantic_weight / whole
     lane = reciprocal_ranks if question.fusion == "rrf" else relative
     fused = zip(lane(shares), lane(cosines), strict=True)
-    best = max(
-        by_keyword * share + by_meaning * cosine
-        for share, cosine in zip(shares, cosines, strict=True)
-    )
+    fits = zip(shares, cosines, strict=True)
+    best = max((by_keyword * a + by_meaning * b for a, b in fits), default=0.0)
     # The root lifts the middle of the scale, where second best answers stand.
     return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
 
@@ -208,7 +200,7 @@ def relative(scores: list[float]) -> list[float]:
     So the lowest candidate of a small answer keeps what it has: with the minimum of
     the candidates for 0, the second of two good answers would score nothing.
     """
-    best = max(scores) or 1.0
+    best = max(scores, default=0.0) or 1.0
     return [score / best for score in scores]
 
 
@@ -238,6 +230,8 @@ def in_order(
 
     places: list[dict[str, Lane]] = [{} for _ in ids]
     for name, values in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
+        if values is None:
+            continue
         for rank, at in enumerate(ranked(values), start=1):
             if values[at]:
                 places[at][name] = Lane(rank, round(values[at], 6))

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -15,6 +15,7 @@ from django.utils.html import escape
 
 from search import words
 from search.query import Term
+from search.words import Span
 
 LENGTH = 240  # characters shown of a text
 LEAD = 40  # characters shown before the first marked word
@@ -87,13 +88,11 @@ def extract(text: str, marks: list[Mark]) -> str:
     return shown + escape(text[at:end]) + ("…" if end < len(text) else "")
 
 
-def _window(text: str, marks: list[Mark]) -> tuple[int, int]:
+def _window(text: str, marks: list[Mark]) -> Span:
     best, start = 0.0, 0
     for place, first in enumerate(marks):
-        last = first.start + LENGTH - LEAD
-        near = takewhile(lambda mark, last=last: mark.end <= last, marks[place:])
-        inside = {mark.lexeme: mark.weight for mark in near}
-        if (worth := sum(inside.values())) > best:
+        near = _until(marks, place, first.start + LENGTH - LEAD)
+        if (worth := sum({mark.lexeme: mark.weight for mark in near}.values())) > best:
             best, start = worth, first.start
     start = _word_start(text, max(0, min(start - LEAD, len(text) - LENGTH)))
     end = start + LENGTH
@@ -102,6 +101,12 @@ def _window(text: str, marks: list[Mark]) -> tuple[int, int]:
     # Cut between words, unless the last word is longer than a third of the extract.
     space = text.rfind(" ", start + LENGTH * 2 // 3, end + 1)
     return start, space if space > 0 else end
+
+
+def _until(marks: list[Mark], place: int, end: int) -> Iterator[Mark]:
+    while place < len(marks) and marks[place].end <= end:
+        yield marks[place]
+        place += 1
 
 
 def _word_start(text: str, at: int) -> int:

@@ -10,7 +10,11 @@ from access.models import ApiKey
 from common.caller import Caller, Role
 from jobs import running
 from jobs.models import Job
+from memory_project.celery import app as celery_app
 from projects.models import Organization, Project
+
+# As a worker does: every app registers the jobs that it can run.
+celery_app.loader.import_default_modules()
 
 
 def pytest_configure(config):

@@ -60,7 +60,8 @@ class Route:
 
     def typed(self, world: World) -> list[str]:
         """What the caller wrote itself and may be told again."""
-        return [self.url(world), *_texts([self.body(world), self.query(world)])]
+        parts = [getattr(world, name) for name in self.path]
+        return [*parts, *_texts([self.body(world), self.query(world)])]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -11,6 +11,8 @@ from django.conf import settings
 
 BASE = Path(settings.BASE_DIR)
 NAME = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
+NAMED = re.compile(r"[A-Z][A-Z0-9_]*")
+ASKS = re.compile(r"env\.\w+|[a-z_]+")
 # Read by what starts the processes, not by the settings.
 STARTERS = ["gunicorn.conf.py", "memory_project/serving.py", "compose.yaml"]
 
@@ -32,9 +34,14 @@ def read():
 
 
 def is_asking(call):
-    text = ast.unparse(call.func)
-    names_one = bool(call.args) and isinstance(call.args[0], ast.Constant)
-    return names_one and (text == "number" or text.startswith("env."))
+    """Whether it is `env.str("NAME", ...)`, or a helper of the settings on a name."""
+    name = call.args[0].value if call.args and is_text(call.args[0]) else ""
+    function = ast.unparse(call.func)
+    return bool(NAMED.fullmatch(name) and ASKS.fullmatch(function))
+
+
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def asked(call):

@@ -121,6 +121,25 @@ class TestProtection:
         assert (delta.status, delta.risk) == ("pending", "high")
         assert gate(delta, "protection")["verdict"] == "fail"
 
+    def test_it_leaves_the_taking_up_of_a_written_entry_to_people(
+        self, project, bob, learned, write, set_options
+    ):
+        set_options(policy="auto")
+        kept = write(author_kind="rule")
+        taken = write("Run `make lint` before you push.")
+        merge = learned(
+            kept.content,
+            operation="merge",
+            entry=kept,
+            targets=({"id": str(taken.pk)},),
+        )
+
+        [delta] = proposals.propose(project, [merge], bob)
+
+        assert delta.status == "pending"
+        assert taken.label in gate(delta, "protection")["message"]
+        assert "make lint" in delta.review_note
+
     def test_it_leaves_the_dropping_of_a_literal_to_a_person(
         self, project, bob, learned, write, set_options
     ):

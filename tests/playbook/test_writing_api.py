@@ -172,6 +172,7 @@ class TestProposing:
                 "evidence",
             ),
             ({"producer": "rule"}, "producer"),
+            ({"pinned": True}, "pinned"),
         ],
     )
     def test_it_names_the_field_that_is_wrong(self, bob_api, proposal, change, field):

@@ -63,10 +63,15 @@ class TestReciprocalRanks:
 
 class TestOneLane:
     def test_keyword_scores_are_shares_of_the_greatest_possible_score(self):
-        assert ranking.fuse(Lanes([5.0], [0.0]), question(), most=10.0) == [0.5]
+        assert ranking.fuse(Lanes([5.0], None), question(), most=10.0) == [0.5]
 
     def test_semantic_scores_are_cosines(self):
-        assert ranking.fuse(Lanes([0.0], [0.7]), question(), most=1.0) == [0.7]
+        assert ranking.fuse(Lanes(None, [0.7]), question(), most=1.0) == [0.7]
+
+    def test_words_that_stand_nowhere_count_against_a_candidate(self):
+        (score,) = ranking.fuse(Lanes([0.0], [0.7]), question(), most=1.0)
+
+        assert score < 0.35
 
     def test_no_candidates_have_no_scores(self):
         assert ranking.fuse(Lanes([], []), question(), most=1.0) == []

@@ -35,8 +35,8 @@ class Command(BaseCommand):
             made = first_start.make_admin()
             serving.say(f"Admin: {first_start.ADMIN} / {made.password}")
             serving.say(f"API key: {made.secret}")
-        if is_new:
-            serving.say(f"Demo project: {demo.seed()}")
+        if is_new and (project := demo.seed()):
+            serving.say(f"Demo project: {project.name}")
         self.check()
         # The children have connections of their own; this process needs none more.
         connection.close()

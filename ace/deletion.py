@@ -1,0 +1,23 @@
+"""The end of a project's runs, when its grace is over."""
+
+from __future__ import annotations
+
+import uuid
+
+from ace.models import AceRun, Reflection
+from jobs.running import Run
+from projects import deletion
+
+BATCH = 1000
+
+
+@deletion.register
+def remove(project_id: uuid.UUID, run: Run) -> None:
+    """Delete runs with their reflections, a thousand at a time."""
+    rows = AceRun.objects.filter(project_id=project_id).order_by("pk")
+    done = run.job.done
+    while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
+        Reflection.objects.filter(run__in=chosen).delete()
+        AceRun.objects.filter(pk__in=chosen).delete()
+        done += len(chosen)
+        run.step(done)

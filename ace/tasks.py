@@ -1,0 +1,7 @@
+"""Celery imports this in a worker: what it imports registers the work it can do."""
+
+from __future__ import annotations
+
+from ace import deletion, run
+
+__all__ = ["deletion", "run"]

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from benchmarks import metrics
+
+
+class TestNdcg:
+    def test_the_best_ranking_is_1(self):
+        assert metrics.ndcg(["a", "b", "c"], {"a": 2, "b": 1}, depth=10) == 1
+
+    def test_nothing_found_is_0(self):
+        assert metrics.ndcg(["x"], {"a": 1}, depth=10) == 0
+        assert metrics.ndcg([], {"a": 1}, depth=10) == 0
+
+    def test_a_later_place_is_discounted(self):
+        assert metrics.ndcg(["x", "a"], {"a": 1}, depth=10) == pytest.approx(
+            1 / math.log2(3)
+        )
+
+    def test_a_higher_grade_counts_more(self):
+        graded = {"a": 3, "b": 1}
+        best = 7 + 1 / math.log2(3)
+
+        assert metrics.ndcg(["b", "a"], graded, depth=10) == pytest.approx(
+            (1 + 7 / math.log2(3)) / best
+        )
+
+    def test_what_stands_deeper_does_not_count(self):
+        assert metrics.ndcg(["x", "a"], {"a": 1}, depth=1) == 0
+
+
+@pytest.mark.parametrize(
+    ("share", "value"), [(0.5, 5), (0.95, 10), (0.0, 1), (1.0, 10)]
+)
+def test_percentile_is_a_value_that_was_measured(share, value):
+    assert metrics.percentile(list(range(10, 0, -1)), share) == value

@@ -1,0 +1,180 @@
+"""A read without scope: the workspace, and what the organization shares (03)."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.caller import Role
+from projects.models import Project
+from tests.isolation.world import API, posted
+
+pytestmark = pytest.mark.django_db
+TEXT = "The harbour crane is oiled on Mondays"
+MODES = ("hybrid", "semantic", "keyword")
+
+
+@pytest.fixture
+def sister(organization):
+    """Another project of Alice's organization."""
+    return Project.objects.create(organization=organization, name="beta")
+
+
+@pytest.fixture
+def stored(alice_api, project):
+    def make(scope=None, content=TEXT, **more):
+        body = {"project_id": str(project.pk), "content": content, **more}
+        body |= {"memory_type": "learning", "scope": scope, "file_paths": ["crane.py"]}
+        return posted(alice_api, "memories", body)["id"]
+
+    return make
+
+
+def seen(client, project, **more):
+    """The ids that search, list and task context give, each in every mode."""
+    named = {"project_id": str(project.pk)}
+    found = {m["id"] for m in client.get(f"{API}/memories", named).json()["results"]}
+    for mode in MODES:
+        asked = named | {"query": "harbour crane", "mode": mode} | more
+        hits = posted(client, "search", asked)["hits"]
+        found |= {hit["memory"]["id"] for hit in hits}
+    asked = named | {"task_description": "oil the harbour crane in crane.py"}
+    context = posted(client, "context/task", asked)
+    return found | {hit["memory"]["id"] for hit in context["memories"]}
+
+
+class TestScopes:
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            {"kind": "user", "user_id": "u1"},
+            {"kind": "session", "session_id": "s"},
+            {"kind": "session", "session_id": "s", "user_id": "u1"},
+            {"kind": "object", "object_type": "ticket", "object_id": "7"},
+            {"kind": "workspace", "workspace_id": "elsewhere"},
+        ],
+        ids=str,
+    )
+    def test_a_row_of_another_kind_is_read_when_named_only(
+        self, alice_api, project, stored, scope
+    ):
+        memory = stored(scope)
+
+        if scope["kind"] != "workspace":
+            assert memory not in seen(alice_api, project)
+        assert memory in seen(alice_api, project, scope=scope)
+
+    @pytest.mark.parametrize("kind", ["workspace", "org"])
+    def test_the_shared_kinds_are_read(self, alice_api, project, stored, kind):
+        assert stored({"kind": kind}) in seen(alice_api, project)
+
+    def test_a_user_and_a_session_by_query_string(self, alice_api, project, stored):
+        scope = {"kind": "session", "session_id": "s", "user_id": "u1"}
+        memory = stored(scope)
+        asked = {"project_id": str(project.pk), "scope": "session", "session_id": "s"}
+        others = alice_api.get(f"{API}/memories", asked).json()["results"]
+        named = alice_api.get(f"{API}/memories", asked | {"user_id": "u1"}).json()
+
+        assert others == []
+        assert [row["id"] for row in named["results"]] == [memory]
+
+    def test_the_graph_of_a_file_shows_the_shared_kinds_only(
+        self, alice_api, project, stored
+    ):
+        shared = stored()
+        stored({"kind": "user", "user_id": "u1"}, content="Only for me: the old crane")
+        stored(content="The crane's safe is 7 7 7", sensitivity="sensitive")
+        asked = {"project_id": str(project.pk), "path": "crane.py"}
+        graph = alice_api.get(f"{API}/files/graph", asked).json()
+
+        shown = [m["id"] for rows in graph["memories"].values() for m in rows]
+        assert shown == [shared]
+        assert graph["stats"]["memory_count"] == 1
+
+
+class TestSensitivity:
+    def test_a_sensitive_row_is_read_when_named_only(self, alice_api, project, stored):
+        memory = stored(sensitivity="sensitive")
+
+        assert memory not in seen(alice_api, project)
+        assert memory in seen(alice_api, project, sensitivities=["sensitive"])
+
+    def test_the_list_names_it_as_well(self, alice_api, project, stored):
+        memory = stored(sensitivity="sensitive")
+        asked = {"project_id": str(project.pk), "sensitivities": "sensitive"}
+        found = alice_api.get(f"{API}/memories", asked).json()["results"]
+
+        assert [row["id"] for row in found] == [memory]
+
+    def test_it_is_no_duplicate_of_an_open_one(self, alice_api, project, stored):
+        open_one = stored()
+        memory = stored(sensitivity="sensitive")
+
+        shown = alice_api.get(f"{API}/memories/{memory}").json()
+        assert shown["duplicate_of"] is None
+        assert seen(alice_api, project) == {open_one}
+
+
+class TestOrganization:
+    def test_another_project_reads_it_when_the_caller_may_read_both(
+        self, client_of, project, sister, stored
+    ):
+        memory = stored({"kind": "org"})
+        both = client_of(project, sister, role=Role.VIEWER)
+
+        assert memory in seen(both, sister)
+        assert both.get(f"{API}/memories/{memory}").status_code == 200
+
+    def test_a_caller_of_the_other_project_alone_sees_nothing(
+        self, client_of, sister, stored
+    ):
+        memory = stored({"kind": "org"})
+        one = client_of(sister, role=Role.OWNER)
+
+        assert seen(one, sister) == set()
+        assert one.get(f"{API}/memories/{memory}").status_code == 404
+
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            None,
+            {"kind": "org", "org_id": "another"},
+            {"kind": "user", "user_id": "u1"},
+            {"kind": "object", "object_type": "ticket", "object_id": "7"},
+        ],
+        ids=str,
+    )
+    def test_nothing_else_crosses_a_project(
+        self, client_of, project, sister, stored, scope
+    ):
+        stored(scope)
+        both = client_of(project, sister, role=Role.OWNER)
+
+        assert seen(both, sister) == set()
+        if scope:
+            assert seen(both, sister, scope=scope) == set()
+
+    def test_a_sensitive_one_is_not_shared_unnamed(
+        self, client_of, project, sister, stored
+    ):
+        memory = stored({"kind": "org"}, sensitivity="sensitive")
+        both = client_of(project, sister, role=Role.VIEWER)
+
+        assert memory not in seen(both, sister)
+
+    def test_another_organization_sees_nothing_even_by_a_key_for_both(
+        self, client_of, project, other_project, stored
+    ):
+        stored({"kind": "org"})
+        both = client_of(project, other_project, role=Role.OWNER)
+
+        assert seen(both, other_project) == set()
+
+    def test_what_is_deleted_or_hidden_is_shared_no_more(
+        self, alice_api, client_of, project, sister, stored
+    ):
+        memory = stored({"kind": "org"})
+        both = client_of(project, sister, role=Role.VIEWER)
+        alice_api.delete(f"{API}/projects/{project.pk}")
+
+        assert seen(both, sister) == set()
+        assert both.get(f"{API}/memories/{memory}").status_code == 404

@@ -1,0 +1,377 @@
+"""Two users of one project: what u1 keeps in user and session scope, u2 never sees."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from audit.models import AuditEvent
+from common.caller import Role
+from memories import indexing
+from memories.models import File, Memory, Tag
+from search import statistics
+from tests.isolation import world as worlds
+from tests.isolation.table import TABLE, send
+from tests.isolation.test_every_route import told
+from tests.isolation.world import API, MARK, World, posted, remember, undone
+
+pytestmark = pytest.mark.django_db
+SHARED = "harbour"
+SCOPES = ({"kind": "user"}, {"kind": "session", "session_id": "morning"})
+
+
+@pytest.fixture
+def key_of(client_of, project):
+    def make(user, role=Role.OWNER):
+        return client_of(project, role=role, user_id=user)
+
+    return make
+
+
+@pytest.fixture(params=SCOPES, ids=lambda scope: scope["kind"])
+def scope(request):
+    return request.param
+
+
+@pytest.fixture
+def ours(client_of, key_of, project, scope):
+    """u1's private rows hold the word; what the project shares does not."""
+    shared = client_of(project, role=Role.OWNER)
+    private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
+    ids = {
+        "project_id": project.pk,
+        "gone": worlds.a_deleted_project(client_of, SHARED).pk,
+        "scan": worlds.scanned(shared, project, private),
+        **worlds.shared_part(shared, project, SHARED),
+        **private,
+    }
+    return World(project, MARK, ids)
+
+
+def hidden_from(answer, route, world):
+    """The private words and ids that an answer tells without having been told them."""
+    text = told(answer, route, world)
+    private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
+    words = [MARK, *(getattr(world, name) for name in private)]
+    return [word for word in words if word in text]
+
+
+class TestEveryRoute:
+    @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
+    def test_it_tells_u2_nothing_of_u1(self, ours, key_of, role):
+        u2, wrong = key_of("u2", role), []
+        for route in TABLE:
+            with undone():
+                answer = send(u2, route, ours)
+            if answer.status_code >= 500:
+                wrong.append(f"{route.name}: {answer.status_code}")
+            if route.is_private and answer.status_code != route.stranger:
+                wrong.append(f"{route.name}: {answer.status_code} {answer.content!r}")
+            if found := hidden_from(answer, route, ours):
+                wrong.append(f"{route.name} tells {found}: {answer.content!r}")
+
+        assert not wrong, "\n".join(wrong)
+
+    def test_it_lets_u2_change_nothing_of_u1(self, ours, key_of):
+        rows = Memory.objects.filter(title=MARK).light().order_by("pk")
+        before = list(rows.values("pk", "version", "deleted_at", "is_duplicate"))
+        for route in TABLE:
+            if route.is_private or "delete-by-scope" in route.route:
+                send(key_of("u2"), route, ours)
+
+        after = list(rows.values("pk", "version", "deleted_at", "is_duplicate"))
+        assert after == before != []
+
+    def test_it_tells_u1_its_own(self, ours, key_of):
+        u1, silent = key_of("u1"), []
+        for route in TABLE:
+            if route.is_private:
+                with undone():
+                    answer = send(u1, route, ours)
+                if not 200 <= answer.status_code < 300:
+                    silent.append(f"{route.name}: {answer.content!r}")
+
+        # The delta is its own key's proposal only for the key that made it.
+        assert not silent, "\n".join(silent)
+
+    def test_the_lists_name_u2_none_of_u1s_ids_by_filter(self, ours, key_of, project):
+        u2 = key_of("u2")
+        asked = {"project_id": str(project.pk)}
+        for path, name, value in [
+            ("audit", "object_id", ours.memory),
+            ("memories", "tags", f"{MARK}-tag"),
+            ("memories", "file_paths", ours.file),
+            ("memories", "agent_id", u2.key.prefix),
+            ("tags", "q", MARK),
+            ("files", "path", ours.file),
+            ("playbook/deltas", "status", "pending"),
+        ]:
+            found = u2.get(f"{API}/{path}", asked | {name: value})
+
+            assert found.json()["results"] == [], path
+
+
+class TestReadingAForeignScope:
+    @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
+    @pytest.mark.parametrize(
+        "foreign",
+        [
+            {"kind": "user", "user_id": "u1"},
+            {"kind": "session", "session_id": "morning", "user_id": "u1"},
+        ],
+        ids=lambda foreign: foreign["kind"],
+    )
+    def test_it_is_not_there(self, ours, key_of, foreign, role):
+        u2 = key_of("u2", role)
+        asked = {"project_id": str(ours.project.pk)}
+        flat = {"scope" if k == "kind" else k: v for k, v in foreign.items()}
+        body = {"content": "A memory for another", "memory_type": "learning"}
+
+        for answer in (
+            u2.get(f"{API}/memories", asked | flat),
+            u2.post(f"{API}/memories", asked | body | {"scope": foreign}),
+            u2.post(f"{API}/search", asked | {"query": MARK, "scope": foreign}),
+        ):
+            assert answer.status_code == 404, answer.content
+            assert MARK not in answer.content.decode()
+
+    def test_it_is_not_deleted(self, ours, key_of, scope):
+        foreign = scope | {"user_id": "u1"}
+        asked = {"project_id": str(ours.project.pk), "scope": foreign}
+        answer = key_of("u2").post(f"{API}/memories/delete-by-scope", asked)
+
+        assert answer.status_code == 404
+
+    def test_a_user_id_in_the_body_does_not_make_another_user(self, ours, key_of):
+        found = posted(
+            key_of("u2"),
+            "memories",
+            {
+                "project_id": str(ours.project.pk),
+                "content": "Written by u2 in the name of u1",
+                "memory_type": "learning",
+                "user_id": "u1",
+                "scope": {"kind": "user"},
+            },
+        )
+
+        assert found["memory"]["user_id"] == "u2"
+        assert found["memory"]["scope"] == {"kind": "user", "user_id": "u2"}
+
+    def test_the_narrower_session_is_ones_own(self, ours, key_of):
+        asked = {
+            "project_id": str(ours.project.pk),
+            "scope": "user",
+            "session_id": "morning",
+            "include_narrower": "true",
+        }
+
+        assert key_of("u2").get(f"{API}/memories", asked).json()["results"] == []
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
+class TestSearch:
+    @pytest.fixture(autouse=True)
+    def _words_are_counted(self, ours):
+        rows = Memory.objects.current()
+        statistics.rebuild(rows, project_id=ours.project.pk, name=indexing.CORPUS)
+
+    @pytest.mark.parametrize("own", [None, *SCOPES], ids=["no scope", "user", "session"])
+    @pytest.mark.parametrize("sensitivities", [None, ["sensitive"], ["private"]])
+    def test_it_finds_u2_nothing(self, ours, key_of, mode, own, sensitivities):
+        asked = {
+            "project_id": str(ours.project.pk),
+            "query": f"{MARK} deploys blue script",
+            "mode": mode,
+            "explain": True,
+            "include_duplicates": True,
+            "scope": own,
+        }
+        if sensitivities:
+            asked["sensitivities"] = sensitivities
+        answer = key_of("u2").post(f"{API}/search", asked)
+
+        assert answer.status_code == 200
+        found = [hit["memory"]["title"] for hit in answer.json()["hits"]]
+        assert MARK not in found
+        assert ours.memory not in answer.content.decode()
+
+    def test_it_finds_u1_its_own(self, ours, key_of, scope, mode):
+        asked = {
+            "project_id": str(ours.project.pk),
+            "query": f"{MARK} deploys blue script",
+            "mode": mode,
+            "scope": scope,
+        }
+        hits = key_of("u1").post(f"{API}/search", asked).json()["hits"]
+
+        assert hits[0]["memory"]["id"] == ours.memory
+        assert ours.sensitive not in [hit["memory"]["id"] for hit in hits]
+
+    def test_it_does_not_count_u1s_words_for_u2(self, ours, key_of, mode):
+        asked = {
+            "project_id": str(ours.project.pk),
+            "query": f"{MARK} {uuid.uuid4().hex}",
+            "mode": mode,
+            "explain": True,
+        }
+        shown = key_of("u2").post(f"{API}/search", asked).json()["explanation"]
+
+        known, unknown = shown["terms"][:2]
+        del known["lexeme"], unknown["lexeme"]
+        assert known == unknown
+
+
+class TestTaskContext:
+    def test_it_gives_nobody_what_is_in_a_private_scope(self, ours, key_of, client_of):
+        asked = {
+            "project_id": str(ours.project.pk),
+            "task_description": f"{MARK} deploys with the blue script in {ours.file}",
+            "top_k": 50,
+        }
+        unbound = client_of(ours.project, role=Role.OWNER)
+        for client in (key_of("u1"), key_of("u2"), unbound):
+            found = client.post(f"{API}/context/task", asked).json()
+
+            assert ours.memory not in [m["memory"]["id"] for m in found["memories"]]
+            if client is not unbound and client.key.user_id == "u2":
+                assert found["files"] == []
+
+
+class TestSessionsOfOneName:
+    BODY = {"content": "The same words in two mornings", "memory_type": "learning"}
+
+    def stored(self, client, project, scope):
+        body = self.BODY | {"project_id": str(project.pk), "scope": scope}
+        return posted(client, "memories", body)
+
+    def test_the_same_text_of_two_users_is_no_duplicate(self, key_of, project, scope):
+        first = self.stored(key_of("u1"), project, scope)
+        second = self.stored(key_of("u2"), project, scope)
+
+        assert first["status"] == second["status"] == "stored"
+        assert second["duplicate_of"] is None
+        assert second["possible_duplicates"] == []
+
+    def test_each_user_reads_its_own(self, key_of, project, scope):
+        asked = {f"{scope['kind']}_id": v for v in [scope.get("session_id")] if v}
+        asked |= {"project_id": str(project.pk), "scope": scope["kind"]}
+        for user in ("u1", "u2"):
+            stored = self.stored(key_of(user), project, scope)["id"]
+            found = key_of(user).get(f"{API}/memories", asked).json()["results"]
+
+            assert [memory["id"] for memory in found] == [stored]
+
+    def test_deleting_one_leaves_the_other(self, key_of, project, scope):
+        mine = self.stored(key_of("u1"), project, scope)["id"]
+        self.stored(key_of("u2"), project, scope)
+        asked = {"project_id": str(project.pk), "scope": scope}
+        done = posted(key_of("u2"), "memories/delete-by-scope", asked)
+
+        assert done == {"deleted": 1}
+        assert key_of("u1").get(f"{API}/memories/{mine}").status_code == 200
+
+
+class TestWhatIsLeftBehind:
+    """A word of u1's stays hidden when the memory that carried it lets it go."""
+
+    def lists(self, client, project):
+        asked = {"project_id": str(project.pk)}
+        return "".join(
+            client.get(f"{API}/{path}", asked).content.decode()
+            for path in ("tags", "files", "memories", "possible-duplicates", "audit")
+        )
+
+    def test_a_tag_and_a_file_that_nothing_carries_any_more(
+        self, ours, key_of, project
+    ):
+        u1 = key_of("u1")
+        for name in ("memory", "duplicate", "other", "sensitive", "deleted"):
+            u1.post(f"{API}/memories/{getattr(ours, name)}/restore", {})
+            path = f"{API}/memories/{getattr(ours, name)}"
+            changed = u1.patch(path, {"tags": [], "file_paths": []})
+
+            assert changed.status_code == 200, changed.content
+
+        assert MARK not in self.lists(key_of("u2"), project)
+
+    def test_what_was_deleted(self, ours, key_of, project, scope):
+        asked = {"project_id": str(project.pk), "scope": scope}
+        posted(key_of("u1"), "memories/delete-by-scope", asked)
+
+        assert MARK not in self.lists(key_of("u2"), project)
+
+    def test_the_vocabulary_of_the_project_stays_in_sight(self, key_of, client_of, project):
+        curator = client_of(project, role=Role.CURATOR)
+        asked = {"project_id": str(project.pk)}
+        posted(curator, "tags", asked | {"name": "deploy"})
+        remember(key_of("u1"), project, "A private word", "x", tags=["deploy"])
+        found = key_of("u2").get(f"{API}/tags", asked).json()["results"]
+
+        assert [tag["name"] for tag in found] == ["deploy"]
+
+    def test_making_a_tag_tells_nothing_of_a_hidden_one(self, ours, key_of, project):
+        u2 = key_of("u2")
+        asked = {"project_id": str(project.pk), "name": f"{MARK}-tag"}
+        made = posted(u2, "tags", asked | {"description": "mine"}, status=(201,))
+
+        assert made["usage_count"] == 0
+        assert Tag.objects.filter(name=f"{MARK}-tag").count() == 1
+        listed = u2.get(f"{API}/tags", asked | {"q": MARK}).json()["results"]
+        assert [tag["id"] for tag in listed] == [made["id"]]
+
+    def test_a_file_of_both_counts_for_each_its_own(self, ours, key_of, project):
+        u2 = key_of("u2")
+        remember(u2, project, "I read it, too", "x", tags=[], file_paths=[ours.file])
+        asked = {"project_id": str(project.pk), "path": ours.file}
+        [found] = u2.get(f"{API}/files", asked).json()["results"]
+        graph = u2.get(f"{API}/files/graph", asked).json()
+
+        assert found["memory_count"] == 1
+        assert File.objects.filter(file_path=ours.file).count() == 1
+        assert f"{MARK}-tag" not in str(graph)
+        assert graph["related_files"] == []
+
+
+class TestReplaysAndRecords:
+    def test_u1s_idempotency_key_gives_u2_nothing(self, key_of, project, scope):
+        body = {
+            "project_id": str(project.pk),
+            "content": f"{MARK} again and again",
+            "memory_type": "learning",
+            "scope": scope,
+        }
+        sent = {"headers": {"Idempotency-Key": "the same"}}
+        first = key_of("u1").post(f"{API}/memories", body, **sent).json()
+        answer = key_of("u2").post(f"{API}/memories", body, **sent)
+
+        assert answer.status_code == 201
+        assert answer.json()["id"] != first["id"]
+
+    def test_a_bound_owner_reads_its_own_audit_only(self, ours, key_of, project):
+        u2 = key_of("u2")
+        remember(u2, project, "Something of my own", "x")
+        asked = {"project_id": str(project.pk)}
+        rows = u2.get(f"{API}/audit", asked).json()["results"]
+
+        assert rows
+        assert {row["key_id"] for row in rows} == {str(u2.key.pk)}
+        assert AuditEvent.objects.exclude(key_id=u2.key.pk).exists()
+
+    def test_a_superseding_memory_is_not_named_to_others(self, key_of, project, scope):
+        u1, u2 = key_of("u1"), key_of("u2")
+        shared = remember(u1, project, "Everybody knows this", "x")
+        private = remember(u1, project, f"{MARK} knows better", "x", scope=scope)
+        answer = u1.post(f"{API}/memories/{shared}/supersede", {"by": private})
+
+        assert answer.status_code == 400
+        assert private not in u2.get(f"{API}/memories/{shared}").content.decode()
+
+
+def test_every_private_route_of_the_table_is_by_id_or_path():
+    """`replace` keeps the table honest: a private route names something."""
+    for route in TABLE:
+        if route.is_private:
+            assert route.path or "file" in route.route, replace(route).name

@@ -1,0 +1,69 @@
+"""Pages of the manual that list what the code has."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+
+from ace.rules import causes
+from jobs import running
+from playbook import gates, operations
+from playbook.models import PlaybookDelta
+from projects.options import ProjectOptions
+
+
+@pytest.fixture
+def page():
+    def read(name):
+        return (settings.BASE_DIR / "docs" / name).read_text()
+
+    return read
+
+
+def names_of(model, prefix=""):
+    """Every setting by its path, such as `dedup.threshold`."""
+    for name, field in model.model_fields.items():
+        if hasattr(field.annotation, "model_fields"):
+            yield from names_of(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+class TestSettings:
+    @pytest.mark.parametrize("name", [*names_of(ProjectOptions)])
+    def test_each_of_a_project_is_explained(self, page, name):
+        assert f"| `{name}` |" in page("settings.md")
+
+    def test_they_have_the_defaults_that_the_page_says(self, page):
+        options = ProjectOptions()
+
+        text = page("settings.md")
+
+        assert f"| `policy` | `{options.policy}` |" in text
+        assert f"| `content_min` | {options.content_min} |" in text
+        assert f"| `dedup.threshold` | {options.dedup.threshold} |" in text
+        assert f"| {options.budgets.playbook_tokens:,} |" in text
+        assert f"| {options.budgets.render_tokens:,} |" in text
+
+
+class TestAce:
+    @pytest.mark.parametrize("code", sorted({row.code for row in causes.ROWS}))
+    def test_each_root_cause_is_listed(self, page, code):
+        assert f"`{code}`" in page("ace.md")
+
+    def test_the_numbers_of_the_gates_are_those_of_the_page(self, page):
+        text = page("ace.md")
+
+        assert f"| {gates.MOST_WORDS} words, no list |" in text
+        assert f"cosine below {gates.SAME:.2f}" in text
+        assert f"at most {gates.MOST_REMOVED:.0%}".replace("%", " %") in text
+
+    def test_each_operation_of_a_delta_can_be_carried_out(self):
+        assert set(operations.OPERATIONS) == set(PlaybookDelta.Operation)
+
+
+class TestOperations:
+    def test_each_kind_of_job_is_explained(self, page):
+        text = page("operations.md")
+
+        assert not [kind for kind in running.HANDLERS if f"| `{kind}` |" not in text]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from common.caller import SYSTEM
+from memories import drafts, writing
+from memories.drafts import Draft
+from memories.models import Memory
+from search.fields import arm_lexeme
+
+
+def fill(project, rows):
+    """Rows enough for a planner to choose; every fourth speaks of workers."""
+    Memory.objects.bulk_create(
+        writing.build(
+            project,
+            drafts.prepare(
+                project,
+                Draft(
+                    content=f"The {'worker' if n % 4 == 0 else 'keeper'} took task{n} "
+                    + " ".join(f"word{n}x{m}" for m in range(100)),
+                    memory_type="learning",
+                ),
+                SYSTEM,
+            ),
+        )
+        for n in range(rows)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE memories_memory")
+
+
+@pytest.fixture
+def asked(project, other_project, search, count):
+    """The statements of the last of twelve searches: more than make a generic plan."""
+    fill(project, 400)
+    fill(other_project, 100)
+    count()
+    for _ in range(11):
+        search("worker table")
+    with CaptureQueriesContext(connection) as statements:
+        search("worker table")
+    return [statement["sql"] for statement in statements]
+
+
+def test_twelve_searches_prepare_nothing(asked):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements")
+        assert cursor.fetchone() == (0,)
+        cursor.execute("SHOW plan_cache_mode")
+        assert cursor.fetchone() == ("force_custom_plan",)
+
+
+def test_the_twelfth_is_planned_for_its_own_project_and_uses_the_index(asked, project):
+    lane = next(sql for sql in asked if "<#>" in sql and "@@" in sql)
+
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN " + lane)
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    assert "Bitmap Index Scan on memory_content_tsv" in plan
+    assert arm_lexeme("p", project.pk) in plan
+    assert "$1" not in plan
+
+
+def test_a_search_takes_ten_statements_at_most(asked):
+    assert len(asked) <= 10

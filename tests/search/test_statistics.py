@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from memories.indexing import CORPUS
+from memories.models import Memory
+from search import query, statistics
+from search.models import Corpus, LexemeStat
+
+
+def stale(project):
+    return statistics.is_stale(
+        Memory.objects.current(), project_id=project.pk, name=CORPUS
+    )
+
+
+class TestRebuild:
+    def test_it_counts_in_how_many_rows_a_lexeme_stands(self, remember, count):
+        remember("apple apple pear, the first")
+        remember("apple and cherry, the second")
+        remember("cherry pie with apple, the third")
+
+        corpus = count()
+
+        assert corpus.documents == 3
+        counted = dict(corpus.lexemes.values_list("lexeme", "df"))
+        assert counted == {"appl": 3, "cherri": 2}
+
+    def test_it_leaves_out_the_lexemes_of_arms(self, remember, count, project):
+        remember("apple number one")
+        remember("apple number two")
+
+        count()
+
+        assert not LexemeStat.objects.filter(lexeme__contains=str(project.pk)).exists()
+
+    def test_it_replaces_what_was_counted_before(self, remember, count):
+        first = remember("apple number one")
+        remember("apple number two")
+        count()
+        Memory.objects.filter(pk=first.pk).delete()
+
+        corpus = count()
+
+        assert corpus.documents == 1
+        assert not corpus.lexemes.exists()
+
+    def test_it_counts_the_rows_of_one_project(self, remember, count, other_project):
+        remember("apple number one")
+        remember("apple of Charlie", where=other_project)
+
+        assert count().documents == 1
+
+    def test_an_empty_project_has_no_lexemes(self, count):
+        corpus = count()
+
+        assert (corpus.documents, corpus.newest_id) == (0, None)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_at_once_leave_one_count(self, remember, project):
+        for n in range(5):
+            remember(f"apple number{n}")
+
+        def rebuild(_):
+            try:
+                rows = Memory.objects.current()
+                statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(rebuild, range(4)))
+
+        corpus = Corpus.objects.get(project_id=project.pk, name=CORPUS)
+        assert list(corpus.lexemes.values_list("lexeme", "df")) == [("appl", 5)]
+
+
+class TestStale:
+    def test_an_empty_project_is_not(self, project):
+        assert not stale(project)
+
+    def test_a_project_that_was_never_counted_is(self, remember, project):
+        remember("apple number one")
+
+        assert stale(project)
+
+    def test_a_fresh_count_is_not(self, remember, count, project):
+        remember("apple number one")
+        count()
+
+        assert not stale(project)
+
+    def test_one_row_is_enough_in_a_small_project(self, remember, count, project):
+        remember("apple number one")
+        count()
+        remember("apple number two")
+
+        assert stale(project)
+
+    @pytest.mark.parametrize(
+        ("documents", "written", "verdict"),
+        [(1_000, 49, False), (1_000, 50, True), (2_000, 99, False), (2_000, 100, True)],
+    )
+    def test_a_large_project_needs_fifty_rows_or_five_percent(
+        self, remember, count, project, monkeypatch, documents, written, verdict
+    ):
+        first = remember("apple number one")
+        corpus = count()
+        Corpus.objects.filter(pk=corpus.pk).update(documents=documents)
+        rows = [
+            Memory(
+                project=project,
+                organization_id=project.organization_id,
+                agent_id="a",
+                memory_type="learning",
+                content="text",
+                scope_key="s",
+                scope_hash="h",
+                similarity_hash=str(n),
+                content_tsv=first.content_tsv,
+            )
+            for n in range(written)
+        ]
+        for row in rows:
+            row.content_tsv = "apple"
+        Memory.objects.bulk_create(rows)
+
+        assert stale(project) is verdict
+
+    def test_other_projects_do_not_make_it_so(
+        self, remember, count, project, other_project
+    ):
+        remember("apple number one")
+        count()
+        remember("apple of Charlie", where=other_project)
+
+        assert not stale(project)
+
+
+class TestUse:
+    def test_an_unknown_lexeme_counts_as_standing_in_one_row(
+        self, remember, count, project
+    ):
+        for n in range(3):
+            remember(f"apple number{n}")
+        count()
+
+        found = query.terms("apple cherry", project_id=project.pk, corpus=CORPUS)
+
+        assert [(term.lexeme, term.df) for term in found] == [
+            ("cherri", 1),
+            ("appl", 3),
+        ]
+        assert found[0].idf > found[1].idf
+
+    def test_a_project_without_statistics_ranks_by_how_much_matches(
+        self, remember, contents
+    ):
+        remember("apple and nothing else here")
+        remember("apple and pear are here")
+        remember("apple and pear and cherry are here")
+
+        assert contents("apple pear cherry", mode="keyword") == [
+            "apple and pear and cherry are here",
+            "apple and pear are here",
+            "apple and nothing else here",
+        ]
+
+
+def test_forgetting_a_project_takes_all_of_its_counts(remember, count, project):
+    remember("apple number one")
+    remember("apple number two")
+    count()
+
+    statistics.forget(project.pk)
+
+    assert not Corpus.objects.exists()
+    assert not LexemeStat.objects.exists()
