@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from access import keys, operations
 from access.models import ApiKey, IdempotencyKey
@@ -48,11 +49,15 @@ class KeyForm(DoorForm):
     """A new key; its secret is told once, after saving."""
 
     role = forms.TypedChoiceField(
-        choices=Role.choices, coerce=int, initial=Role.WRITER
+        choices=Role.choices,
+        coerce=int,
+        initial=Role.WRITER,
+        widget=UnfoldAdminSelectWidget,
     )
     projects = forms.ModelMultipleChoiceField(
         queryset=Project.objects.none(),
         required=False,
+        widget=UnfoldAdminSelectMultipleWidget,
         help_text="None: a key for every project, which only a superuser can make.",
     )
 

@@ -30,6 +30,8 @@ OUTCOMES = {
 
 
 def phases_of(run: AceRun) -> Panel:
+    known = [(name, told) for name, told in run.phases.items() if isinstance(told, dict)]
+    phases = sorted(known, key=lambda phase: str(phase[1].get("at")))
     return panels.table(
         "Phases",
         ["Phase", "Status", "At", "Took", "Error"],
@@ -41,8 +43,7 @@ def phases_of(run: AceRun) -> Panel:
                 f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
                 panels.block(phase.get("error") or "", 2_000),
             ]
-            for name, phase in run.phases.items()
-            if isinstance(phase, dict)
+            for name, phase in phases
         ),
         empty="No phase has run yet.",
     )

@@ -195,7 +195,8 @@ def best_threshold(answers: Sequence[Found]) -> Threshold | None:
     """The `min_score` that tells queries without an answer from the others best.
 
     It has the largest difference of the share of unanswerable queries that it empties
-    and the share of right answers that it loses. None when every query is judged.
+    and twice the share of right answers that it loses, because a lost answer does more
+    harm than a wrong one. None when every query is judged.
     """
     tops = [found.top for found in answers if not found.query.judged]
     right = [score for found in answers for score in found.right]
@@ -213,7 +214,7 @@ def best_threshold(answers: Sequence[Found]) -> Threshold | None:
 
     return max(
         (at(round(step / 200, 3)) for step in range(1, 200)),
-        key=lambda t: t.dropped / t.unanswerable - t.lost / t.right,
+        key=lambda t: t.dropped / t.unanswerable - 2 * t.lost / t.right,
     )
 
 

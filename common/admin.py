@@ -248,7 +248,13 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         typed = request.POST.get("text", "").replace("\0", "").strip()
         if self.perform(request, deed, row, typed):
             messages.success(request, f"{_short(row)}: {deed.done}.")
+        if self.get_object(request, unquote(object_id)) is None:
+            return HttpResponseRedirect(self.list_url)
         return HttpResponseRedirect(self.url_of(row, "change"))
+
+    @property
+    def list_url(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
     def url_of(self, row: Any, page: str, *more: str) -> str:
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
@@ -284,6 +290,8 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
                 if self.may(request, deed.role, obj) and deed.fits(obj)
             ]
             context |= {"deeds": offered, "panels": list(self.panels(request, obj))}
+        # A saved row is looked at before the next one is made.
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         answer: HttpResponse = super().render_change_form(
             request, context, add=add, change=change, form_url=form_url, obj=obj
         )

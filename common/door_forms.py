@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from common import errors
 from common.caller import Caller
@@ -39,11 +38,13 @@ class DoorForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
             self._show(refusal)
 
     def _show(self, refusal: errors.Refusal) -> None:
-        known = {name: told for name, told in refusal.errors.items() if name in self.fields}
-        for name, told in known.items():
-            self.add_error(name, ValidationError(list(told)))
-        if not known:
-            self.add_error(None, ValidationError(refusal.detail))
+        for path, told in refusal.errors.items():
+            name, _, rest = path.partition(".")
+            field = name if name in self.fields else None
+            where = rest if field else path
+            self.add_error(field, [f"{where}: {one}" if where else one for one in told])
+        if not refusal.errors:
+            self.add_error(None, refusal.detail)
 
     def save(self, commit: bool = True) -> Any:
         self.save_m2m = lambda: None

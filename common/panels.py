@@ -19,6 +19,7 @@ from common.text import clip
 
 IN_LIST = 140  # characters of a text in a cell of a list
 IN_PANEL = 600
+SHORT = 60  # a text of no more is not worth a break inside a word
 # A stored request may be 1 MiB; a page that shows it whole is no help to anybody.
 IN_PAGE = 20_000
 ROWS = 50
@@ -51,7 +52,11 @@ def table(
 
 def words(text: object, limit: int = IN_LIST) -> SafeString:
     """Text that cannot break the layout nor turn the direction of its neighbours."""
-    return format_html('<bdi class="am-words">{}</bdi>', clip(str(text), limit))
+    shown = clip(str(text), limit)
+    if not shown:
+        return SafeString("")
+    name = "am-words" if limit > SHORT else "am-words am-short"
+    return format_html('<bdi class="{}">{}</bdi>', name, shown)
 
 
 def block(text: object, limit: int = IN_PAGE) -> SafeString:
@@ -81,7 +86,7 @@ def moment(at: datetime | str | None) -> str:
 
 def tags(names: Sequence[str]) -> SafeString:
     shown = ", ".join(names[:4]) + (f" +{len(names) - 4}" if len(names) > 4 else "")
-    return words(shown, 80) if shown else SafeString("")
+    return words(shown, SHORT) if shown else SafeString("")
 
 
 def link(model: str, pk: object, text: object = "", limit: int = IN_LIST) -> SafeString:

@@ -382,7 +382,8 @@ class MemoryAdmin(RowsAdmin):
         self, db_field: Any, request: HttpRequest, **kwargs: Any
     ) -> Any:
         if db_field.name in {"content", "outcome", "lessons"}:
-            kwargs["widget"] = UnfoldAdminTextareaWidget
+            rows = 8 if db_field.name == "content" else 3
+            kwargs["widget"] = UnfoldAdminTextareaWidget({"rows": rows})
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     # Search
@@ -392,7 +393,7 @@ class MemoryAdmin(RowsAdmin):
         columns = list(self.list_display)
         if not request.GET.get("q", "").strip():
             return columns
-        return [columns[0], "match", *columns[1:5], columns[6]]
+        return [columns[0], "match", "type_shown", "tags_shown", "project_name"]
 
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
@@ -741,15 +742,9 @@ class TagForm(DoorForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "project" in self.fields:
-            able = [
-                pk
-                for pk in Project.objects.visible_to(self.caller).values_list(
-                    "pk", flat=True
-                )
-                if self.caller.may(Role.WRITER, pk)
-            ]
-            rows = Project.objects.visible_to(self.caller).filter(pk__in=able)
-            self.fields["project"].queryset = rows  # type: ignore[attr-defined]  # a model choice
+            rows = Project.objects.visible_to(self.caller)
+            able = [row.pk for row in rows if self.caller.may(Role.WRITER, row.pk)]
+            self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
 
     def apply(self) -> Tag:
         data = dict(self.cleaned_data)

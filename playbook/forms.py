@@ -50,23 +50,21 @@ class EntryForm(DoorForm):
             "review_after",
         ]
         widgets = {
-            "content": UnfoldAdminTextareaWidget,
-            "condition": UnfoldAdminTextareaWidget,
-            "action": UnfoldAdminTextareaWidget,
+            "content": UnfoldAdminTextareaWidget({"rows": 4}),
+            "condition": UnfoldAdminTextareaWidget({"rows": 2}),
+            "action": UnfoldAdminTextareaWidget({"rows": 2}),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["tags"] = ", ".join(self.instance.tags)
         self.initial["version"] = self.instance.version
-        if "project" in self.fields:
-            able = [
-                project.pk
-                for project in Project.objects.visible_to(self.caller)
-                if self.caller.may(Role.CURATOR, project.pk)
-            ]
-            rows = Project.objects.visible_to(self.caller).filter(pk__in=able)
-            self.fields["project"].queryset = rows  # type: ignore[attr-defined]  # a model choice
+        if not self.instance._state.adding:
+            del self.fields["project"]
+            return
+        rows = Project.objects.visible_to(self.caller)
+        able = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
+        self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
 
     def clean_tags(self) -> list[str]:
         return [

@@ -252,6 +252,11 @@ def _folded(text: str) -> str:
 
 
 def _stands_in(literal: str, folded: str) -> bool:
-    """Whether it stands there as a whole: 30 is not in 130, nor in 1.30."""
-    pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}(?!\w|[.,]\d)"
+    """Whether it stands there as a whole: 30 is not in 130, nor in 1.30.
+
+    One that ends in `_`, `-` or `/` is a prefix, and may go on: `gift_card_` is in
+    `gift_card_1234`.
+    """
+    end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
+    pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
     return re.search(pattern, folded) is not None

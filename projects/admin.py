@@ -4,13 +4,18 @@ import uuid
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 from unfold.decorators import display
 
+from audit import admin as audit_admin
 from common import panels
-from common.admin import GlobalAdmin, RowsAdmin
+from common.admin import GlobalAdmin, RowsAdmin, caller_of
 from common.caller import Caller, Role
+from common.deeds import Deed
 from common.list_filters import ProjectFilter, chosen
-from common.panels import moment, words
+from common.panels import Panel, moment, words
+from projects import writing
+from projects.forms import MemberForm, ProjectForm, owned_projects
 from projects.models import Membership, Organization, Project
 
 
@@ -28,7 +33,9 @@ class OrganizationAdmin(GlobalAdmin):
 
 @admin.register(Project)
 class ProjectAdmin(RowsAdmin):
+    form = ProjectForm
     project_path = "pk"
+    changes = Role.OWNER
     list_display = [
         "name_shown",
         "organization",
@@ -41,20 +48,39 @@ class ProjectAdmin(RowsAdmin):
     list_select_related = ["organization"]
     search_fields = ["name", "name__icontains", "id"]
     search_help_text = "Name or id"
-    fieldsets = [
-        (None, {"fields": ["name_shown", "description_shown", "standing"]}),
-        (
-            "Code",
-            {"fields": ["repository_url", "current_branch"]},
+    readonly_fields = [
+        "name_shown",
+        "description_shown",
+        "options_shown",
+        "standing",
+        "id",
+        "organization",
+        "created_shown",
+        "updated_at",
+    ]
+    deeds = [
+        Deed(
+            "delete",
+            "Delete",
+            Role.OWNER,
+            lambda project, caller, text: writing.delete(project, caller),
+            "deleted; it can be restored until its grace ends",
+            fits=lambda project: project.delete_after is None,
+            is_final=True,
         ),
-        ("Settings", {"fields": ["options_shown"]}),
-        (
-            "Record",
-            {"fields": ["id", "organization", "created_shown", "updated_at", "version"]},
+        Deed(
+            "restore",
+            "Restore",
+            Role.OWNER,
+            lambda project, caller, text: writing.restore(project, caller),
+            "restored",
+            fits=lambda project: project.delete_after is not None,
         ),
     ]
 
-    name_shown = staticmethod(panels.column("name", words, ordering="name"))
+    name_shown = staticmethod(
+        panels.column("name", lambda name: words(name, 60), ordering="name")
+    )
     about_shown = staticmethod(
         panels.column("description", lambda text: words(text, 80), title="about")
     )
@@ -74,6 +100,39 @@ class ProjectAdmin(RowsAdmin):
         found: uuid.UUID = row.pk
         return found
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A person who makes a project owns it."""
+        return caller_of(request).account_id is not None
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        if obj is None:
+            return self.has_add_permission(request)
+        return super().has_view_permission(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        code = ["repository_url", "current_branch"]
+        if obj is None:
+            texts = ["name", "description"]
+            return [(None, {"fields": [*texts, *code, "settings"]})]
+        edits = self.has_change_permission(request, obj)
+        texts = ["name", "description"] if edits else ["name_shown", "description_shown"]
+        settings = ["settings", "version"] if edits else []
+        return [
+            (None, {"fields": [*texts, "standing"]}),
+            ("Code", {"fields": code}),
+            ("Settings", {"fields": [*settings, "options_shown"]}),
+            (
+                "Record",
+                {
+                    "fields": ["id", "organization", "created_shown", "updated_at"],
+                    "classes": ["tab"],
+                },
+            ),
+        ]
+
     @admin.display(description="policy")
     def policy(self, project: Project) -> str:
         return str(project.settings.get("policy", "assisted"))
@@ -86,16 +145,52 @@ class ProjectAdmin(RowsAdmin):
     def options_shown(self, project: Project) -> Any:
         return panels.plain_json(project.options.model_dump())
 
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
+
 
 @admin.register(Membership)
 class MembershipAdmin(RowsAdmin):
-    sees = Role.OWNER
+    form = MemberForm
+    sees = adds = changes = Role.OWNER
     list_display = ["account", "project_name", "role_shown", "created_shown"]
     list_select_related = ["account"]
     list_filter = [ProjectFilter, chosen("role", Role.choices)]
     search_fields = ["account__username", "project__name"]
     search_help_text = "User name or project"
-    fields = ["account", "project_name", "role_shown", "created_shown"]
+    readonly_fields = ["account", "project_name", "created_shown"]
+    fieldsets = [
+        (
+            None,
+            {
+                "fields": ["account", "project_name", "role", "created_shown"],
+                "description": "A member enters this admin only with staff status, which "
+                "a superuser gives to the account.",
+            },
+        )
+    ]
+    add_fieldsets = [
+        (
+            None,
+            {
+                "fields": ["project", "username", "role"],
+                "description": "The account must exist; a superuser makes accounts, and "
+                "gives staff status to those that may enter this admin.",
+            },
+        )
+    ]
+    deeds = [
+        Deed(
+            "remove",
+            "Remove from the project",
+            Role.OWNER,
+            lambda member, caller, text: writing.remove_member(
+                member.project, member.account.get_username(), caller
+            ),
+            "removed",
+            is_final=True,
+        )
+    ]
 
     created_shown = staticmethod(
         panels.column("created_at", moment, title="since", ordering="created_at")
@@ -103,14 +198,13 @@ class MembershipAdmin(RowsAdmin):
 
     def visible_to(self, caller: Caller) -> Any:
         """The members of projects that the caller owns."""
-        rows = Membership.objects.filter(
-            project__in=Project.objects.visible_to(caller)
-        )
-        if caller.everywhere == Role.OWNER:
-            return rows
-        owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
-        return rows.filter(project__in=owned)
+        return Membership.objects.filter(
+            project__in=owned_projects(caller)
+        ).select_related("account", "project")
 
     @admin.display(description="role", ordering="role")
     def role_shown(self, membership: Membership) -> str:
         return Role(membership.role).label
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.project_id, caller_of(request))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
-from dataclasses import replace
 
 import pytest
 
@@ -19,6 +19,7 @@ from tests.isolation.world import API, MARK, World, posted, remember, undone
 
 pytestmark = pytest.mark.django_db
 SHARED = "harbour"
+MODES = ("hybrid", "semantic", "keyword")
 SCOPES = ({"kind": "user"}, {"kind": "session", "session_id": "morning"})
 
 
@@ -59,10 +60,9 @@ def hidden_from(answer, route, world):
 
 
 class TestEveryRoute:
-    @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
-    def test_it_tells_u2_nothing_of_u1(self, ours, key_of, role):
-        u2, wrong = key_of("u2", role), []
-        for route in TABLE:
+    def test_it_tells_u2_nothing_of_u1(self, ours, key_of):
+        clients, wrong = [key_of("u2", Role.WRITER), key_of("u2", Role.OWNER)], []
+        for u2, route in itertools.product(clients, TABLE):
             with undone():
                 answer = send(u2, route, ours)
             if answer.status_code >= 500:
@@ -115,16 +115,8 @@ class TestEveryRoute:
 
 class TestReadingAForeignScope:
     @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
-    @pytest.mark.parametrize(
-        "foreign",
-        [
-            {"kind": "user", "user_id": "u1"},
-            {"kind": "session", "session_id": "morning", "user_id": "u1"},
-        ],
-        ids=lambda foreign: foreign["kind"],
-    )
-    def test_it_is_not_there(self, ours, key_of, foreign, role):
-        u2 = key_of("u2", role)
+    def test_it_is_not_there(self, ours, key_of, scope, role):
+        u2, foreign = key_of("u2", role), scope | {"user_id": "u1"}
         asked = {"project_id": str(ours.project.pk)}
         flat = {"scope" if k == "kind" else k: v for k, v in foreign.items()}
         body = {"content": "A memory for another", "memory_type": "learning"}
@@ -171,53 +163,43 @@ class TestReadingAForeignScope:
         assert key_of("u2").get(f"{API}/memories", asked).json()["results"] == []
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
 class TestSearch:
-    @pytest.fixture(autouse=True)
-    def _words_are_counted(self, ours):
+    @pytest.fixture
+    def asked(self, ours):
         rows = Memory.objects.current()
         statistics.rebuild(rows, project_id=ours.project.pk, name=indexing.CORPUS)
-
-    @pytest.mark.parametrize("own", [None, *SCOPES], ids=["no scope", "user", "session"])
-    @pytest.mark.parametrize("sensitivities", [None, ["sensitive"], ["private"]])
-    def test_it_finds_u2_nothing(self, ours, key_of, mode, own, sensitivities):
-        asked = {
+        return {
             "project_id": str(ours.project.pk),
             "query": f"{MARK} deploys blue script",
-            "mode": mode,
-            "explain": True,
-            "include_duplicates": True,
-            "scope": own,
-        }
-        if sensitivities:
-            asked["sensitivities"] = sensitivities
-        answer = key_of("u2").post(f"{API}/search", asked)
-
-        assert answer.status_code == 200
-        found = [hit["memory"]["title"] for hit in answer.json()["hits"]]
-        assert MARK not in found
-        assert ours.memory not in answer.content.decode()
-
-    def test_it_finds_u1_its_own(self, ours, key_of, scope, mode):
-        asked = {
-            "project_id": str(ours.project.pk),
-            "query": f"{MARK} deploys blue script",
-            "mode": mode,
-            "scope": scope,
-        }
-        hits = key_of("u1").post(f"{API}/search", asked).json()["hits"]
-
-        assert hits[0]["memory"]["id"] == ours.memory
-        assert ours.sensitive not in [hit["memory"]["id"] for hit in hits]
-
-    def test_it_does_not_count_u1s_words_for_u2(self, ours, key_of, mode):
-        asked = {
-            "project_id": str(ours.project.pk),
-            "query": f"{MARK} {uuid.uuid4().hex}",
-            "mode": mode,
             "explain": True,
         }
-        shown = key_of("u2").post(f"{API}/search", asked).json()["explanation"]
+
+    def test_it_finds_u2_nothing_in_any_way(self, ours, key_of, asked):
+        u2 = key_of("u2")
+        for mode, own, named in itertools.product(
+            MODES, [None, *SCOPES], [None, ["sensitive"], ["private", "public"]]
+        ):
+            more = {"mode": mode, "scope": own, "include_duplicates": True}
+            if named:
+                more["sensitivities"] = named
+            answer = u2.post(f"{API}/search", asked | more)
+
+            assert answer.status_code == 200
+            titles = [hit["memory"]["title"] for hit in answer.json()["hits"]]
+            assert MARK not in titles, more
+            assert ours.memory not in answer.content.decode()
+
+    def test_it_finds_u1_its_own_but_the_sensitive(self, ours, key_of, asked, scope):
+        for mode in MODES:
+            found = posted(key_of("u1"), "search", asked | {"mode": mode, "scope": scope})
+
+            ids = [hit["memory"]["id"] for hit in found["hits"]]
+            assert ids[0] == ours.memory
+            assert ours.sensitive not in ids
+
+    def test_it_does_not_count_u1s_words_for_u2(self, key_of, asked):
+        more = {"query": f"{MARK} {uuid.uuid4().hex}"}
+        shown = posted(key_of("u2"), "search", asked | more)["explanation"]
 
         known, unknown = shown["terms"][:2]
         del known["lexeme"], unknown["lexeme"]
@@ -368,10 +350,3 @@ class TestReplaysAndRecords:
 
         assert answer.status_code == 400
         assert private not in u2.get(f"{API}/memories/{shared}").content.decode()
-
-
-def test_every_private_route_of_the_table_is_by_id_or_path():
-    """`replace` keeps the table honest: a private route names something."""
-    for route in TABLE:
-        if route.is_private:
-            assert route.path or "file" in route.route, replace(route).name

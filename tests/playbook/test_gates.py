@@ -67,6 +67,13 @@ class TestGrounded:
     def test_it_passes_when_each_literal_stands_in_the_evidence(self, lesson):
         assert verdict(gates.grounded(lesson, self.QUOTES)) == "pass"
 
+    def test_a_prefix_may_go_on_in_the_evidence(self):
+        quotes = ["payment_id certificate_7 failed, gift_card_1234 was taken"]
+
+        gate = gates.grounded('Pass an id that starts with "gift_card_".', quotes)
+
+        assert gate.verdict == "pass"
+
     @pytest.mark.parametrize(
         ("lesson", "missing"),
         [
