@@ -148,25 +148,39 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
             continue
         started = time.monotonic()
         try:
-            run.result = run.result | phase(run, caller)
+            part = phase(run, caller)
         # The memory is safe: the answer says which phase is missing and why.
         except Exception as error:
-            _note_failure(run, name, error)
+            log.error(
+                "ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error
+            )
+            _note(run, name, _failed(f"{type(error).__name__}: {error}"))
             return run
-        run.phases[name] = _done(started)
-        run.save(update_fields=["phases", "result"])
+        _note(run, name, _done(started), part)
     _finish(run)
     return run
 
 
-def _note_failure(run: AceRun, name: str, error: Exception) -> None:
-    log.error("ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error)
-    run.phases[name] = {
-        "status": "failed",
-        "error": f"{type(error).__name__}: {error}"[:500],
-        "at": timezone.now().isoformat(),
-    }
-    AceRun.objects.filter(pk=run.pk).update(phases=run.phases)
+@write
+def _note(
+    run: AceRun, name: str, phase: dict[str, Any], part: Mapping[str, Any] | None = None
+) -> None:
+    """Keep how a phase ended, beside what another process may have kept meanwhile.
+
+    A phase that is done there is not done again here, nor made a failure.
+    """
+    held = AceRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if held.phases.get(name, {}).get("status") != "done":
+        held.phases[name] = phase
+        held.result |= part or {}
+        held.save(update_fields=["phases", "result"])
+    run.phases, run.result = held.phases, held.result
+
+
+def _failed(reason: str) -> dict[str, Any]:
+    # PostgreSQL's JSON holds no NUL, and an error may quote one.
+    error = reason.replace("\x00", "")[:500]
+    return {"status": "failed", "error": error, "at": timezone.now().isoformat()}
 
 
 @write
@@ -214,14 +228,24 @@ def take_over(job_run: running.Run) -> dict[str, Any]:
     run = AceRun.objects.get(pk=job_run.job.args["run_id"])
     if run.state == AceRun.State.DONE:
         return {"by": "request"}
+    if job_run.job.attempts >= ATTEMPTS:
+        _expect_the_worst(run)
     advance(run, acting_for(run))
     if run.state == AceRun.State.DONE:
         return {"by": "job"}
-    reason = next(
-        (p["error"] for p in run.phases.values() if p["status"] == "failed"), ""
+    raise job_errors.Later(_reason(run))
+
+
+def _expect_the_worst(run: AceRun) -> None:
+    """Before the last attempt: what kills the worker itself leaves no other word."""
+    name = next(n for n in PHASES if run.phases.get(n, {}).get("status") != "done")
+    if run.phases.get(name, {}).get("status") != "failed":
+        _note(run, name, _failed("The process died in this phase each time."))
+    AceRun.objects.filter(pk=run.pk).update(
+        state=AceRun.State.FAILED, finished_at=timezone.now()
     )
-    if job_run.job.attempts >= ATTEMPTS:
-        AceRun.objects.filter(pk=run.pk).update(
-            state=AceRun.State.FAILED, finished_at=timezone.now()
-        )
-    raise job_errors.Later(reason)
+
+
+def _reason(run: AceRun) -> str:
+    phases = run.phases.values()
+    return next((p["error"] for p in phases if p["status"] == "failed"), "")

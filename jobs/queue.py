@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import structlog
-from celery import current_app
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from common import errors
 from common.writing import write
+from jobs import waking
 from jobs.models import Job
-
-log = structlog.get_logger(__name__)
 
 
 def enqueue(
@@ -44,16 +40,8 @@ def enqueue(
     if key and not Job.objects.filter(pk=job.pk).exists():
         return None
     if run_after is None:
-        transaction.on_commit(functools.partial(wake, job.pk), robust=True)
+        transaction.on_commit(functools.partial(waking.wake, job.pk), robust=True)
     return job
-
-
-def wake(job_id: uuid.UUID) -> None:
-    """Tell a worker of a job; without a broker the sweep finds it later."""
-    try:
-        current_app.send_task("jobs.tasks.run", [str(job_id)], retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("job_wake_failed", job_id=str(job_id), error=str(error))
 
 
 class JobState(errors.Conflict):
@@ -64,9 +52,15 @@ class JobState(errors.Conflict):
 
 @write
 def retry(job: Job) -> Job:
-    """Let a failed job run again from where it stopped."""
+    """Let a failed job run again from where it stopped.
+
+    When one with the same key waits already, that one does its work.
+    """
+    twins = Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.WAITING)
+    if job.key and twins.exists():
+        raise JobState("The same work waits already; discard this job instead.")
     _move(job, {Job.State.FAILED}, Job.State.WAITING, attempts=0, finished_at=None)
-    transaction.on_commit(functools.partial(wake, job.pk), robust=True)
+    transaction.on_commit(functools.partial(waking.wake, job.pk), robust=True)
     return job
 
 

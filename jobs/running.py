@@ -102,7 +102,8 @@ class Run:
                 Heartbeat.beat(f"job:{self.job.kind}")
 
     def fail(self, error: Exception, *, for_good: bool) -> None:
-        text = f"{type(error).__name__}: {error}"[:2000]
+        # PostgreSQL holds no NUL, and an error may quote one.
+        text = f"{type(error).__name__}: {error}".replace("\x00", "")[:2000]
         if for_good or self.job.attempts >= self.how.attempts:
             log.error("job_failed", **self._context(), error=text, exc_info=error)
             self._mine.update(
@@ -168,6 +169,10 @@ def run(job_id: uuid.UUID) -> None:
         Run(job, unknown).fail(error, for_good=True)
         return
     attempt = Run(job, how)
+    if job.attempts > how.attempts:
+        # No error was ever recorded: the job took its worker with it.
+        attempt.fail(errors.Permanent("its worker died each time"), for_good=True)
+        return
     with structlog.contextvars.bound_contextvars(job_id=str(job_id)):
         try:
             attempt.finish(how.run(attempt))

@@ -5,7 +5,7 @@ import uuid
 from celery import shared_task
 from celery.signals import worker_ready
 
-from jobs import queue, running
+from jobs import running, waking
 from jobs.models import Heartbeat, Job
 
 SWEEP_LIMIT = 500  # jobs sent again in one pass
@@ -21,7 +21,7 @@ def sweep() -> None:
     """Send again what waits or lost its worker; show that beat and worker live."""
     due = Job.objects.due().order_by("run_after").values_list("pk", flat=True)
     for job_id in due[:SWEEP_LIMIT]:
-        queue.wake(job_id)
+        waking.wake(job_id)
     Heartbeat.beat("worker")
 
 

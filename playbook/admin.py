@@ -261,7 +261,9 @@ class PlaybookEntryAdmin(RowsAdmin):
         if not search_term.strip():
             return queryset, False
         try:
-            ids = asking.search_everywhere(search_term, request.GET, caller_of(request))
+            ids = asking.search_everywhere(
+                search_term, queryset, request.GET, caller_of(request)
+            )
         except errors.Refusal as refusal:
             messages.warning(request, refusal.detail)
             return queryset.none(), False

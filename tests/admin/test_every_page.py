@@ -26,8 +26,7 @@ def url(model, page, row=None):
 
 def urls_of(model, row):
     yield url(model, "changelist")
-    for query in (MARK, quote(row.pk), '"' * 300):
-        yield f"{url(model, 'changelist')}?q={query}"
+    yield f"{url(model, 'changelist')}?q={MARK}"
     yield url(model, "change", row)
     yield url(model, "history", row)
 
@@ -65,21 +64,23 @@ class TestASuperuser:
 
             assert response.status_code == 302
 
-    def test_it_takes_wrong_filters_and_pages(self, world, superuser, model):
-        for wrong in ("p=zebra", "p=-1", "o=99.x", "project=1", "nonsense=1"):
-            response = superuser.get(f"{url(model, 'changelist')}?{wrong}", follow=True)
+    def test_it_takes_wrong_pages_orders_and_parameters(self, world, superuser, model):
+        wrong = f"{url(model, 'changelist')}?p=zebra&o=99.x&q={'%22' * 300}"
 
-            assert response.status_code == 200, wrong
+        for page in (wrong, f"{wrong}&nonsense=1"):
+            assert superuser.get(page, follow=True).status_code == 200, page
 
     def test_it_takes_anything_in_every_filter(self, world, superuser, model):
-        shown = superuser.get(url(model, "changelist"))
-        cl = shown.context["cl"]
-        for spec in cl.filter_specs:
-            for name in spec.expected_parameters():
-                for typed in ("1", "%F0%9F%98%80", "9" * 30):
-                    page = f"{url(model, 'changelist')}?{name}={typed}"
+        registered = admin.site._registry[model]
+        shown = superuser.get(url(model, "changelist")).context["cl"]
+        names = [n for spec in shown.filter_specs for n in spec.expected_parameters()]
+        assert len(names) >= len(registered.list_filter)
+        for typed in ("1", "%F0%9F%98%80", "9" * 30):
+            query = "&".join(f"{name}={typed}" for name in names)
 
-                    assert superuser.get(page, follow=True).status_code == 200, page
+            response = superuser.get(f"{url(model, 'changelist')}?{query}", follow=True)
+
+            assert response.status_code == 200, query
 
 
 @pytest.mark.django_db

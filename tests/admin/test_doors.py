@@ -1,0 +1,495 @@
+"""What people do in the admin: through the product's functions, with their audit rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.messages import get_messages
+from django.urls import reverse
+
+from access.models import ApiKey
+from audit.models import AuditEvent
+from common.caller import Role
+from jobs.models import Job
+from memories import tags, writing
+from memories.drafts import Draft
+from memories.models import Memory, MemoryChange, Tag
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from projects.models import Membership, Project
+from tests.admin.conftest import person
+
+
+def do(browser, row, deed, text=""):
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_do"
+    response = browser.post(reverse(name, args=[row.pk, deed]), {"text": text})
+    assert response.status_code == 302
+    row.refresh_from_db()
+    return [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def page(row, name="change"):
+    return reverse(
+        f"admin:{row._meta.app_label}_{row._meta.model_name}_{name}", args=[row.pk]
+    )
+
+
+@pytest.fixture
+def memory(project, alice):
+    draft = Draft(content="Berths are counted from the north", memory_type="learning")
+    return writing.store(project, draft, alice).memory
+
+
+@pytest.mark.django_db
+class TestMemories:
+    def test_it_confirms_a_memory(self, curator, memory):
+        do(curator, memory, "verify")
+
+        assert memory.verified_at
+        assert AuditEvent.objects.filter(verb="memory.verify", actor="user:bob").exists()
+
+    def test_it_deletes_with_a_reason_and_restores(self, curator, memory):
+        do(curator, memory, "delete", "it is wrong")
+        assert memory.delete_reason == "it is wrong"
+
+        do(curator, memory, "restore")
+        assert memory.deleted_at is None
+
+    def test_it_supersedes_by_the_id_of_another(self, curator, project, alice, memory):
+        draft = Draft(content="Berths start at the pilot station", memory_type="learning")
+        newer = writing.store(project, draft, alice).memory
+
+        do(curator, memory, "supersede", str(newer.pk))
+
+        assert memory.superseded_by == newer
+
+    @pytest.mark.parametrize("typed", ["zebra", "00000000-0000-7000-8000-000000000000"])
+    def test_it_shows_a_refusal_as_a_message(self, curator, memory, typed):
+        told = do(curator, memory, "supersede", typed)
+
+        assert memory.superseded_by is None
+        assert len(told) == 1
+
+    def test_it_lets_a_viewer_only_read(self, browser_of, memory):
+        viewer = browser_of(Role.VIEWER)
+
+        html = viewer.get(page(memory)).content.decode()
+        do(viewer, memory, "delete")
+
+        assert "am-deeds" not in html
+        assert "Berths are counted" in html
+        assert memory.deleted_at is None
+
+    def test_it_takes_only_a_post(self, curator, memory):
+        url = reverse("admin:memories_memory_do", args=[memory.pk, "delete"])
+
+        assert curator.get(url).status_code == 405
+
+    def test_it_acts_on_the_chosen_rows_of_a_list(self, curator, memory):
+        chosen = {"action": "verify", "_selected_action": [str(memory.pk)]}
+
+        curator.post(reverse("admin:memories_memory_changelist"), chosen)
+
+        memory.refresh_from_db()
+        assert memory.verified_at
+
+
+def form_of(memory, **changes):
+    return {
+        "title": memory.title,
+        "content": memory.content,
+        "memory_type": memory.memory_type,
+        "tags": ", ".join(memory.tags),
+        "sensitivity": memory.sensitivity,
+        "confidence": "",
+        "outcome": "",
+        "lessons": "",
+        "expires_at_0": "",
+        "expires_at_1": "",
+        "version": memory.version,
+    } | changes
+
+
+@pytest.mark.django_db
+class TestEditingAMemory:
+    def test_it_writes_the_change_its_history_and_its_audit_row(self, curator, memory):
+        changed = form_of(memory, content="Berths are counted from the south", tags="a, b")
+
+        response = curator.post(page(memory), changed)
+
+        memory.refresh_from_db()
+        assert response.status_code == 302
+        assert memory.content == "Berths are counted from the south"
+        assert memory.tags == ["a", "b"]
+        change = MemoryChange.objects.filter(memory_id=memory.pk).first()
+        assert (change.action, change.actor) == ("update", "user:bob")
+        assert Memory.objects.filter(pk=memory.pk, content_tsv="south").exists()
+
+    def test_it_keeps_what_was_typed_when_the_memory_has_moved_on(self, curator, memory):
+        stale = form_of(memory, content="A text from yesterday", version=99)
+
+        response = curator.post(page(memory), stale)
+
+        memory.refresh_from_db()
+        assert response.status_code == 200
+        assert "A text from yesterday" in response.content.decode()
+        assert memory.content == "Berths are counted from the north"
+
+    def test_it_shows_what_is_too_short(self, curator, memory):
+        response = curator.post(page(memory), form_of(memory, content="short"))
+
+        assert response.status_code == 200
+        assert "at least 10 characters" in response.content.decode()
+
+    def test_it_refuses_a_viewer(self, browser_of, memory):
+        viewer = browser_of(Role.VIEWER)
+
+        response = viewer.post(page(memory), form_of(memory, content="Mine from now on"))
+
+        memory.refresh_from_db()
+        assert response.status_code == 403
+        assert memory.content == "Berths are counted from the north"
+
+
+@pytest.mark.django_db
+class TestTags:
+    def test_it_makes_one_in_a_project_of_the_person(self, curator, project):
+        made = {"project": project.pk, "name": "berths", "description": "", "category": ""}
+
+        curator.post(reverse("admin:memories_tag_add"), made)
+
+        assert Tag.objects.filter(project=project, name="berths").exists()
+
+    def test_it_makes_none_in_another_project(self, charlies, project):
+        made = {"project": project.pk, "name": "berths", "description": "", "category": ""}
+
+        response = charlies.post(reverse("admin:memories_tag_add"), made)
+
+        assert response.status_code == 200
+        assert not Tag.objects.filter(name="berths").exists()
+
+    def test_it_renames_it_in_every_memory(self, curator, project, alice):
+        draft = Draft(
+            content="Berths are counted from the north",
+            memory_type="learning",
+            tags=("old",),
+        )
+        memory = writing.store(project, draft, alice).memory
+        tag = Tag.objects.get(name="old")
+
+        curator.post(page(tag), {"name": "new", "description": "", "category": ""})
+
+        memory.refresh_from_db()
+        assert memory.tags == ["new"]
+
+    def test_it_merges_it_into_another(self, curator, project, alice):
+        tag = tags.create(project, alice, name="berth")
+        tags.create(project, alice, name="berths")
+
+        response = curator.post(
+            reverse("admin:memories_tag_do", args=[tag.pk, "merge"]), {"text": "berths"}
+        )
+
+        assert response.url == reverse("admin:memories_tag_changelist")
+        assert not Tag.objects.filter(name="berth").exists()
+
+
+@pytest.fixture
+def proposed(project):
+    return PlaybookDelta.objects.create(
+        project=project,
+        operation="add",
+        content="Count the berths from the north, as harbour/berths.py does.",
+        category="gotchas",
+        producer="rule",
+        proposed_by="key:am_other",
+        idempotency_key="one",
+    )
+
+
+@pytest.mark.django_db
+class TestDeltas:
+    def test_it_accepts_one(self, curator, proposed):
+        do(curator, proposed, "accept")
+
+        assert proposed.status == "accepted"
+        assert proposed.reviewer == "user:bob"
+        assert PlaybookEntry.objects.get().content == proposed.content
+        assert AuditEvent.objects.filter(verb="delta.accept").exists()
+
+    def test_it_edits_and_accepts_one(self, curator, proposed):
+        do(curator, proposed, "edit", "Count the berths from the south side.")
+
+        assert PlaybookEntry.objects.get().content.endswith("south side.")
+        assert proposed.status == "edited"
+
+    def test_it_rejects_one_with_a_reason(self, curator, proposed):
+        do(curator, proposed, "reject", "too vague")
+
+        assert (proposed.status, proposed.review_note) == ("rejected", "too vague")
+
+    def test_it_undoes_one(self, curator, proposed):
+        do(curator, proposed, "accept")
+        do(curator, proposed, "undo")
+
+        assert proposed.status == "reverted"
+        assert not PlaybookEntry.objects.current().exists()
+
+    def test_it_says_that_another_was_faster(self, curator, proposed):
+        do(curator, proposed, "accept")
+
+        told = do(curator, proposed, "reject", "wrong")
+
+        assert "accepted" in told[-1]
+        assert proposed.status == "accepted"
+
+    def test_it_lets_a_writer_decide_nothing(self, browser_of, proposed):
+        do(browser_of(Role.WRITER), proposed, "accept")
+
+        assert proposed.status == "pending"
+
+    def test_it_accepts_several_from_the_list(self, curator, proposed):
+        chosen = {"action": "accept", "_selected_action": [str(proposed.pk)]}
+
+        curator.post(reverse("admin:playbook_playbookdelta_changelist"), chosen)
+
+        proposed.refresh_from_db()
+        assert proposed.status == "accepted"
+
+
+ENTRY = {
+    "content": "Never cache the availability of berths; read it from the primary.",
+    "category": "gotchas",
+    "condition": "",
+    "action": "",
+    "priority": "0",
+    "tags": "berths",
+    "reason": "two boats met",
+    "review_after_0": "",
+    "review_after_1": "",
+}
+
+
+@pytest.mark.django_db
+class TestEntries:
+    def test_it_adds_one_through_a_delta_of_its_own(self, curator, project):
+        curator.post(
+            reverse("admin:playbook_playbookentry_add"), ENTRY | {"project": project.pk}
+        )
+
+        entry = PlaybookEntry.objects.get()
+        assert (entry.author_kind, entry.tags) == ("human", ["berths"])
+        assert PlaybookDelta.objects.get().entry == entry
+        assert PlaybookChange.objects.get().reason == "two boats met"
+
+    def test_it_changes_deletes_and_restores_one(self, curator, project):
+        curator.post(
+            reverse("admin:playbook_playbookentry_add"), ENTRY | {"project": project.pk}
+        )
+        entry = PlaybookEntry.objects.get()
+
+        changed = ENTRY | {"priority": "5", "version": entry.version}
+        assert curator.post(page(entry), changed).status_code == 302
+        entry.refresh_from_db()
+        assert entry.priority == 5
+
+        do(curator, entry, "delete", "obsolete")
+        assert entry.status == "deleted"
+        do(curator, entry, "restore")
+        assert entry.status == "active"
+
+    def test_it_refuses_a_category_that_the_project_has_not(self, curator, project):
+        wrong = ENTRY | {"project": project.pk, "category": "zebras"}
+
+        response = curator.post(reverse("admin:playbook_playbookentry_add"), wrong)
+
+        assert response.status_code == 200
+        assert "Must be one of" in response.content.decode()
+        assert not PlaybookEntry.objects.exists()
+
+
+@pytest.mark.django_db
+class TestJobs:
+    def test_it_retries_and_discards_a_failed_one_with_an_audit_row(
+        self, curator, project
+    ):
+        job = Job.objects.create(kind="embed", project_id=project.pk, state="failed")
+
+        do(curator, job, "retry")
+        assert job.state == "waiting"
+        do(curator, job, "cancel")
+        assert job.state == "cancelled"
+        verbs = AuditEvent.objects.filter(object_id=str(job.pk)).values_list("verb")
+        assert {verb for (verb,) in verbs} == {"job.retry", "job.cancel"}
+
+    def test_it_refuses_to_retry_one_that_runs(self, curator, project):
+        job = Job.objects.create(kind="embed", project_id=project.pk, state="running")
+
+        told = do(curator, job, "retry")
+
+        assert "must be failed" in told[0]
+
+
+@pytest.mark.django_db
+class TestProjects:
+    def fields(self, **more):
+        return {
+            "name": "harbour",
+            "description": "",
+            "repository_url": "",
+            "current_branch": "",
+            "settings": "{}",
+        } | more
+
+    def test_it_makes_one_that_the_person_owns(self, charlies):
+        charlies.post(reverse("admin:projects_project_add"), self.fields())
+
+        member = Membership.objects.get(project__name="harbour")
+        assert (member.account, member.role) == (charlies.account, Role.OWNER)
+
+    def test_it_changes_settings_and_takes_back_those_that_left(self, owner, project):
+        changed = self.fields(
+            settings='{"policy": "manual", "dedup": {"threshold": 0.9}}',
+            version=project.version,
+        )
+        owner.post(page(project), changed)
+        project.refresh_from_db()
+        assert project.options.dedup.threshold == 0.9
+
+        owner.post(page(project), self.fields(version=project.version))
+        project.refresh_from_db()
+        assert project.settings in ({}, {"dedup": {}})
+        assert project.options.policy == "assisted"
+
+    def test_it_shows_what_is_wrong_with_a_setting(self, owner, project):
+        wrong = self.fields(settings='{"policy": "zebra"}', version=project.version)
+
+        html = owner.post(page(project), wrong).content.decode()
+
+        assert "policy: Input should be" in html
+
+    def test_it_deletes_and_restores_one(self, owner, project):
+        do(owner, project, "delete")
+        assert project.delete_after
+
+        do(owner, project, "restore")
+        assert project.delete_after is None
+
+    def test_it_lets_a_curator_change_nothing(self, curator, project):
+        curator.post(page(project), self.fields())
+        do(curator, project, "delete")
+
+        assert project.name == "alpha"
+        assert Project.objects.live().filter(pk=project.pk).exists()
+
+
+@pytest.mark.django_db
+class TestMembers:
+    def test_it_adds_changes_and_removes_one_by_name(self, owner, project):
+        person("dave")
+        made = {"project": project.pk, "username": "dave", "role": Role.VIEWER.value}
+
+        owner.post(reverse("admin:projects_membership_add"), made)
+        member = Membership.objects.get(account__username="dave")
+        owner.post(page(member), {"role": Role.CURATOR.value})
+        member.refresh_from_db()
+        assert member.role == Role.CURATOR
+
+        owner.post(reverse("admin:projects_membership_do", args=[member.pk, "remove"]))
+        assert not Membership.objects.filter(account__username="dave").exists()
+
+    def test_it_says_that_there_is_no_such_account(self, owner, project):
+        made = {"project": project.pk, "username": "nobody", "role": Role.VIEWER.value}
+
+        html = owner.post(reverse("admin:projects_membership_add"), made).content.decode()
+
+        assert "No active account" in html
+
+    def test_it_adds_nobody_to_another_project(self, charlies, project):
+        made = {"project": project.pk, "username": "charlie", "role": Role.OWNER.value}
+
+        charlies.post(reverse("admin:projects_membership_add"), made)
+
+        assert not Membership.objects.filter(
+            project=project, account=charlies.account
+        ).exists()
+
+
+@pytest.mark.django_db
+class TestKeys:
+    def fields(self, *projects, **more):
+        return {
+            "name": "agent",
+            "role": Role.WRITER.value,
+            "projects": [project.pk for project in projects],
+            "agent_id": "",
+            "user_id": "",
+            "expires_at_0": "",
+            "expires_at_1": "",
+        } | more
+
+    def test_it_shows_the_secret_once(self, superuser, project):
+        url = reverse("admin:access_apikey_add")
+
+        first = superuser.post(url, self.fields(project), follow=True).content.decode()
+        again = superuser.get(reverse("admin:access_apikey_changelist")).content.decode()
+
+        key = ApiKey.objects.get()
+        assert list(key.projects.all()) == [project]
+        assert key.account == superuser.account
+        assert first.count("am_") > again.count("am_")
+        secret = first.partition("<code>")[2].partition("</code>")[0]
+        assert secret.startswith(key.prefix)
+        assert secret not in again
+
+    def test_it_makes_a_key_for_every_project_for_a_superuser_only(
+        self, superuser, owner
+    ):
+        superuser.post(reverse("admin:access_apikey_add"), self.fields())
+        assert ApiKey.objects.get().everywhere
+
+        html = owner.post(reverse("admin:access_apikey_add"), self.fields())
+        assert "name the projects" in html.content.decode()
+        assert ApiKey.objects.count() == 1
+
+    def test_it_offers_no_project_of_others(self, owner, other_project):
+        response = owner.post(
+            reverse("admin:access_apikey_add"), self.fields(other_project)
+        )
+
+        assert response.status_code == 200
+        assert not ApiKey.objects.exists()
+
+    def test_it_revokes_one(self, owner, project):
+        owner.post(reverse("admin:access_apikey_add"), self.fields(project))
+        key = ApiKey.objects.get()
+
+        do(owner, key, "revoke")
+
+        assert not key.is_usable
+        assert AuditEvent.objects.filter(verb="key.revoked", actor="user:alice").exists()
+
+    def test_it_shows_a_hostile_name_as_text(self, owner, project):
+        hostile = "<script>alert(1)</script>"
+
+        html = owner.post(
+            reverse("admin:access_apikey_add"),
+            self.fields(project, name=hostile),
+            follow=True,
+        ).content.decode()
+
+        assert hostile not in html
+
+
+@pytest.mark.django_db
+class TestAccounts:
+    def test_it_makes_one_and_writes_an_audit_row(self, superuser):
+        made = {
+            "username": "erin",
+            "usable_password": "true",
+            "password1": "a-long-phrase-9",
+            "password2": "a-long-phrase-9",
+        }
+
+        response = superuser.post(reverse("admin:auth_user_add"), made)
+
+        assert response.status_code == 302
+        assert AuditEvent.objects.filter(verb="account.created").exists()

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+LOGIN = "admin:login"
+PASSWORD = "a long phrase of harbours"
+
+
+@pytest.fixture
+def account(db):
+    return User.objects.create_user("alice", password=PASSWORD, is_staff=True)
+
+
+def sign_in(browser, password=PASSWORD):
+    return browser.post(reverse(LOGIN), {"username": "alice", "password": password})
+
+
+class TestSigningIn:
+    def test_it_goes_to_the_first_page(self, account):
+        response = sign_in(Client())
+
+        assert response.status_code == 302
+        assert response.url == reverse("admin:index")
+
+    def test_it_goes_where_the_person_wanted_to_go(self, account):
+        wanted = reverse("admin:memories_memory_changelist")
+        browser = Client()
+        asked = browser.get(wanted)
+
+        response = browser.post(
+            asked.url, {"username": "alice", "password": PASSWORD, "next": wanted}
+        )
+
+        assert response.url == wanted
+
+    def test_it_refuses_a_wrong_password_and_somebody_who_is_no_staff(self, account):
+        assert sign_in(Client(), "wrong").status_code == 200
+
+        account.is_staff = False
+        account.save()
+        assert sign_in(Client()).status_code == 200
+
+    def test_it_locks_after_too_many_failures(self, account, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        browser = Client()
+
+        for _ in range(2):
+            sign_in(browser, "wrong")
+
+        assert sign_in(browser).status_code == 429
+
+    def test_it_signs_out(self, account):
+        browser = Client()
+        sign_in(browser)
+
+        browser.post(reverse("admin:logout"))
+
+        assert browser.get(reverse("admin:index")).status_code == 302
+
+    def test_it_changes_the_password(self, account):
+        browser = Client()
+        sign_in(browser)
+        new = "another phrase of harbours"
+
+        response = browser.post(
+            reverse("admin:password_change"),
+            {"old_password": PASSWORD, "new_password1": new, "new_password2": new},
+        )
+
+        assert response.status_code == 302
+        account.refresh_from_db()
+        assert account.check_password(new)
+
+
+class TestContentSecurityPolicy:
+    def test_it_lets_the_theme_evaluate_and_nothing_come_from_elsewhere(self, account):
+        browser = Client()
+        sign_in(browser)
+
+        policy = browser.get(reverse("admin:index"))["Content-Security-Policy"]
+
+        assert "script-src 'self' 'unsafe-eval';" in f"{policy};"
+        assert "http" not in policy
+        assert "*" not in policy
+
+    def test_it_covers_the_login_page_and_stays_strict_outside(self, db):
+        login = Client().get(reverse(LOGIN))["Content-Security-Policy"]
+        outside = Client().get("/healthz")["Content-Security-Policy"]
+
+        assert "'unsafe-eval'" in login
+        assert "unsafe" not in outside
