@@ -11,7 +11,6 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWidget
 
@@ -25,7 +24,7 @@ from common.caller import Caller, Role
 from common.deeds import Deed
 from common.door_forms import DoorForm
 from common.list_filters import ChoiceFilter, ProjectFilter, chosen, exactly
-from common.panels import Panel, moment, words
+from common.panels import Panel, labelled, moment, words
 from jobs.admin import JobAdmin
 from jobs.models import Job
 from projects.models import Project
@@ -144,7 +143,9 @@ class ApiKeyAdmin(RowsAdmin):
         panels.column("expires_at", moment, title="expires", ordering="expires_at")
     )
     used_shown = staticmethod(
-        panels.column("last_used_at", moment, title="last used", ordering="last_used_at")
+        panels.column(
+            "last_used_at", moment, title="last used", ordering="last_used_at"
+        )
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -164,7 +165,7 @@ class ApiKeyAdmin(RowsAdmin):
             return "every project"
         return words(", ".join(project.name for project in key.projects.all()), 60)
 
-    @display(description="state", label={"usable": "success", "ended": "danger"})
+    @labelled("state", {"usable": "success", "ended": "danger"})
     def standing(self, key: ApiKey) -> str:
         return "usable" if key.is_usable else "ended"
 
@@ -298,7 +299,14 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last"]
+    list_display = [
+        "username",
+        "email",
+        "is_active",
+        "is_staff",
+        "is_superuser",
+        "last",
+    ]
     list_filter = [
         chosen("is_active", [(1, "yes"), (0, "no")]),
         chosen("is_staff", [(1, "yes"), (0, "no")]),
@@ -337,7 +345,10 @@ class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):  # type: ignore[misc]  # unfol
 class SignInAdmin(GlobalAdmin):
     """What the login throttle keeps; its rows are written by it alone."""
 
-    list_filter = [exactly("username"), exactly("ip_address__startswith", "address", name="address")]
+    list_filter = [
+        exactly("username"),
+        exactly("ip_address__startswith", "address", name="address"),
+    ]
     search_fields = ["username", "ip_address__startswith"]
     search_help_text = "User name or address"
 

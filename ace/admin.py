@@ -6,15 +6,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.decorators import display
 
 from ace.models import AceRun, Reflection
 from audit import admin as audit_admin
 from common import panels
 from common.admin import RowsAdmin, caller_of
 from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
-from common.panels import IN_PANEL, Panel, link, moment, words
-from playbook.admin import delta_lines, evidence_of, history_of
+from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from playbook.admin.shown import delta_lines, evidence_of, history_of
 from playbook.models import PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
@@ -30,7 +29,9 @@ OUTCOMES = {
 
 
 def phases_of(run: AceRun) -> Panel:
-    known = [(name, told) for name, told in run.phases.items() if isinstance(told, dict)]
+    known = [
+        (name, told) for name, told in run.phases.items() if isinstance(told, dict)
+    ]
     phases = sorted(known, key=lambda phase: str(phase[1].get("at")))
     return panels.table(
         "Phases",
@@ -132,11 +133,11 @@ class AceRunAdmin(RowsAdmin):
     def goal_shown(self, run: AceRun) -> SafeString:
         return words(run.request.get("goal") or "(no goal)", 110)
 
-    @display(description="state", label=STATES, ordering="state")
+    @labelled("state", STATES, "state")
     def state_shown(self, run: AceRun) -> str:
         return run.state
 
-    @display(description="outcome", label=OUTCOMES, ordering="reflection__outcome")
+    @labelled("outcome", OUTCOMES, "reflection__outcome")
     def outcome_shown(self, run: AceRun) -> str:
         return run.reflection.outcome if hasattr(run, "reflection") else ""
 
@@ -280,7 +281,7 @@ class ReflectionAdmin(RowsAdmin):
         panels.column("created_at", moment, title="made", ordering="id")
     )
 
-    @display(description="outcome", label=OUTCOMES, ordering="outcome")
+    @labelled("outcome", OUTCOMES, "outcome")
     def outcome_shown(self, found: Reflection) -> str:
         return found.outcome
 

@@ -238,8 +238,9 @@ def take_over(job_run: running.Run) -> dict[str, Any]:
 
 def _expect_the_worst(run: AceRun) -> None:
     """Before the last attempt: what kills the worker itself leaves no other word."""
-    name = next(n for n in PHASES if run.phases.get(n, {}).get("status") != "done")
-    if run.phases.get(name, {}).get("status") != "failed":
+    status = {name: run.phases.get(name, {}).get("status") for name in PHASES}
+    name = next((n for n in PHASES if status[n] != "done"), None)
+    if name and status[name] != "failed":
         _note(run, name, _failed("The process died in this phase each time."))
     AceRun.objects.filter(pk=run.pk).update(
         state=AceRun.State.FAILED, finished_at=timezone.now()

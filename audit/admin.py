@@ -32,7 +32,14 @@ PAGES = {
 @admin.register(AuditEvent)
 class AuditEventAdmin(RowsAdmin):
     sees = Role.OWNER
-    list_display = ["at_shown", "actor_shown", "verb", "thing", "project_name", "address"]
+    list_display = [
+        "at_shown",
+        "actor_shown",
+        "verb",
+        "thing",
+        "project_name",
+        "address",
+    ]
     list_filter = [
         ProjectFilter,
         exactly("verb__startswith", "verb starts with", name="verb"),

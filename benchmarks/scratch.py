@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import structlog
+from celery import current_app
 from django.db import connection
 from django.utils import timezone
 
@@ -23,12 +25,16 @@ ORGANIZATION = "benchmarks"
 # Texts are measured as they are: nothing is merged, masked or refused.
 SETTINGS = {"dedup": {"enabled": False}, "secrets": "allow", "content_min": 1}
 
+log = structlog.get_logger(__name__)
+
 Step = Callable[[int], None]
 
 
 @contextmanager
 def project(name: str, *, keep: bool = False) -> Iterator[Project]:
     """A new project, and its end when the block is left, however it is left."""
+    # As a worker does: every app registers the jobs that it can run.
+    current_app.loader.import_default_modules()
     fields = {"name": f"benchmark {name} {uuid.uuid4().hex[:8]}"}
     made = writing.create(fields, SYSTEM, organization=ORGANIZATION, settings=SETTINGS)
     try:
@@ -47,6 +53,10 @@ def remove(made: Project) -> None:
     job = queue.enqueue(deletion.KIND, project_id=made.pk, key=str(made.pk))
     if job:
         running.run(job.pk)
+    if Project.objects.filter(pk=made.pk).exists():
+        # A worker may have taken the job; else its row says why it failed.
+        log.warning("benchmark_project_left", name=made.name, job=str(job and job.pk))
+        return
     Organization.objects.filter(slug=ORGANIZATION, project=None).delete()
 
 

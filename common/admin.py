@@ -95,11 +95,11 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 
     # Rows
 
-    def visible_to(self, caller: Caller) -> QuerySet[Any]:
-        rows: QuerySet[Any] = self.model.objects.visible_to(caller)
-        return rows
+    def visible_to(self, caller: Caller) -> Any:
+        """The rows of the model that the caller may see."""
+        return self.model.objects.visible_to(caller)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> Any:
         return self.visible_to(caller_of(request))
 
     def get_object(
@@ -141,7 +141,9 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     def name_project(self, request: HttpRequest, row: Any) -> None:
         project_id = self.project_of(row)
         names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
-        row.project_shown = names.get(project_id, project_id or "") if project_id else ""
+        row.project_shown = (
+            names.get(project_id, project_id or "") if project_id else ""
+        )
 
     @admin.display(description="project")
     def project_name(self, row: Any) -> Any:
@@ -221,7 +223,9 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         """Do it; a refusal becomes a message. Tells whether it was done."""
         caller = caller_of(request)
         if not self.may(request, deed.role, row):
-            messages.error(request, f"{_short(row)}: this needs the role {deed.role.label}.")
+            messages.error(
+                request, f"{_short(row)}: this needs the role {deed.role.label}."
+            )
             return False
         try:
             deed.do(row, caller, typed)

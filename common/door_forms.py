@@ -47,5 +47,4 @@ class DoorForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
             self.add_error(None, refusal.detail)
 
     def save(self, commit: bool = True) -> Any:
-        self.save_m2m = lambda: None
         return self.saved

@@ -77,7 +77,9 @@ class TagFilter(ExactFilter):
     lookup = "tags__contains"
 
     def wanted(self, typed: str) -> list[str]:
-        return [tag.strip() for tag in typed.replace("\0", "").split(",") if tag.strip()]
+        return [
+            tag.strip() for tag in typed.replace("\0", "").split(",") if tag.strip()
+        ]
 
 
 def exactly(column: str, title: str = "", *, name: str = "") -> type[ExactFilter]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.core.serializers.json import DjangoJSONEncoder
@@ -14,8 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold.decorators import display
 
 from common.text import clip
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 IN_LIST = 140  # characters of a text in a cell of a list
 IN_PANEL = 600
@@ -120,6 +123,16 @@ def _short(value: Any) -> str:
     if isinstance(value, str):
         return clip(value, 300)
     return clip(json.dumps(value, ensure_ascii=False, cls=DjangoJSONEncoder), 300)
+
+
+def labelled(
+    title: str, colours: Mapping[str, str], ordering: str | None = None
+) -> Callable[[F], F]:
+    """A computed column whose values are shown as coloured labels."""
+    as_labels: Callable[[F], F] = display(
+        description=title, label=dict(colours), ordering=ordering
+    )
+    return as_labels
 
 
 def column(

@@ -173,7 +173,9 @@ def _from_database(
     error: OperationalError | InterfaceError | DataError,
 ) -> errors.Refusal:
     cause = error.__cause__
-    if isinstance(error, DataError):
+    if isinstance(error, DataError) or isinstance(
+        cause, psycopg.errors.ProgramLimitExceeded
+    ):
         return OutOfRange()
     if isinstance(cause, psycopg.errors.QueryCanceled):
         return TooSlow(retry_after=5)

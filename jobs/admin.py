@@ -3,12 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from unfold.decorators import display
 
 from common import panels
 from common.admin import GlobalAdmin, RowsAdmin
 from common.list_filters import ChoiceFilter, DaysFilter, ProjectFilter, chosen
-from common.panels import moment, words
+from common.panels import labelled, moment, words
 from jobs.models import Heartbeat, Job
 from jobs.running import HANDLERS
 
@@ -79,7 +78,7 @@ class JobAdmin(RowsAdmin):
         panels.column("finished_at", moment, title="finished", ordering="finished_at")
     )
 
-    @display(description="state", label=COLOURS, ordering="state")
+    @labelled("state", COLOURS, "state")
     def state_shown(self, job: Job) -> str:
         return job.state
 

@@ -15,7 +15,9 @@ TASK = "jobs.tasks.run"
 # Seconds: a healthy answer over the network takes a hundredth of it. Workers wait much
 # longer, in one blocking read, so the broker settings of Celery do not fit here.
 TIMEOUT = 0.25
-AWAY = 10.0  # seconds for which nobody asks again: as long as the sweep takes to come by
+AWAY = (
+    10.0  # seconds for which nobody asks again: as long as the sweep takes to come by
+)
 
 log = structlog.get_logger(__name__)
 

@@ -95,9 +95,7 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         raise errors.NotFound(f"The project has no file {old}.")
     if old == new:
         return file
-    target: File | None = File.objects.filter(
-        project=project, file_path=new
-    ).first()
+    target: File | None = File.objects.filter(project=project, file_path=new).first()
     if target:
         _move_links(file, target)
         target.renamed_from = [*file.renamed_from, old, *target.renamed_from]

@@ -21,7 +21,8 @@ from memories.queries import Filters
 from memories.scopes import KEYS
 
 # Lengths: docs/limits.md
-CONTENT, PART, TAG, TAGS, LINKS = 50_000, 20_000, 64, 100, 1_000
+CONTENT, PART, TAG, TAGS, LINKS, PATH = 50_000, 20_000, 64, 100, 1_000, 1_000
+PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
@@ -62,8 +63,23 @@ class TagsField(serializers.ListField):
         super().__init__(**{"max_length": TAGS} | kwargs)
 
 
+class PathField(serializers.CharField):
+    """A path that the unique index of the files can hold."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": PATH} | kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        value: str = super().to_internal_value(data)
+        if len(value.encode()) > PATH_BYTES:
+            raise serializers.ValidationError(
+                f"Ensure this field has no more than {PATH_BYTES} bytes in UTF-8."
+            )
+        return value
+
+
 class FileRefSerializer(serializers.Serializer[Any]):
-    file_path = serializers.CharField(max_length=1000)
+    file_path = PathField()
     relation_type = serializers.ChoiceField(
         choices=MemoryFile.Relation.choices, default="referenced"
     )
@@ -112,7 +128,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
     )
     tags = TagsField(required=False)
     file_paths = serializers.ListField(
-        child=serializers.CharField(max_length=1000), max_length=LINKS, required=False
+        child=PathField(), max_length=LINKS, required=False
     )
     metadata = serializers.DictField(required=False)
     sensitivity = serializers.ChoiceField(
@@ -321,7 +337,7 @@ class Searchable(serializers.Serializer[Any]):
 class ReceiptOut(serializers.Serializer[Any]):
     """What became of a write."""
 
-    id = serializers.UUIDField(source="memory.pk", default=None)
+    id = serializers.UUIDField(source="memory.pk", default=None, allow_null=True)
     status = serializers.ChoiceField(
         choices=["stored", "duplicate", "superseded_key", "waiting", "rejected"]
     )
@@ -358,7 +374,7 @@ class FilterFields(serializers.Serializer[Any]):
     tags = TagsField(required=False)
     tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     file_paths = serializers.ListField(
-        child=serializers.CharField(max_length=1000), max_length=100, required=False
+        child=PathField(), max_length=100, required=False
     )
     agent_ids = serializers.ListField(
         child=serializers.CharField(max_length=255), max_length=100, required=False
@@ -457,7 +473,7 @@ class RetrieveQuery(InProject):
         child=serializers.ChoiceField(choices=Memory.Type.choices), required=False
     )
     agent_id = serializers.CharField(max_length=255, required=False)
-    file_paths = CommaList(child=serializers.CharField(max_length=1000), required=False)
+    file_paths = CommaList(child=PathField(), required=False)
     sensitivities = CommaList(
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
         required=False,
@@ -572,12 +588,12 @@ class FileQuery(InProject):
 
 
 class RenameFile(InProject):
-    old_path = serializers.CharField(max_length=1000)
-    new_path = serializers.CharField(max_length=1000)
+    old_path = PathField()
+    new_path = PathField()
 
 
 class SeenFile(serializers.Serializer[Any]):
-    path = serializers.CharField(max_length=1000)
+    path = PathField()
     hash = serializers.CharField(max_length=128, allow_null=True)
 
 

@@ -45,7 +45,7 @@ class AdminMiddleware:
             return
         account = request.user
         caller = (
-            authentication.caller_for(account, request)  # type: ignore[arg-type]  # the account model
+            authentication.caller_for(account, request)
             if account.is_authenticated
             else NOBODY
         )

@@ -53,9 +53,7 @@ def database(url: str) -> dict[str, Any]:
     }
     if DATABASE_POOL:
         options["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
-    options |= {
-        key: parts[key] for key in ("sslmode", "sslrootcert") if parts.get(key)
-    }
+    options |= {key: parts[key] for key in ("sslmode", "sslrootcert") if parts.get(key)}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parts.get("dbname", "memory"),

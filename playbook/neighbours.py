@@ -81,7 +81,7 @@ def nearest(
 ) -> list[Neighbour]:
     """Active entries at or above a cosine, nearest first."""
     rows = PlaybookEntry.objects.current().filter(project_id=project_id)
-    scores = ranking.semantic_scores(rows.exclude(pk__in=without), vector)
+    scores = ranking.semantic_lane(rows.exclude(pk__in=without), vector)
     best = [pk for pk, score in scores.items() if score >= threshold][:top]
     entries = PlaybookEntry.objects.light().in_bulk(best)
     return [Neighbour(entries[pk], round(scores[pk], 4)) for pk in best]

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from unfold.decorators import display
 
 from audit import admin as audit_admin
 from common import panels
@@ -13,7 +12,7 @@ from common.admin import GlobalAdmin, RowsAdmin, caller_of
 from common.caller import Caller, Role
 from common.deeds import Deed
 from common.list_filters import ProjectFilter, chosen
-from common.panels import Panel, moment, words
+from common.panels import Panel, labelled, moment, words
 from projects import writing
 from projects.forms import MemberForm, ProjectForm, owned_projects
 from projects.models import Membership, Organization, Project
@@ -118,7 +117,9 @@ class ProjectAdmin(RowsAdmin):
             texts = ["name", "description"]
             return [(None, {"fields": [*texts, *code, "settings"]})]
         edits = self.has_change_permission(request, obj)
-        texts = ["name", "description"] if edits else ["name_shown", "description_shown"]
+        texts = (
+            ["name", "description"] if edits else ["name_shown", "description_shown"]
+        )
         settings = ["settings", "version"] if edits else []
         return [
             (None, {"fields": [*texts, "standing"]}),
@@ -137,7 +138,7 @@ class ProjectAdmin(RowsAdmin):
     def policy(self, project: Project) -> str:
         return str(project.settings.get("policy", "assisted"))
 
-    @display(description="state", label={"live": "success", "deleted": "danger"})
+    @labelled("state", {"live": "success", "deleted": "danger"})
     def standing(self, project: Project) -> str:
         return "deleted" if project.delete_after else "live"
 

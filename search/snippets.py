@@ -119,15 +119,23 @@ def _word_start(text: str, at: int) -> int:
 def _likely(text: str, beginnings: Container[str]) -> Iterator[Word]:
     """The words of a text, or those parts of them, that may mean a wanted lexeme."""
     for match in words.found(text):
-        start, word = match.start(), match[0]
-        parts = tuple(
-            Word(start + a, start + b, part)
-            for a, b in words.part_spans(word)
-            if (part := words.folded(word[a:b]))[:2] in beginnings
-        )
+        word = match[0]
         folded = words.folded(word)
-        if parts or folded[:2] in beginnings:
-            yield Word(start, match.end(), folded, parts)
+        likely = folded[:2] in beginnings
+        # Most words are of one piece, and most of those are not looked for.
+        whole = word.isascii() and word[1:] == folded[1:]
+        parts = () if whole else _parts(match, beginnings)
+        if likely or parts:
+            yield Word(match.start(), match.end(), folded, parts)
+
+
+def _parts(match: re.Match[str], beginnings: Container[str]) -> tuple[Word, ...]:
+    word, start = match[0], match.start()
+    return tuple(
+        Word(start + a, start + b, part)
+        for a, b in words.part_spans(word)
+        if (part := words.folded(word[a:b]))[:2] in beginnings
+    )
 
 
 def _marks(

@@ -10,57 +10,115 @@ import common.ids
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('projects', '0001_initial'),
+        ("projects", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='IdempotencyKey',
+            name="IdempotencyKey",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('actor', models.CharField(max_length=200)),
-                ('route', models.CharField(max_length=200)),
-                ('project_id', models.UUIDField(null=True)),
-                ('key', models.CharField(max_length=255)),
-                ('body_hash', models.CharField(max_length=64)),
-                ('status', models.PositiveSmallIntegerField(null=True)),
-                ('answer', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("actor", models.CharField(max_length=200)),
+                ("route", models.CharField(max_length=200)),
+                ("project_id", models.UUIDField(null=True)),
+                ("key", models.CharField(max_length=255)),
+                ("body_hash", models.CharField(max_length=64)),
+                ("status", models.PositiveSmallIntegerField(null=True)),
+                ("answer", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),
             ],
             options={
-                'ordering': ['-id'],
-                'constraints': [models.UniqueConstraint(fields=('actor', 'route', 'project_id', 'key'), name='idempotency_once', nulls_distinct=False)],
+                "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("actor", "route", "project_id", "key"),
+                        name="idempotency_once",
+                        nulls_distinct=False,
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ApiKey',
+            name="ApiKey",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=200)),
-                ('prefix', models.CharField(max_length=16)),
-                ('hash', models.CharField(editable=False, max_length=64, unique=True)),
-                ('role', models.PositiveSmallIntegerField(choices=[(1, 'viewer'), (2, 'writer'), (3, 'curator'), (4, 'owner')], default=2)),
-                ('everywhere', models.BooleanField(default=False)),
-                ('agent_id', models.CharField(blank=True, max_length=255)),
-                ('user_id', models.CharField(blank=True, max_length=255)),
-                ('created_by', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('projects', models.ManyToManyField(blank=True, related_name='api_keys', to='projects.project')),
-                ('replaced_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to='access.apikey')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("prefix", models.CharField(max_length=16)),
+                ("hash", models.CharField(editable=False, max_length=64, unique=True)),
+                (
+                    "role",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (1, "viewer"),
+                            (2, "writer"),
+                            (3, "curator"),
+                            (4, "owner"),
+                        ],
+                        default=2,
+                    ),
+                ),
+                ("everywhere", models.BooleanField(default=False)),
+                ("agent_id", models.CharField(blank=True, max_length=255)),
+                ("user_id", models.CharField(blank=True, max_length=255)),
+                ("created_by", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "projects",
+                    models.ManyToManyField(
+                        blank=True, related_name="api_keys", to="projects.project"
+                    ),
+                ),
+                (
+                    "replaced_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to="access.apikey",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'API key',
-                'ordering': ['-id'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('role__gte', 1), ('role__lte', 4)), name='key_role_known')],
+                "verbose_name": "API key",
+                "ordering": ["-id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("role__gte", 1), ("role__lte", 4)),
+                        name="key_role_known",
+                    )
+                ],
             },
         ),
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +23,8 @@ _OUTCOMES: dict[str, Value] = {
 # Deeper values are cut: every later step may then walk arguments recursively.
 MAX_DEPTH = 40
 CUT = "…"
+# An argument may be a string of JSON, whose escapes the body's own check never saw.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -166,9 +170,16 @@ def _pruned(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         return CUT
     if isinstance(value, Mapping):
-        return {str(key): _pruned(item, depth + 1) for key, item in value.items()}
+        return {
+            _UNSTORABLE.sub("\ufffd", str(key)): _pruned(item, depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_pruned(item, depth + 1) for item in value]
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, int | float):
         return value
     return str(value)

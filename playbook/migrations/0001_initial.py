@@ -15,263 +15,654 @@ from common import append_only
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('search', '0001_initial'),
-        ('memories', '0001_initial'),
-        ('projects', '0001_initial'),
+        ("search", "0001_initial"),
+        ("memories", "0001_initial"),
+        ("projects", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Playbook',
+            name="Playbook",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('next_label', models.PositiveIntegerField(default=1)),
-                ('tokens', models.PositiveIntegerField(default=0)),
-                ('project', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, to='projects.project')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=0)),
+                ("next_label", models.PositiveIntegerField(default=1)),
+                ("tokens", models.PositiveIntegerField(default=0)),
+                (
+                    "project",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="projects.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['project_id'],
+                "ordering": ["project_id"],
             },
         ),
         migrations.CreateModel(
-            name='PlaybookChange',
+            name="PlaybookChange",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('project_id', models.UUIDField()),
-                ('revision', models.PositiveIntegerField()),
-                ('position', models.PositiveSmallIntegerField(default=0)),
-                ('operation', models.CharField(choices=[('add', 'Add'), ('update', 'Update'), ('delete', 'Delete')], max_length=8)),
-                ('action', models.CharField(max_length=16)),
-                ('entry_id', models.UUIDField()),
-                ('entry_label', models.CharField(max_length=64)),
-                ('before', models.JSONField(default=dict)),
-                ('after', models.JSONField(default=dict)),
-                ('actor', models.CharField(max_length=200)),
-                ('agent_id', models.CharField(blank=True, max_length=255)),
-                ('reason', models.CharField(blank=True, max_length=1000)),
-                ('related_memory_id', models.UUIDField(null=True)),
-                ('delta_id', models.UUIDField(null=True)),
-                ('run_id', models.UUIDField(null=True)),
-                ('reverts_id', models.UUIDField(null=True)),
-                ('request_id', models.CharField(blank=True, max_length=64)),
-                ('changed_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("project_id", models.UUIDField()),
+                ("revision", models.PositiveIntegerField()),
+                ("position", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "operation",
+                    models.CharField(
+                        choices=[
+                            ("add", "Add"),
+                            ("update", "Update"),
+                            ("delete", "Delete"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("action", models.CharField(max_length=16)),
+                ("entry_id", models.UUIDField()),
+                ("entry_label", models.CharField(max_length=64)),
+                ("before", models.JSONField(default=dict)),
+                ("after", models.JSONField(default=dict)),
+                ("actor", models.CharField(max_length=200)),
+                ("agent_id", models.CharField(blank=True, max_length=255)),
+                ("reason", models.CharField(blank=True, max_length=1000)),
+                ("related_memory_id", models.UUIDField(null=True)),
+                ("delta_id", models.UUIDField(null=True)),
+                ("run_id", models.UUIDField(null=True)),
+                ("reverts_id", models.UUIDField(null=True)),
+                ("request_id", models.CharField(blank=True, max_length=64)),
+                ("changed_at", models.DateTimeField()),
             ],
             options={
-                'ordering': ['-revision', '-position'],
-                'indexes': [models.Index(fields=['entry_id', '-id'], name='change_entry_newest'), models.Index(fields=['project_id', '-id'], name='change_project_newest'), models.Index(fields=['run_id'], name='change_run')],
-                'constraints': [models.UniqueConstraint(fields=('project_id', 'revision', 'position'), name='change_once_per_revision'), models.CheckConstraint(condition=models.Q(('operation__in', ['add', 'update', 'delete'])), name='change_operation_known')],
+                "ordering": ["-revision", "-position"],
+                "indexes": [
+                    models.Index(
+                        fields=["entry_id", "-id"], name="change_entry_newest"
+                    ),
+                    models.Index(
+                        fields=["project_id", "-id"], name="change_project_newest"
+                    ),
+                    models.Index(fields=["run_id"], name="change_run"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("project_id", "revision", "position"),
+                        name="change_once_per_revision",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("operation__in", ["add", "update", "delete"])
+                        ),
+                        name="change_operation_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='PlaybookEntry',
+            name="PlaybookEntry",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('label', models.CharField(max_length=64)),
-                ('content', models.TextField()),
-                ('category', models.CharField(max_length=40)),
-                ('condition', models.TextField(blank=True)),
-                ('action', models.TextField(blank=True)),
-                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), blank=True, default=list, size=None)),
-                ('priority', models.IntegerField(default=0)),
-                ('status', models.CharField(choices=[('active', 'Active'), ('deprecated', 'Deprecated'), ('superseded', 'Superseded'), ('deleted', 'Deleted')], default='active', max_length=16)),
-                ('is_active', models.GeneratedField(db_persist=True, expression=models.Q(('status', 'active')), output_field=models.BooleanField())),
-                ('helpful', models.PositiveIntegerField(default=0)),
-                ('harmful', models.PositiveIntegerField(default=0)),
-                ('neutral', models.PositiveIntegerField(default=0)),
-                ('author_kind', models.CharField(choices=[('human', 'Human'), ('rule', 'Rule'), ('model', 'Model')], max_length=8)),
-                ('locked', models.BooleanField(default=False)),
-                ('pinned', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField()),
-                ('created_by', models.CharField(max_length=200)),
-                ('updated_at', models.DateTimeField()),
-                ('verified_at', models.DateTimeField(blank=True, null=True)),
-                ('review_after', models.DateTimeField(blank=True, null=True)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('merged_from', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), blank=True, default=list, size=None)),
-                ('aliases', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), blank=True, default=list, size=None)),
-                ('similarity_hash', models.CharField(editable=False, max_length=64)),
-                ('content_tsv', django.contrib.postgres.search.SearchVectorField(editable=False)),
-                ('content_terms', models.GeneratedField(db_persist=True, expression=models.Func(models.F('content_tsv'), function='bm25_terms', output_field=search.fields.TermsField(dimensions=268435456)), output_field=search.fields.TermsField(dimensions=268435456))),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='projects.project')),
-                ('superseded_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='playbook.playbookentry')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("label", models.CharField(max_length=64)),
+                ("content", models.TextField()),
+                ("category", models.CharField(max_length=40)),
+                ("condition", models.TextField(blank=True)),
+                ("action", models.TextField(blank=True)),
+                (
+                    "tags",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=64),
+                        blank=True,
+                        default=list,
+                        size=None,
+                    ),
+                ),
+                ("priority", models.IntegerField(default=0)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("active", "Active"),
+                            ("deprecated", "Deprecated"),
+                            ("superseded", "Superseded"),
+                            ("deleted", "Deleted"),
+                        ],
+                        default="active",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Q(("status", "active")),
+                        output_field=models.BooleanField(),
+                    ),
+                ),
+                ("helpful", models.PositiveIntegerField(default=0)),
+                ("harmful", models.PositiveIntegerField(default=0)),
+                ("neutral", models.PositiveIntegerField(default=0)),
+                (
+                    "author_kind",
+                    models.CharField(
+                        choices=[
+                            ("human", "Human"),
+                            ("rule", "Rule"),
+                            ("model", "Model"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("locked", models.BooleanField(default=False)),
+                ("pinned", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField()),
+                ("created_by", models.CharField(max_length=200)),
+                ("updated_at", models.DateTimeField()),
+                ("verified_at", models.DateTimeField(blank=True, null=True)),
+                ("review_after", models.DateTimeField(blank=True, null=True)),
+                ("version", models.PositiveIntegerField(default=1)),
+                (
+                    "merged_from",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(),
+                        blank=True,
+                        default=list,
+                        size=None,
+                    ),
+                ),
+                (
+                    "aliases",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=64),
+                        blank=True,
+                        default=list,
+                        size=None,
+                    ),
+                ),
+                ("similarity_hash", models.CharField(editable=False, max_length=64)),
+                (
+                    "content_tsv",
+                    django.contrib.postgres.search.SearchVectorField(editable=False),
+                ),
+                (
+                    "content_terms",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Func(
+                            models.F("content_tsv"),
+                            function="bm25_terms",
+                            output_field=search.fields.TermsField(dimensions=268435456),
+                        ),
+                        output_field=search.fields.TermsField(dimensions=268435456),
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "superseded_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="supersedes",
+                        to="playbook.playbookentry",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'playbook entries',
-                'ordering': ['-id'],
+                "verbose_name_plural": "playbook entries",
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='PlaybookDelta',
+            name="PlaybookDelta",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('operation', models.CharField(choices=[('add', 'Add'), ('update', 'Update'), ('delete', 'Delete'), ('merge', 'Merge'), ('deprecate', 'Deprecate'), ('restore', 'Restore'), ('tag', 'Tag'), ('vote', 'Vote')], max_length=16)),
-                ('expected_version', models.PositiveIntegerField(blank=True, null=True)),
-                ('targets', models.JSONField(blank=True, default=list)),
-                ('content', models.TextField(blank=True)),
-                ('category', models.CharField(blank=True, max_length=40)),
-                ('payload', models.JSONField(blank=True, default=dict)),
-                ('reason', models.CharField(blank=True, max_length=1000)),
-                ('evidence', models.JSONField(blank=True, default=list)),
-                ('gates', models.JSONField(blank=True, default=list)),
-                ('risk', models.CharField(default='low', max_length=16)),
-                ('producer', models.CharField(choices=[('rule', 'Rule'), ('model', 'Model'), ('human', 'Human')], max_length=8)),
-                ('producer_name', models.CharField(blank=True, max_length=100)),
-                ('producer_version', models.CharField(blank=True, max_length=40)),
-                ('proposed_by', models.CharField(max_length=200)),
-                ('key_id', models.UUIDField(blank=True, null=True)),
-                ('agent_id', models.CharField(blank=True, max_length=255)),
-                ('run_id', models.UUIDField(blank=True, null=True)),
-                ('memory_id', models.UUIDField(blank=True, null=True)),
-                ('idempotency_key', models.CharField(max_length=64, unique=True)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('applied', 'Applied'), ('accepted', 'Accepted'), ('edited', 'Edited'), ('rejected', 'Rejected'), ('reverted', 'Reverted'), ('stale', 'Stale')], default='pending', max_length=16)),
-                ('reviewer', models.CharField(blank=True, max_length=200)),
-                ('review_note', models.CharField(blank=True, max_length=1000)),
-                ('reviewed_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='projects.project')),
-                ('entry', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deltas', to='playbook.playbookentry')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "operation",
+                    models.CharField(
+                        choices=[
+                            ("add", "Add"),
+                            ("update", "Update"),
+                            ("delete", "Delete"),
+                            ("merge", "Merge"),
+                            ("deprecate", "Deprecate"),
+                            ("restore", "Restore"),
+                            ("tag", "Tag"),
+                            ("vote", "Vote"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "expected_version",
+                    models.PositiveIntegerField(blank=True, null=True),
+                ),
+                ("targets", models.JSONField(blank=True, default=list)),
+                ("content", models.TextField(blank=True)),
+                ("category", models.CharField(blank=True, max_length=40)),
+                ("payload", models.JSONField(blank=True, default=dict)),
+                ("reason", models.CharField(blank=True, max_length=1000)),
+                ("evidence", models.JSONField(blank=True, default=list)),
+                ("gates", models.JSONField(blank=True, default=list)),
+                ("risk", models.CharField(default="low", max_length=16)),
+                (
+                    "producer",
+                    models.CharField(
+                        choices=[
+                            ("rule", "Rule"),
+                            ("model", "Model"),
+                            ("human", "Human"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("producer_name", models.CharField(blank=True, max_length=100)),
+                ("producer_version", models.CharField(blank=True, max_length=40)),
+                ("proposed_by", models.CharField(max_length=200)),
+                ("key_id", models.UUIDField(blank=True, null=True)),
+                ("agent_id", models.CharField(blank=True, max_length=255)),
+                ("run_id", models.UUIDField(blank=True, null=True)),
+                ("memory_id", models.UUIDField(blank=True, null=True)),
+                ("idempotency_key", models.CharField(max_length=64, unique=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("applied", "Applied"),
+                            ("accepted", "Accepted"),
+                            ("edited", "Edited"),
+                            ("rejected", "Rejected"),
+                            ("reverted", "Reverted"),
+                            ("stale", "Stale"),
+                        ],
+                        default="pending",
+                        max_length=16,
+                    ),
+                ),
+                ("reviewer", models.CharField(blank=True, max_length=200)),
+                ("review_note", models.CharField(blank=True, max_length=1000)),
+                ("reviewed_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("version", models.PositiveIntegerField(default=1)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "entry",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="deltas",
+                        to="playbook.playbookentry",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'playbook delta',
-                'ordering': ['-id'],
+                "verbose_name": "playbook delta",
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Exposure',
+            name="Exposure",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('run_id', models.UUIDField(blank=True, null=True)),
-                ('agent_id', models.CharField(blank=True, max_length=255)),
-                ('was_cited', models.BooleanField(default=False)),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='projects.project')),
-                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='exposures', to='playbook.playbookentry')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("run_id", models.UUIDField(blank=True, null=True)),
+                ("agent_id", models.CharField(blank=True, max_length=255)),
+                ("was_cited", models.BooleanField(default=False)),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "entry",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="exposures",
+                        to="playbook.playbookentry",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='EntryVector',
+            name="EntryVector",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('project_id', models.UUIDField()),
-                ('model', models.CharField(max_length=300)),
-                ('embedding', pgvector.django.halfvec.HalfVectorField(editable=False)),
-                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='vectors', to='playbook.playbookentry')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("project_id", models.UUIDField()),
+                ("model", models.CharField(max_length=300)),
+                ("embedding", pgvector.django.halfvec.HalfVectorField(editable=False)),
+                (
+                    "entry",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="vectors",
+                        to="playbook.playbookentry",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['entry_id'],
+                "ordering": ["entry_id"],
             },
         ),
         migrations.CreateModel(
-            name='Conflict',
+            name="Conflict",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('reason', models.CharField(max_length=500)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('superseded', 'Superseded'), ('split', 'Split'), ('rejected', 'Rejected')], default='open', max_length=16)),
-                ('decided_by', models.CharField(blank=True, max_length=200)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='projects.project')),
-                ('delta', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='conflicts', to='playbook.playbookdelta')),
-                ('left', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conflicts_as_left', to='playbook.playbookentry')),
-                ('right', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='conflicts_as_right', to='playbook.playbookentry')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("reason", models.CharField(max_length=500)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("superseded", "Superseded"),
+                            ("split", "Split"),
+                            ("rejected", "Rejected"),
+                        ],
+                        default="open",
+                        max_length=16,
+                    ),
+                ),
+                ("decided_by", models.CharField(blank=True, max_length=200)),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "delta",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conflicts",
+                        to="playbook.playbookdelta",
+                    ),
+                ),
+                (
+                    "left",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conflicts_as_left",
+                        to="playbook.playbookentry",
+                    ),
+                ),
+                (
+                    "right",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conflicts_as_right",
+                        to="playbook.playbookentry",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Support',
+            name="Support",
             fields=[
-                ('id', models.UUIDField(default=common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='supports', to='playbook.playbookentry')),
-                ('memory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='supports', to='memories.memory')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=common.ids.uuid7,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "entry",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="supports",
+                        to="playbook.playbookentry",
+                    ),
+                ),
+                (
+                    "memory",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="supports",
+                        to="memories.memory",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.AddField(
-            model_name='playbookentry',
-            name='supporting_memories',
-            field=models.ManyToManyField(related_name='playbook_entries', through='playbook.Support', to='memories.memory'),
+            model_name="playbookentry",
+            name="supporting_memories",
+            field=models.ManyToManyField(
+                related_name="playbook_entries",
+                through="playbook.Support",
+                to="memories.memory",
+            ),
         ),
         migrations.AddIndex(
-            model_name='playbookdelta',
-            index=models.Index(fields=['project', 'status', '-id'], name='delta_newest'),
+            model_name="playbookdelta",
+            index=models.Index(
+                fields=["project", "status", "-id"], name="delta_newest"
+            ),
         ),
         migrations.AddIndex(
-            model_name='playbookdelta',
-            index=models.Index(fields=['run_id'], name='delta_run'),
+            model_name="playbookdelta",
+            index=models.Index(fields=["run_id"], name="delta_run"),
         ),
         migrations.AddConstraint(
-            model_name='playbookdelta',
-            constraint=models.CheckConstraint(condition=models.Q(('operation__in', ['add', 'update', 'delete', 'merge', 'deprecate', 'restore', 'tag', 'vote'])), name='delta_operation_known'),
+            model_name="playbookdelta",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "operation__in",
+                        [
+                            "add",
+                            "update",
+                            "delete",
+                            "merge",
+                            "deprecate",
+                            "restore",
+                            "tag",
+                            "vote",
+                        ],
+                    )
+                ),
+                name="delta_operation_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='playbookdelta',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'applied', 'accepted', 'edited', 'rejected', 'reverted', 'stale'])), name='delta_status_known'),
+            model_name="playbookdelta",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "pending",
+                            "applied",
+                            "accepted",
+                            "edited",
+                            "rejected",
+                            "reverted",
+                            "stale",
+                        ],
+                    )
+                ),
+                name="delta_status_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='exposure',
-            constraint=models.UniqueConstraint(fields=('entry', 'run_id'), name='exposure_once_per_run'),
+            model_name="exposure",
+            constraint=models.UniqueConstraint(
+                fields=("entry", "run_id"), name="exposure_once_per_run"
+            ),
         ),
         migrations.AddIndex(
-            model_name='entryvector',
-            index=models.Index(fields=['project_id', 'model'], name='entry_vector_project_model'),
+            model_name="entryvector",
+            index=models.Index(
+                fields=["project_id", "model"], name="entry_vector_project_model"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='entryvector',
-            constraint=models.UniqueConstraint(fields=('entry', 'model'), name='entry_vector_once_per_model'),
+            model_name="entryvector",
+            constraint=models.UniqueConstraint(
+                fields=("entry", "model"), name="entry_vector_once_per_model"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(fields=('left', 'right', 'delta'), name='conflict_once', nulls_distinct=False),
+            model_name="conflict",
+            constraint=models.UniqueConstraint(
+                fields=("left", "right", "delta"),
+                name="conflict_once",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'superseded', 'split', 'rejected'])), name='conflict_state_known'),
+            model_name="conflict",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("state__in", ["open", "superseded", "split", "rejected"])
+                ),
+                name="conflict_state_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='support',
-            constraint=models.UniqueConstraint(fields=('entry', 'memory'), name='support_once'),
+            model_name="support",
+            constraint=models.UniqueConstraint(
+                fields=("entry", "memory"), name="support_once"
+            ),
         ),
         migrations.AddIndex(
-            model_name='playbookentry',
-            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['content_tsv'], name='entry_content_tsv'),
+            model_name="playbookentry",
+            index=django.contrib.postgres.indexes.GinIndex(
+                fastupdate=False, fields=["content_tsv"], name="entry_content_tsv"
+            ),
         ),
         migrations.AddIndex(
-            model_name='playbookentry',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['tags'], name='entry_tags'),
+            model_name="playbookentry",
+            index=django.contrib.postgres.indexes.GinIndex(
+                fields=["tags"], name="entry_tags"
+            ),
         ),
         migrations.AddIndex(
-            model_name='playbookentry',
-            index=models.Index(fields=['project', 'status', '-id'], name='entry_newest'),
+            model_name="playbookentry",
+            index=models.Index(
+                fields=["project", "status", "-id"], name="entry_newest"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='playbookentry',
-            constraint=models.UniqueConstraint(fields=('project', 'label'), name='entry_label_never_reused'),
+            model_name="playbookentry",
+            constraint=models.UniqueConstraint(
+                fields=("project", "label"), name="entry_label_never_reused"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='playbookentry',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('project', 'similarity_hash'), name='entry_text_once_active'),
+            model_name="playbookentry",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("status", "active")),
+                fields=("project", "similarity_hash"),
+                name="entry_text_once_active",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='playbookentry',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['active', 'deprecated', 'superseded', 'deleted'])), name='entry_status_known'),
+            model_name="playbookentry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("status__in", ["active", "deprecated", "superseded", "deleted"])
+                ),
+                name="entry_status_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='playbookentry',
-            constraint=models.CheckConstraint(condition=models.Q(('content', ''), _negated=True), name='entry_content_not_empty'),
+            model_name="playbookentry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("content", ""), _negated=True),
+                name="entry_content_not_empty",
+            ),
         ),
         append_only.guard("playbook_playbookchange"),
     ]

@@ -162,10 +162,8 @@ def an_entry(project):
 def world(project, a_memory, an_entry):
     """{model: a row of it}, all of them Alice's."""
     root = User.objects.create_user(cut(150))
-    hostile = {
-        name: HOSTILE
-        for name in "content goal result feedback outcome lessons".split()
-    }
+    texts = ("content", "goal", "result", "feedback", "outcome", "lessons")
+    hostile = dict.fromkeys(texts, HOSTILE)
     memory = a_memory(
         **hostile,
         title=cut(500),

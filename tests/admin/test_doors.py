@@ -44,7 +44,9 @@ class TestMemories:
         do(curator, memory, "verify")
 
         assert memory.verified_at
-        assert AuditEvent.objects.filter(verb="memory.verify", actor="user:bob").exists()
+        assert AuditEvent.objects.filter(
+            verb="memory.verify", actor="user:bob"
+        ).exists()
 
     def test_it_deletes_with_a_reason_and_restores(self, curator, memory):
         do(curator, memory, "delete", "it is wrong")
@@ -54,7 +56,9 @@ class TestMemories:
         assert memory.deleted_at is None
 
     def test_it_supersedes_by_the_id_of_another(self, curator, project, alice, memory):
-        draft = Draft(content="Berths start at the pilot station", memory_type="learning")
+        draft = Draft(
+            content="Berths start at the pilot station", memory_type="learning"
+        )
         newer = writing.store(project, draft, alice).memory
 
         do(curator, memory, "supersede", str(newer.pk))
@@ -111,7 +115,9 @@ def form_of(memory, **changes):
 @pytest.mark.django_db
 class TestEditingAMemory:
     def test_it_writes_the_change_its_history_and_its_audit_row(self, curator, memory):
-        changed = form_of(memory, content="Berths are counted from the south", tags="a, b")
+        changed = form_of(
+            memory, content="Berths are counted from the south", tags="a, b"
+        )
 
         response = curator.post(page(memory), changed)
 
@@ -123,7 +129,9 @@ class TestEditingAMemory:
         assert (change.action, change.actor) == ("update", "user:bob")
         assert Memory.objects.filter(pk=memory.pk, content_tsv="south").exists()
 
-    def test_it_keeps_what_was_typed_when_the_memory_has_moved_on(self, curator, memory):
+    def test_it_keeps_what_was_typed_when_the_memory_has_moved_on(
+        self, curator, memory
+    ):
         stale = form_of(memory, content="A text from yesterday", version=99)
 
         response = curator.post(page(memory), stale)
@@ -142,7 +150,9 @@ class TestEditingAMemory:
     def test_it_refuses_a_viewer(self, browser_of, memory):
         viewer = browser_of(Role.VIEWER)
 
-        response = viewer.post(page(memory), form_of(memory, content="Mine from now on"))
+        response = viewer.post(
+            page(memory), form_of(memory, content="Mine from now on")
+        )
 
         memory.refresh_from_db()
         assert response.status_code == 403
@@ -152,14 +162,24 @@ class TestEditingAMemory:
 @pytest.mark.django_db
 class TestTags:
     def test_it_makes_one_in_a_project_of_the_person(self, curator, project):
-        made = {"project": project.pk, "name": "berths", "description": "", "category": ""}
+        made = {
+            "project": project.pk,
+            "name": "berths",
+            "description": "",
+            "category": "",
+        }
 
         curator.post(reverse("admin:memories_tag_add"), made)
 
         assert Tag.objects.filter(project=project, name="berths").exists()
 
     def test_it_makes_none_in_another_project(self, charlies, project):
-        made = {"project": project.pk, "name": "berths", "description": "", "category": ""}
+        made = {
+            "project": project.pk,
+            "name": "berths",
+            "description": "",
+            "category": "",
+        }
 
         response = charlies.post(reverse("admin:memories_tag_add"), made)
 
@@ -399,7 +419,9 @@ class TestMembers:
     def test_it_says_that_there_is_no_such_account(self, owner, project):
         made = {"project": project.pk, "username": "nobody", "role": Role.VIEWER.value}
 
-        html = owner.post(reverse("admin:projects_membership_add"), made).content.decode()
+        html = owner.post(
+            reverse("admin:projects_membership_add"), made
+        ).content.decode()
 
         assert "No active account" in html
 
@@ -430,7 +452,9 @@ class TestKeys:
         url = reverse("admin:access_apikey_add")
 
         first = superuser.post(url, self.fields(project), follow=True).content.decode()
-        again = superuser.get(reverse("admin:access_apikey_changelist")).content.decode()
+        again = superuser.get(
+            reverse("admin:access_apikey_changelist")
+        ).content.decode()
 
         key = ApiKey.objects.get()
         assert list(key.projects.all()) == [project]
@@ -465,7 +489,9 @@ class TestKeys:
         do(owner, key, "revoke")
 
         assert not key.is_usable
-        assert AuditEvent.objects.filter(verb="key.revoked", actor="user:alice").exists()
+        assert AuditEvent.objects.filter(
+            verb="key.revoked", actor="user:alice"
+        ).exists()
 
     def test_it_shows_a_hostile_name_as_text(self, owner, project):
         hostile = "<script>alert(1)</script>"

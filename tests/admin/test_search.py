@@ -32,7 +32,9 @@ def listed(browser, query):
 
 @pytest.mark.django_db
 class TestMemories:
-    @pytest.mark.parametrize("query", ["tide table", "tide time offset", "429", "cents"])
+    @pytest.mark.parametrize(
+        "query", ["tide table", "tide time offset", "429", "cents"]
+    )
     def test_it_gives_the_answers_of_the_product_in_their_order(
         self, owner, project, alice, memories, query
     ):
@@ -77,7 +79,9 @@ class TestMemories:
         self, browser_of, project, other_project, charlie, memories
     ):
         theirs = writing.store(
-            other_project, Draft(content="Another tide table", memory_type="learning"), charlie
+            other_project,
+            Draft(content="Another tide table", memory_type="learning"),
+            charlie,
         ).memory
         both = browser_of(Role.VIEWER)
         both.account.memberships.create(project=other_project, role=Role.VIEWER)
@@ -89,7 +93,7 @@ class TestMemories:
     def test_it_asks_for_a_project_when_there_are_too_many(
         self, superuser, memories, monkeypatch
     ):
-        monkeypatch.setattr("memories.asking.MOST_PROJECTS", 0)
+        monkeypatch.setattr("memories.admin.asking.MOST_PROJECTS", 0)
         address = reverse("admin:memories_memory_changelist")
 
         html = superuser.get(f"{address}?q=tide").content.decode()

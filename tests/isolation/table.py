@@ -149,13 +149,9 @@ TABLE = [
         is_for_root=True,
     ),
     Route("GET", PROJECT, ("project_id",)),
-    Route(
-        "PATCH", PROJECT, ("project_id",), filled(description="mine"), lowest=OWNER
-    ),
+    Route("PATCH", PROJECT, ("project_id",), filled(description="mine"), lowest=OWNER),
     Route("DELETE", PROJECT, ("project_id",), lowest=OWNER),
-    Route(
-        "POST", f"{PROJECT}/restore", ("gone",), lowest=OWNER, below=404
-    ),
+    Route("POST", f"{PROJECT}/restore", ("gone",), lowest=OWNER, below=404),
     Route("GET", f"{PROJECT}/settings", ("project_id",)),
     Route(
         "PATCH",
@@ -202,7 +198,9 @@ TABLE = [
     Route(
         "POST",
         f"{V1}/memories/batch",
-        body=about(memories=[{"content": "One more for all", "memory_type": "warning"}]),
+        body=about(
+            memories=[{"content": "One more for all", "memory_type": "warning"}]
+        ),
         lowest=WRITER,
     ),
     Route(
@@ -213,7 +211,12 @@ TABLE = [
     ),
     Route("GET", MEMORY, ("memory",), is_private=True),
     Route(
-        "PATCH", MEMORY, ("memory",), filled(goal="mine"), lowest=WRITER, is_private=True
+        "PATCH",
+        MEMORY,
+        ("memory",),
+        filled(goal="mine"),
+        lowest=WRITER,
+        is_private=True,
     ),
     Route("DELETE", MEMORY, ("memory",), lowest=WRITER, stranger=204, is_private=True),
     Route("POST", f"{MEMORY}/restore", ("deleted",), lowest=WRITER, is_private=True),
@@ -242,9 +245,7 @@ TABLE = [
     Route("POST", f"{PAIR}/keep", ("pair",), lowest=CURATOR, is_private=True),
     # Files and tags
     Route("GET", f"{V1}/files", query=about()),
-    Route(
-        "GET", f"{V1}/files/graph", query=about(path=("file",)), is_private=True
-    ),
+    Route("GET", f"{V1}/files/graph", query=about(path=("file",)), is_private=True),
     Route(
         "POST",
         f"{V1}/files/rename",
@@ -305,8 +306,9 @@ TABLE = [
     Route(
         "POST",
         f"{V1}/playbook/deltas/bulk",
-        body=lambda w: in_project(w)
-        | {"action": "reject", "ids": [w.delta], "reason": "no"},
+        body=lambda w: (
+            in_project(w) | {"action": "reject", "ids": [w.delta], "reason": "no"}
+        ),
         lowest=CURATOR,
     ),
     Route("GET", DELTA, ("delta",), is_private=True),

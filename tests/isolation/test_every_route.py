@@ -172,9 +172,10 @@ class TestRoles:
         """So that its absence for others says something."""
         silent = set()
         for route in TABLE:
-            if route.method == "GET" and MARK not in send(
-                alice_api, route, alices
-            ).content.decode():
+            if (
+                route.method == "GET"
+                and MARK not in send(alice_api, route, alices).content.decode()
+            ):
                 silent.add(route.name.removeprefix("GET "))
 
         assert silent == {

@@ -191,7 +191,9 @@ class TestSearch:
 
     def test_it_finds_u1_its_own_but_the_sensitive(self, ours, key_of, asked, scope):
         for mode in MODES:
-            found = posted(key_of("u1"), "search", asked | {"mode": mode, "scope": scope})
+            found = posted(
+                key_of("u1"), "search", asked | {"mode": mode, "scope": scope}
+            )
 
             ids = [hit["memory"]["id"] for hit in found["hits"]]
             assert ids[0] == ours.memory
@@ -285,7 +287,9 @@ class TestWhatIsLeftBehind:
 
         assert MARK not in self.lists(key_of("u2"), project)
 
-    def test_the_vocabulary_of_the_project_stays_in_sight(self, key_of, client_of, project):
+    def test_the_vocabulary_of_the_project_stays_in_sight(
+        self, key_of, client_of, project
+    ):
         curator = client_of(project, role=Role.CURATOR)
         asked = {"project_id": str(project.pk)}
         posted(curator, "tags", asked | {"name": "deploy"})

@@ -130,7 +130,9 @@ def shared_part(api, project, mark):
     named = {"project_id": str(project.pk)}
     rule = f"Call the {mark} tool with `path` instead of `file`."
     entry = posted(
-        api, "playbook/entries", named | {"content": rule, "reason": mark, "tags": [mark]}
+        api,
+        "playbook/entries",
+        named | {"content": rule, "reason": mark, "tags": [mark]},
     )
     task = {
         "goal": f"Fix the {mark} build",
@@ -149,9 +151,7 @@ def shared_part(api, project, mark):
         memory=AceRun.objects.get(pk=run).memory,
     )
     get_user_model().objects.create_user(mark)
-    posted(
-        api, f"projects/{project.pk}/members", {"username": mark, "role": "viewer"}
-    )
+    posted(api, f"projects/{project.pk}/members", {"username": mark, "role": "viewer"})
     issued = {"name": mark, "role": "viewer", "projects": [str(project.pk)]}
     work = {"project_id": project.pk, "error": mark, "args": {mark: mark}}
     return {

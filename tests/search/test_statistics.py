@@ -105,12 +105,12 @@ class TestStale:
         [(1_000, 49, False), (1_000, 50, True), (2_000, 99, False), (2_000, 100, True)],
     )
     def test_a_large_project_needs_fifty_rows_or_five_percent(
-        self, remember, count, project, monkeypatch, documents, written, verdict
+        self, remember, count, project, documents, written, verdict
     ):
-        first = remember("apple number one")
+        remember("apple number one")
         corpus = count()
         Corpus.objects.filter(pk=corpus.pk).update(documents=documents)
-        rows = [
+        Memory.objects.bulk_create(
             Memory(
                 project=project,
                 organization_id=project.organization_id,
@@ -120,13 +120,10 @@ class TestStale:
                 scope_key="s",
                 scope_hash="h",
                 similarity_hash=str(n),
-                content_tsv=first.content_tsv,
+                content_tsv="apple",
             )
             for n in range(written)
-        ]
-        for row in rows:
-            row.content_tsv = "apple"
-        Memory.objects.bulk_create(rows)
+        )
 
         assert stale(project) is verdict
 

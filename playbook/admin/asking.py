@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from common.caller import Caller
-from memories.asking import projects_asked
+from memories.admin.asking import projects_asked
 from playbook import reading
 from playbook.queries import EntryQuerySet
 

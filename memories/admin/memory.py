@@ -3,9 +3,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import F, Func, UUIDField, Value
@@ -14,15 +12,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from unfold.contrib.filters.admin import DropdownFilter
-from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from audit import admin as audit_admin
 from common import errors, panels
 from common.admin import RowsAdmin, caller_of
 from common.caller import Caller, Role
 from common.deeds import Deed
-from common.door_forms import DoorForm
 from common.list_filters import (
     ChoiceFilter,
     DaysFilter,
@@ -31,20 +27,19 @@ from common.list_filters import (
     chosen,
     exactly,
 )
-from common.panels import IN_PANEL, Panel, link, moment, words
-from memories import asking, duplicates, files, lifecycle, recall, tags
+from common.panels import Panel, labelled, link, moment, words
+from memories import duplicates, lifecycle, recall
+from memories.admin import asking
+from memories.admin.forms import MemoryForm
 from memories.models import (
-    File,
     Memory,
     MemoryChange,
-    MemoryFile,
-    MemoryVector,
     PossibleDuplicate,
-    Tag,
 )
-from projects.models import Project
 
 MEMORY = "memories_memory"
+
+
 STANDINGS = {
     "current": "success",
     "duplicate": "info",
@@ -53,6 +48,8 @@ STANDINGS = {
     "archived": "default",
     "deleted": "danger",
 }
+
+
 TYPES = {
     "error_fix": "success",
     "warning": "danger",
@@ -119,52 +116,6 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset
-
-
-class MemoryForm(DoorForm):
-    """A correction by a person: `lifecycle.update`, refused when the row has moved on."""
-
-    version = forms.IntegerField(widget=forms.HiddenInput)
-    tags = forms.CharField(
-        required=False,
-        help_text="Separated by commas.",
-        widget=UnfoldAdminTextInputWidget,
-    )
-
-    class Meta:
-        model = Memory
-        fields = [
-            "title",
-            "content",
-            "memory_type",
-            "sensitivity",
-            "confidence",
-            "outcome",
-            "lessons",
-            "expires_at",
-        ]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.initial["tags"] = ", ".join(self.instance.tags)
-        self.initial["version"] = self.instance.version
-
-    def clean_tags(self) -> list[str]:
-        return [
-            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
-        ]
-
-    def apply(self) -> Memory:
-        changes = {
-            name: self.cleaned_data[name]
-            for name in self.changed_data
-            if name in lifecycle.MUTABLE
-        }
-        # Read anew: this form's own copy carries what was typed already.
-        memory = lifecycle.get(self.instance.pk, self.caller, Role.CURATOR)
-        return lifecycle.update(
-            memory, changes, self.caller, self.cleaned_data["version"]
-        )
 
 
 def _supersede(memory: Memory, caller: Caller, typed: str) -> Memory:
@@ -429,7 +380,7 @@ class MemoryAdmin(RowsAdmin):
     def text(self, memory: Memory) -> SafeString:
         return words(str(memory), 110)
 
-    @display(description="type", label=TYPES, ordering="memory_type")
+    @labelled("type", TYPES, "memory_type")
     def type_shown(self, memory: Memory) -> tuple[str, str]:
         kind = "" if memory.kind == Memory.Kind.NOTE else f" · {memory.kind}"
         return memory.memory_type, f"{memory.get_memory_type_display()}{kind}"
@@ -440,7 +391,7 @@ class MemoryAdmin(RowsAdmin):
             return memory.get_scope_kind_display()
         return words(f"{memory.scope_kind}: {memory.scope_key}", 40)
 
-    @display(description="state", label=STANDINGS)
+    @labelled("state", STANDINGS)
     def standing_shown(self, memory: Memory) -> str:
         return standing(memory)
 
@@ -468,7 +419,9 @@ class MemoryAdmin(RowsAdmin):
                 [
                     link("memories_file", found.file_id, found.file.file_path),
                     found.relation_type,
-                    f"{found.line_start} to {found.line_end}" if found.line_start else "",
+                    f"{found.line_start} to {found.line_end}"
+                    if found.line_start
+                    else "",
                     "changed since" if found.suspect_since else "",
                 ]
                 for found in links
@@ -547,363 +500,3 @@ def in_order(rows: Any, ids: list[uuid.UUID]) -> Any:
         function="array_position",
     )
     return rows.filter(pk__in=ids).order_by(place)
-
-
-class OfMemory(RowsAdmin):
-    """Rows that hang on a memory, and are seen by whom the memory is."""
-
-    project_path = "memory__project_id"
-
-    def visible_to(self, caller: Caller) -> Any:
-        seen = Memory.objects.visible_to(caller)
-        return self.model.objects.filter(memory__in=seen).defer(
-            "memory__content_tsv", "memory__content_terms"
-        )
-
-    @admin.display(description="memory")
-    def memory_shown(self, row: Any) -> Any:
-        return link(MEMORY, row.memory_id, row.memory, 80)
-
-
-@admin.register(MemoryVector)
-class MemoryVectorAdmin(OfMemory):
-    list_display = ["id", "memory_shown", "model", "project_name"]
-    list_select_related = ["memory"]
-    list_filter = [ProjectFilter, exactly("model")]
-    search_fields = ["memory_id", "id"]
-    search_help_text = "Id of the memory"
-    fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return (
-            super()
-            .get_queryset(request)
-            .defer("embedding", "memory__content_tsv", "memory__content_terms")
-        )
-
-    @admin.display(description="dimensions")
-    def dimensions(self, vector: MemoryVector) -> int:
-        return len(list(vector.embedding))
-
-
-@admin.register(MemoryFile)
-class MemoryFileAdmin(OfMemory):
-    list_display = ["path", "memory_shown", "relation_type", "project_name", "state"]
-    list_select_related = ["memory", "file"]
-    list_filter = [
-        ProjectFilter,
-        chosen("relation_type", MemoryFile.Relation.choices, "relation"),
-    ]
-    search_fields = ["file__file_path", "memory_id"]
-    search_help_text = "Path, or id of the memory"
-    fields = [
-        "memory_shown",
-        "file",
-        "relation_type",
-        "line_start",
-        "line_end",
-        "content_hash",
-        "suspect_since",
-    ]
-
-    @admin.display(description="file", ordering="file__file_path")
-    def path(self, row: MemoryFile) -> SafeString:
-        return words(row.file.file_path, 80)
-
-    @admin.display(description="state", ordering="suspect_since")
-    def state(self, row: MemoryFile) -> str:
-        return "changed since" if row.suspect_since else "as it was"
-
-
-@admin.register(MemoryChange)
-class MemoryChangeAdmin(RowsAdmin):
-    list_display = ["at_shown", "action", "actor_shown", "memory_shown", "project_name"]
-    list_filter = [
-        ProjectFilter,
-        chosen("action", MemoryChange.Action.choices),
-        exactly("actor"),
-        exactly("agent_id", "agent"),
-        ("at", DaysFilter),
-    ]
-    search_fields = ["memory_id", "actor", "request_id"]
-    search_help_text = "Id of the memory, actor or request id"
-    fields = [
-        "at_shown",
-        "action",
-        "actor_shown",
-        "agent_id",
-        "source",
-        "memory_shown",
-        "project_name",
-        "changed",
-        "reason",
-        "request_id",
-    ]
-
-    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
-    actor_shown = staticmethod(panels.column("actor", words, ordering="actor"))
-
-    @admin.display(description="memory")
-    def memory_shown(self, change: MemoryChange) -> Any:
-        return link(MEMORY, change.memory_id)
-
-    @admin.display(description="change")
-    def changed(self, change: MemoryChange) -> Any:
-        return panels.difference(change.before, change.after)
-
-
-@admin.register(File)
-class FileAdmin(RowsAdmin):
-    list_display = ["path", "file_type", "memories", "project_name", "seen_shown"]
-    list_filter = [
-        ProjectFilter,
-        exactly("file_path__startswith", "path starts with", name="under"),
-        exactly("file_type", "type"),
-    ]
-    search_fields = ["file_path__icontains"]
-    search_help_text = "A part of the path"
-    fieldsets = [
-        (None, {"fields": ["path", "file_type", "project_name", "memories"]}),
-        (
-            "Record",
-            {
-                "fields": [
-                    "last_content_hash",
-                    "renamed_shown",
-                    "first_seen_at",
-                    "seen_shown",
-                ]
-            },
-        ),
-    ]
-    deeds = [
-        Deed(
-            "rename",
-            "Rename",
-            Role.CURATOR,
-            lambda file, caller, text: files.rename(
-                file.project, file.file_path, text, caller
-            ),
-            "renamed",
-            asks="New path",
-            needs_text=True,
-        )
-    ]
-
-    path = staticmethod(panels.column("file_path", words, title="path"))
-    renamed_shown = staticmethod(
-        panels.column("renamed_from", panels.plain_json, title="former paths")
-    )
-    seen_shown = staticmethod(
-        panels.column(
-            "last_seen_at", moment, title="last seen", ordering="last_seen_at"
-        )
-    )
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).counted_for(caller_of(request))
-
-    @admin.display(description="memories", ordering="memory_count")
-    def memories(self, file: Any) -> int:
-        count: int = file.memory_count
-        return count
-
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        seen = Memory.objects.visible_to(caller_of(request)).current()
-        links = (
-            MemoryFile.objects.filter(file=row, memory__in=seen)
-            .select_related("memory")
-            .defer("memory__content_tsv", "memory__content_terms")
-            .order_by("-memory_id")
-        )
-        yield panels.table(
-            "Memories",
-            ["Memory", "Relation", "Type", "Created"],
-            (
-                [
-                    link(MEMORY, found.memory_id, found.memory),
-                    found.relation_type,
-                    found.memory.get_memory_type_display(),
-                    moment(found.memory.created_at),
-                ]
-                for found in links[: panels.ROWS + 1]
-            ),
-        )
-
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
-
-
-class TagForm(DoorForm):
-    class Meta:
-        model = Tag
-        fields = ["project", "name", "description", "category"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "project" in self.fields:
-            rows = Project.objects.visible_to(self.caller)
-            able = [row.pk for row in rows if self.caller.may(Role.WRITER, row.pk)]
-            self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
-
-    def apply(self) -> Tag:
-        data = dict(self.cleaned_data)
-        if self.instance._state.adding:
-            return tags.create(data.pop("project"), self.caller, **data)
-        changes = {name: data[name] for name in self.changed_data}
-        # Read anew: this form's own copy carries the new name already.
-        tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
-        return tags.update(tag, self.caller, changes)
-
-
-@admin.register(Tag)
-class TagAdmin(RowsAdmin):
-    form = TagForm
-    adds = Role.WRITER
-    changes = Role.CURATOR
-    list_display = ["name_shown", "category", "memories", "about", "project_name"]
-    list_filter = [ProjectFilter, exactly("category")]
-    search_fields = ["name__icontains"]
-    search_help_text = "A part of the name"
-    fields = ["name", "description", "category"]
-    readonly_fields = ["memories"]
-    deeds = [
-        Deed(
-            "merge",
-            "Merge into…",
-            Role.CURATOR,
-            lambda tag, caller, text: tags.merge(
-                tag, tags.named(tag.project_id, text, caller), caller
-            ),
-            "merged",
-            asks="Name of the tag that stays",
-            needs_text=True,
-        ),
-        Deed(
-            "delete",
-            "Delete",
-            Role.CURATOR,
-            lambda tag, caller, text: tags.delete(tag, caller),
-            "deleted",
-            is_final=True,
-        ),
-    ]
-
-    name_shown = staticmethod(
-        panels.column("name", words, title="tag", ordering="name")
-    )
-    about = staticmethod(
-        panels.column("description", lambda text: words(text, 80), title="about")
-    )
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).counted_for(caller_of(request))
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        fields = list(self.fields or [])
-        return [*fields, "memories"] if obj else ["project", *fields]
-
-    @admin.display(description="memories", ordering="usage_count")
-    def memories(self, tag: Any) -> Any:
-        where = f"project={tag.project_id}&tag={_quoted(tag.name)}&state=current"
-        return panels.many(MEMORY, where, f"{tag.usage_count:,}")
-
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
-
-
-@admin.register(PossibleDuplicate)
-class PossibleDuplicateAdmin(RowsAdmin):
-    list_display = [
-        "newer",
-        "older",
-        "similarity_shown",
-        "why",
-        "state",
-        "project_name",
-    ]
-    list_filter = [ProjectFilter, chosen("state", PossibleDuplicate.State.choices)]
-    search_fields = ["memory_id", "other_id", "id"]
-    search_help_text = "Id of one of the memories"
-    fields = [
-        "similarity_shown",
-        "why",
-        "state",
-        "decided_by",
-        "decided_at",
-        "note",
-        "project_name",
-    ]
-    deeds = [
-        Deed(
-            "merge",
-            "Merge: the newer is a duplicate",
-            Role.CURATOR,
-            lambda pair, caller, text: duplicates.decide(
-                pair, "merged", caller, note=text
-            ),
-            "merged",
-            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
-            asks="Note",
-        ),
-        Deed(
-            "keep",
-            "Keep both",
-            Role.CURATOR,
-            lambda pair, caller, text: duplicates.decide(
-                pair, "kept_both", caller, note=text
-            ),
-            "kept apart",
-            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
-            asks="Note",
-        ),
-    ]
-
-    why = staticmethod(panels.column("why_not_merged", words, title="why not merged"))
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("content_tsv", "content_terms")
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("memory", "other")
-            .defer(
-                *(f"{side}__{name}" for side in ("memory", "other") for name in heavy)
-            )
-        )
-
-    @admin.display(description="newer")
-    def newer(self, pair: PossibleDuplicate) -> SafeString:
-        return words(pair.memory, 80)
-
-    @admin.display(description="older")
-    def older(self, pair: PossibleDuplicate) -> SafeString:
-        return words(pair.other, 80)
-
-    @admin.display(description="similarity", ordering="similarity")
-    def similarity_shown(self, pair: PossibleDuplicate) -> str:
-        return f"{pair.similarity:.3f}"
-
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        sides = [("newer", row.memory), ("older", row.other)]
-        yield Panel(
-            "Side by side",
-            ["", *(link(MEMORY, memory.pk, side) for side, memory in sides)],
-            [
-                ["created", *(moment(memory.created_at) for _, memory in sides)],
-                ["type", *(memory.memory_type for _, memory in sides)],
-                ["agent", *(words(memory.agent_id, 60) for _, memory in sides)],
-                ["tags", *(panels.tags(memory.tags) for _, memory in sides)],
-                [
-                    "content",
-                    *(panels.block(m.content, 10 * IN_PANEL) for _, m in sides),
-                ],
-            ],
-        )
-
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from audit import admin as audit_admin
+from common import panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Role
+from common.deeds import Deed
+from common.list_filters import (
+    ProjectFilter,
+    chosen,
+    exactly,
+)
+from common.panels import Panel, link, moment, words
+from memories import files
+from memories.admin.memory import MEMORY
+from memories.admin.tables import OfMemory
+from memories.models import (
+    File,
+    Memory,
+    MemoryFile,
+)
+
+
+@admin.register(MemoryFile)
+class MemoryFileAdmin(OfMemory):
+    list_display = ["path", "memory_shown", "relation_type", "project_name", "state"]
+    list_select_related = ["memory", "file"]
+    list_filter = [
+        ProjectFilter,
+        chosen("relation_type", MemoryFile.Relation.choices, "relation"),
+    ]
+    search_fields = ["file__file_path", "memory_id"]
+    search_help_text = "Path, or id of the memory"
+    fields = [
+        "memory_shown",
+        "file",
+        "relation_type",
+        "line_start",
+        "line_end",
+        "content_hash",
+        "suspect_since",
+    ]
+
+    @admin.display(description="file", ordering="file__file_path")
+    def path(self, row: MemoryFile) -> SafeString:
+        return words(row.file.file_path, 80)
+
+    @admin.display(description="state", ordering="suspect_since")
+    def state(self, row: MemoryFile) -> str:
+        return "changed since" if row.suspect_since else "as it was"
+
+
+@admin.register(File)
+class FileAdmin(RowsAdmin):
+    list_display = ["path", "file_type", "memories", "project_name", "seen_shown"]
+    list_filter = [
+        ProjectFilter,
+        exactly("file_path__startswith", "path starts with", name="under"),
+        exactly("file_type", "type"),
+    ]
+    search_fields = ["file_path__icontains"]
+    search_help_text = "A part of the path"
+    fieldsets = [
+        (None, {"fields": ["path", "file_type", "project_name", "memories"]}),
+        (
+            "Record",
+            {
+                "fields": [
+                    "last_content_hash",
+                    "renamed_shown",
+                    "first_seen_at",
+                    "seen_shown",
+                ]
+            },
+        ),
+    ]
+    deeds = [
+        Deed(
+            "rename",
+            "Rename",
+            Role.CURATOR,
+            lambda file, caller, text: files.rename(
+                file.project, file.file_path, text, caller
+            ),
+            "renamed",
+            asks="New path",
+            needs_text=True,
+        )
+    ]
+
+    path = staticmethod(panels.column("file_path", words, title="path"))
+    renamed_shown = staticmethod(
+        panels.column("renamed_from", panels.plain_json, title="former paths")
+    )
+    seen_shown = staticmethod(
+        panels.column(
+            "last_seen_at", moment, title="last seen", ordering="last_seen_at"
+        )
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).counted_for(caller_of(request))
+
+    @admin.display(description="memories", ordering="memory_count")
+    def memories(self, file: Any) -> int:
+        count: int = file.memory_count
+        return count
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        seen = Memory.objects.visible_to(caller_of(request)).current()
+        links = (
+            MemoryFile.objects.filter(file=row, memory__in=seen)
+            .select_related("memory")
+            .defer("memory__content_tsv", "memory__content_terms")
+            .order_by("-memory_id")
+        )
+        yield panels.table(
+            "Memories",
+            ["Memory", "Relation", "Type", "Created"],
+            (
+                [
+                    link(MEMORY, found.memory_id, found.memory),
+                    found.relation_type,
+                    found.memory.get_memory_type_display(),
+                    moment(found.memory.created_at),
+                ]
+                for found in links[: panels.ROWS + 1]
+            ),
+        )
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from common.caller import Role
+from common.door_forms import DoorForm
+from memories import lifecycle, tags
+from memories.models import (
+    Memory,
+    Tag,
+)
+from projects.models import Project
+
+
+class MemoryForm(DoorForm):
+    """A correction by a person: `lifecycle.update`, refused when the row has moved on."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput)
+    tags = forms.CharField(
+        required=False,
+        help_text="Separated by commas.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+    class Meta:
+        model = Memory
+        fields = [
+            "title",
+            "content",
+            "memory_type",
+            "sensitivity",
+            "confidence",
+            "outcome",
+            "lessons",
+            "expires_at",
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["tags"] = ", ".join(self.instance.tags)
+        self.initial["version"] = self.instance.version
+
+    def clean_tags(self) -> list[str]:
+        return [
+            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
+        ]
+
+    def apply(self) -> Memory:
+        changes = {
+            name: self.cleaned_data[name]
+            for name in self.changed_data
+            if name in lifecycle.MUTABLE
+        }
+        # Read anew: this form's own copy carries what was typed already.
+        memory = lifecycle.get(self.instance.pk, self.caller, Role.CURATOR)
+        return lifecycle.update(
+            memory, changes, self.caller, self.cleaned_data["version"]
+        )
+
+
+class TagForm(DoorForm):
+    class Meta:
+        model = Tag
+        fields = ["project", "name", "description", "category"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "project" in self.fields:
+            rows = Project.objects.visible_to(self.caller)
+            able = [row.pk for row in rows if self.caller.may(Role.WRITER, row.pk)]
+            self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
+
+    def apply(self) -> Tag:
+        data = dict(self.cleaned_data)
+        if self.instance._state.adding:
+            return tags.create(data.pop("project"), self.caller, **data)
+        changes = {name: data[name] for name in self.changed_data}
+        # Read anew: this form's own copy carries the new name already.
+        tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
+        return tags.update(tag, self.caller, changes)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from common import panels
+from common.admin import RowsAdmin
+from common.caller import Caller
+from common.list_filters import (
+    DaysFilter,
+    ProjectFilter,
+    chosen,
+    exactly,
+)
+from common.panels import link, moment, words
+from memories.admin.memory import MEMORY
+from memories.models import (
+    Memory,
+    MemoryChange,
+    MemoryVector,
+)
+
+
+class OfMemory(RowsAdmin):
+    """Rows that hang on a memory, and are seen by whom the memory is."""
+
+    project_path = "memory__project_id"
+
+    def visible_to(self, caller: Caller) -> Any:
+        seen = Memory.objects.visible_to(caller)
+        return self.model.objects.filter(memory__in=seen).defer(
+            "memory__content_tsv", "memory__content_terms"
+        )
+
+    @admin.display(description="memory")
+    def memory_shown(self, row: Any) -> Any:
+        return link(MEMORY, row.memory_id, row.memory, 80)
+
+
+@admin.register(MemoryVector)
+class MemoryVectorAdmin(OfMemory):
+    list_display = ["id", "memory_shown", "model", "project_name"]
+    list_select_related = ["memory"]
+    list_filter = [ProjectFilter, exactly("model")]
+    search_fields = ["memory_id", "id"]
+    search_help_text = "Id of the memory"
+    fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return (
+            super()
+            .get_queryset(request)
+            .defer("embedding", "memory__content_tsv", "memory__content_terms")
+        )
+
+    @admin.display(description="dimensions")
+    def dimensions(self, vector: MemoryVector) -> int:
+        return len(list(vector.embedding))
+
+
+@admin.register(MemoryChange)
+class MemoryChangeAdmin(RowsAdmin):
+    list_display = ["at_shown", "action", "actor_shown", "memory_shown", "project_name"]
+    list_filter = [
+        ProjectFilter,
+        chosen("action", MemoryChange.Action.choices),
+        exactly("actor"),
+        exactly("agent_id", "agent"),
+        ("at", DaysFilter),
+    ]
+    search_fields = ["memory_id", "actor", "request_id"]
+    search_help_text = "Id of the memory, actor or request id"
+    fields = [
+        "at_shown",
+        "action",
+        "actor_shown",
+        "agent_id",
+        "source",
+        "memory_shown",
+        "project_name",
+        "changed",
+        "reason",
+        "request_id",
+    ]
+
+    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+    actor_shown = staticmethod(panels.column("actor", words, ordering="actor"))
+
+    @admin.display(description="memory")
+    def memory_shown(self, change: MemoryChange) -> Any:
+        return link(MEMORY, change.memory_id)
+
+    @admin.display(description="change")
+    def changed(self, change: MemoryChange) -> Any:
+        return panels.difference(change.before, change.after)

@@ -1,0 +1,7 @@
+"""Every page of the admin that playbook has; importing it registers them."""
+
+from __future__ import annotations
+
+from playbook.admin import conflicts, deltas, entries, history, tables
+
+__all__ = ["conflicts", "deltas", "entries", "history", "tables"]

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from audit import admin as audit_admin
+from common import panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Caller, Role
+from common.deeds import Deed
+from common.list_filters import (
+    DaysFilter,
+    ProjectFilter,
+    chosen,
+    exactly,
+)
+from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from playbook import curation, undoing
+from playbook.admin.shown import ENTRY, MEMORY, RUN, evidence_of, gates_of, history_of
+from playbook.drafts import WRITES_TEXT
+from playbook.models import (
+    PlaybookChange,
+    PlaybookDelta,
+)
+
+DECISIONS = {
+    "pending": "warning",
+    "applied": "success",
+    "accepted": "success",
+    "edited": "success",
+    "rejected": "danger",
+    "reverted": "info",
+    "stale": "default",
+}
+
+
+# Why a curator says no (design 05, "Review inbox").
+REASONS = ("wrong", "duplicate", "too vague", "one-off", "unsafe", "other")
+
+
+RISKS = {
+    "low": "success",
+    "medium": "warning",
+    "high": "danger",
+    "quarantine": "danger",
+}
+
+
+def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
+    return curation.edit_and_accept(delta, {"content": typed}, caller)
+
+
+@admin.register(PlaybookDelta)
+class PlaybookDeltaAdmin(RowsAdmin):
+    list_display = [
+        "operation_shown",
+        "text",
+        "status_shown",
+        "risk_shown",
+        "producer",
+        "project_name",
+        "created_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("status", PlaybookDelta.Status.choices),
+        chosen("operation", PlaybookDelta.Operation.choices),
+        chosen("risk", [(risk, risk) for risk in RISKS]),
+        chosen("producer", PlaybookDelta.Producer.choices),
+        exactly("category"),
+        exactly("run_id", "run"),
+        ("created_at", DaysFilter),
+    ]
+    list_select_related = ["entry"]
+    search_fields = ["content__icontains", "entry__label", "run_id", "id"]
+    search_help_text = "Words of the text, a label, or the id of a run"
+    fieldsets = [
+        (None, {"fields": ["operation", "status_shown", "risk_shown", "text_before"]}),
+        (
+            "Proposed",
+            {"fields": ["content_shown", "category", "payload_shown", "reason"]},
+        ),
+        (
+            "From",
+            {
+                "fields": [
+                    "project_name",
+                    "producer",
+                    "producer_name",
+                    "producer_version",
+                    "proposed_by",
+                    "agent_id",
+                    "run_shown",
+                    "memory_shown",
+                    "created_shown",
+                ]
+            },
+        ),
+        (
+            "Decision",
+            {"fields": ["reviewer", "review_note", "reviewed_at", "version"]},
+        ),
+    ]
+    deeds = [
+        Deed(
+            "accept",
+            "Accept",
+            Role.CURATOR,
+            lambda delta, caller, text: curation.accept(delta, caller),
+            "accepted",
+            fits=lambda delta: delta.status == PlaybookDelta.Status.PENDING,
+        ),
+        Deed(
+            "edit",
+            "Edit and accept",
+            Role.CURATOR,
+            _edit,
+            "edited and accepted",
+            fits=lambda delta: (
+                delta.status == PlaybookDelta.Status.PENDING
+                and delta.operation in WRITES_TEXT
+            ),
+            asks="In your words",
+            starts_with=lambda delta: delta.content,
+            needs_text=True,
+        ),
+        Deed(
+            "reject",
+            "Reject",
+            Role.CURATOR,
+            lambda delta, caller, text: curation.reject(
+                delta, caller, reason=text or REASONS[-1]
+            ),
+            "rejected",
+            fits=lambda delta: delta.status in {"pending", "stale"},
+            asks="Reason",
+            choices=REASONS,
+            is_final=True,
+        ),
+        Deed(
+            "undo",
+            "Undo",
+            Role.CURATOR,
+            lambda delta, caller, text: undoing.undo(delta, caller, reason=text),
+            "undone",
+            fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
+            asks="Why",
+        ),
+    ]
+
+    content_shown = staticmethod(
+        panels.column("content", panels.block, title="content")
+    )
+    payload_shown = staticmethod(
+        panels.column("payload", panels.plain_json, title="further columns")
+    )
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="proposed", ordering="id")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        heavy = ("entry__content_tsv", "entry__content_terms")
+        return super().get_queryset(request).select_related("entry").defer(*heavy)
+
+    @admin.display(description="operation", ordering="operation")
+    def operation_shown(self, delta: PlaybookDelta) -> Any:
+        label = f" {delta.entry.label}" if delta.entry else ""
+        return words(f"{delta.operation}{label}", 60)
+
+    @admin.display(description="text")
+    def text(self, delta: PlaybookDelta) -> SafeString:
+        return words(delta.content or delta.reason, 140)
+
+    @labelled("status", DECISIONS, "status")
+    def status_shown(self, delta: PlaybookDelta) -> str:
+        return delta.status
+
+    @labelled("risk", RISKS, "risk")
+    def risk_shown(self, delta: PlaybookDelta) -> str:
+        return delta.risk
+
+    @admin.display(description="entry as it is")
+    def text_before(self, delta: PlaybookDelta) -> Any:
+        if delta.entry is None:
+            return ""
+        return link(ENTRY, delta.entry_id, delta.entry, IN_PANEL)
+
+    @admin.display(description="run")
+    def run_shown(self, delta: PlaybookDelta) -> Any:
+        return link(RUN, delta.run_id)
+
+    @admin.display(description="memory")
+    def memory_shown(self, delta: PlaybookDelta) -> Any:
+        return link(MEMORY, delta.memory_id)
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        yield evidence_of(row.evidence)
+        yield gates_of(row.gates)
+        changes = PlaybookChange.objects.visible_to(caller_of(request))
+        yield history_of(changes.filter(delta_id=row.pk))
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.safestring import SafeString
+
+from audit import admin as audit_admin
+from common import errors, panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Caller, Role
+from common.deeds import Deed
+from common.list_filters import (
+    DaysFilter,
+    ProjectFilter,
+    TagFilter,
+    chosen,
+    exactly,
+)
+from common.panels import Panel, labelled, link, moment, words
+from memories.admin.memory import in_order
+from playbook import curation
+from playbook.admin import asking
+from playbook.admin.forms import EntryForm
+from playbook.admin.shown import DELTA, ENTRY, MEMORY, delta_lines, history_of
+from playbook.drafts import Operation, Producer, Proposal
+from playbook.models import (
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+
+STATUSES = {
+    "active": "success",
+    "deprecated": "warning",
+    "superseded": "info",
+    "deleted": "danger",
+}
+
+
+def _remove(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
+    wanted = curation.removal(entry, caller, reason=typed, version=entry.version)
+    return curation.edit(entry.project, wanted, caller)
+
+
+def _restore(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
+    wanted = Proposal(
+        operation=Operation.RESTORE,
+        entry=entry,
+        expected_version=entry.version,
+        reason=typed,
+        producer=Producer.HUMAN,
+        producer_name=caller.name,
+        feedback_source="human",
+    )
+    return curation.edit(entry.project, wanted, caller)
+
+
+@admin.register(PlaybookEntry)
+class PlaybookEntryAdmin(RowsAdmin):
+    form = EntryForm
+    adds = changes = Role.CURATOR
+    list_display = [
+        "label",
+        "text",
+        "category",
+        "status_shown",
+        "votes",
+        "project_name",
+        "verified_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("status", PlaybookEntry.Status.choices),
+        exactly("category"),
+        TagFilter,
+        chosen("author_kind", PlaybookEntry.Author.choices, "author"),
+        chosen("locked", [(1, "yes"), (0, "no")]),
+        chosen("pinned", [(1, "yes"), (0, "no")]),
+        ("updated_at", DaysFilter),
+    ]
+    search_fields = ["content"]
+    search_help_text = "Search by words and meaning, or a label"
+    readonly_fields = [
+        "label",
+        "content_shown",
+        "condition_shown",
+        "action_shown",
+        "project_name",
+        "tags_shown",
+        "aliases",
+        "status_shown",
+        "votes",
+        "confidence_shown",
+        "author_kind",
+        "superseded_by",
+        "id",
+        "created_at",
+        "created_by",
+        "updated_at",
+        "verified_shown",
+    ]
+    add_fieldsets = [
+        (None, {"fields": ["project", "content", "category", "condition", "action"]}),
+        ("Place", {"fields": ["tags", "priority", "pinned", "locked", "review_after"]}),
+        ("Record", {"fields": ["reason"]}),
+    ]
+    deeds = [
+        Deed(
+            "delete",
+            "Delete",
+            Role.CURATOR,
+            _remove,
+            "deleted",
+            fits=lambda entry: entry.status != PlaybookEntry.Status.DELETED,
+            asks="Why",
+            is_final=True,
+        ),
+        Deed(
+            "restore",
+            "Restore",
+            Role.CURATOR,
+            _restore,
+            "active again",
+            fits=lambda entry: entry.status != PlaybookEntry.Status.ACTIVE,
+            asks="Why",
+        ),
+    ]
+
+    content_shown = staticmethod(
+        panels.column("content", panels.block, title="content")
+    )
+    condition_shown = staticmethod(
+        panels.column("condition", panels.block, title="condition")
+    )
+    action_shown = staticmethod(panels.column("action", panels.block, title="action"))
+    tags_shown = staticmethod(panels.column("tags", panels.tags, title="tags"))
+    verified_shown = staticmethod(
+        panels.column("verified_at", moment, title="confirmed", ordering="verified_at")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).light()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return self.add_fieldsets
+        edits = self.has_change_permission(request, obj)
+        told = ["content", "condition", "action", "tags"]
+        texts = told if edits else [f"{name}_shown" for name in told]
+        asked = ["reason", "version"] if edits else []
+        return [
+            (None, {"fields": ["label", *texts, "category", *asked]}),
+            (
+                "Standing",
+                {
+                    "fields": [
+                        "status_shown",
+                        "votes",
+                        "confidence_shown",
+                        "author_kind",
+                    ]
+                },
+            ),
+            (
+                "Place",
+                {
+                    "fields": [
+                        "project_name",
+                        "priority",
+                        "pinned",
+                        "locked",
+                        "review_after",
+                    ]
+                },
+            ),
+            (
+                "Record",
+                {
+                    "fields": [
+                        "id",
+                        "aliases",
+                        "superseded_by",
+                        "created_at",
+                        "created_by",
+                        "updated_at",
+                        "verified_shown",
+                    ],
+                    "classes": ["tab"],
+                },
+            ),
+        ]
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        return _to_what_became(request, obj)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return _to_what_became(request, obj)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
+        if not search_term.strip():
+            return queryset, False
+        try:
+            ids = asking.search_everywhere(
+                search_term, queryset, request.GET, caller_of(request)
+            )
+        except errors.Refusal as refusal:
+            messages.warning(request, refusal.detail)
+            return queryset.none(), False
+        return in_order(queryset, ids), False
+
+    @admin.display(description="rule")
+    def text(self, entry: PlaybookEntry) -> SafeString:
+        return words(entry.content, 160)
+
+    @labelled("status", STATUSES, "status")
+    def status_shown(self, entry: PlaybookEntry) -> str:
+        return entry.status
+
+    @admin.display(description="helpful / harmful / neutral", ordering="-helpful")
+    def votes(self, entry: PlaybookEntry) -> str:
+        return f"{entry.helpful} / {entry.harmful} / {entry.neutral}"
+
+    @admin.display(description="confidence")
+    def confidence_shown(self, entry: PlaybookEntry) -> str:
+        return f"{entry.confidence:.2f}"
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller = caller_of(request)
+        yield self._supports(row)
+        deltas = PlaybookDelta.objects.visible_to(caller).filter(entry=row)
+        yield panels.table(
+            "Proposed and decided",
+            ["When", "What", "Text", "Producer", "Status"],
+            delta_lines(deltas[: panels.ROWS + 1]),
+        )
+        changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
+        yield history_of(changes, most=10)
+
+    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller = caller_of(request)
+        changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
+        yield history_of(changes, most=200)
+        yield audit_admin.of(row.pk, caller)
+
+    @staticmethod
+    def _supports(entry: PlaybookEntry) -> Panel:
+        supports = entry.supports.select_related("memory").defer(
+            "memory__content_tsv", "memory__content_terms"
+        )
+        return panels.table(
+            "Memories that speak for it",
+            ["Memory", "Type", "Since"],
+            (
+                [
+                    link(MEMORY, support.memory_id, support.memory),
+                    support.memory.get_memory_type_display(),
+                    moment(support.created_at),
+                ]
+                for support in supports[: panels.ROWS + 1]
+            ),
+            empty="None.",
+        )
+
+
+def _to_what_became(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
+    """Go to the entry of a change that was applied, else to the change that waits."""
+    if delta.status in PlaybookDelta.IN_FORCE:
+        messages.success(request, "The playbook was changed.")
+        return redirect(f"admin:{ENTRY}_change", delta.entry_id)
+    messages.warning(request, f"The change is {delta.status}. {delta.review_note}")
+    return redirect(f"admin:{DELTA}_change", delta.pk)

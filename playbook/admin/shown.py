@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from common import panels
+from common.panels import IN_PANEL, Panel, link, moment, words
+from playbook.models import (
+    PlaybookChange,
+    PlaybookDelta,
+)
+
+ENTRY = "playbook_playbookentry"
+
+
+DELTA = "playbook_playbookdelta"
+
+
+RUN = "ace_acerun"
+
+
+MEMORY = "memories_memory"
+
+
+def delta_lines(deltas: Iterable[PlaybookDelta]) -> Iterable[list[Any]]:
+    for delta in deltas:
+        yield [
+            moment(delta.created_at),
+            link(DELTA, delta.pk, delta.operation),
+            words(delta.content or delta.reason, IN_PANEL),
+            delta.producer,
+            delta.status,
+        ]
+
+
+def change_lines(changes: Iterable[PlaybookChange]) -> Iterable[list[Any]]:
+    for change in changes:
+        yield [
+            change.revision,
+            moment(change.changed_at),
+            link("playbook_playbookchange", change.pk, change.action),
+            words(change.entry_label, 40),
+            words(change.actor, 60),
+            panels.difference(change.before, change.after),
+            words(change.reason, 200),
+        ]
+
+
+CHANGE_HEAD = ["Revision", "When", "What", "Entry", "Who", "Change", "Why"]
+
+
+def history_of(changes: Any, *, most: int = panels.ROWS) -> Panel:
+    return panels.table(
+        "History", CHANGE_HEAD, change_lines(changes[: most + 1]), most=most
+    )
+
+
+def evidence_of(quotes: list[Any]) -> Panel:
+    return panels.table(
+        "Evidence",
+        ["Field", "From", "To", "Quote"],
+        (
+            [
+                words(quote.get("field", ""), 60),
+                quote.get("start"),
+                quote.get("end"),
+                panels.block(quote.get("quote", ""), 2_000),
+            ]
+            for quote in quotes
+            if isinstance(quote, dict)
+        ),
+        empty="No quote.",
+    )
+
+
+def gates_of(gates: list[Any]) -> Panel:
+    """The gates, one a line: whatever columns they were stored with."""
+    rows = [gate for gate in gates if isinstance(gate, dict)]
+    names = list(dict.fromkeys(name for gate in rows for name in gate))
+    return panels.table(
+        "Gates",
+        [name.replace("_", " ") for name in names],
+        ([words(_plain(gate.get(name)), 300) for name in names] for gate in rows),
+        empty="No gate was asked.",
+    )
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        f"{value:.3f}".rstrip("0").rstrip(".")
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from common import panels
+from common.admin import RowsAdmin
+from common.caller import Caller
+from common.list_filters import (
+    ProjectFilter,
+    chosen,
+    exactly,
+)
+from common.panels import link, moment, words
+from memories.admin.tables import OfMemory
+from playbook.admin.shown import ENTRY, RUN
+from playbook.models import (
+    EntryVector,
+    Exposure,
+    PlaybookEntry,
+    Support,
+)
+
+
+class OfEntry(RowsAdmin):
+    """Rows that hang on an entry, and are seen by whom the entry is."""
+
+    project_path = "entry__project_id"
+    list_select_related = ["entry"]
+
+    def visible_to(self, caller: Caller) -> Any:
+        seen = PlaybookEntry.objects.visible_to(caller)
+        return (
+            self.model.objects.filter(entry__in=seen)
+            .select_related("entry")
+            .defer("entry__content_tsv", "entry__content_terms")
+        )
+
+    @admin.display(description="entry")
+    def entry_shown(self, row: Any) -> Any:
+        return link(ENTRY, row.entry_id, row.entry, 80)
+
+
+@admin.register(Support)
+class SupportAdmin(OfMemory):
+    project_path = "entry__project_id"
+    list_display = ["id", "entry_shown", "memory_shown", "project_name", "since"]
+    list_filter = [ProjectFilter]
+    search_fields = ["entry__label", "memory_id", "entry_id"]
+    search_help_text = "Label of an entry, or id of a memory"
+    fields = ["entry_shown", "memory_shown", "project_name", "since"]
+
+    since = staticmethod(
+        panels.column("created_at", moment, title="since", ordering="id")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        heavy = ("content_tsv", "content_terms")
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("entry", "memory")
+            .defer(
+                *(f"{side}__{name}" for side in ("entry", "memory") for name in heavy)
+            )
+        )
+
+    @admin.display(description="entry")
+    def entry_shown(self, row: Support) -> Any:
+        return link(ENTRY, row.entry_id, row.entry, 80)
+
+
+@admin.register(EntryVector)
+class EntryVectorAdmin(OfEntry):
+    list_display = ["id", "entry_shown", "model", "project_name"]
+    list_filter = [ProjectFilter, exactly("model")]
+    search_fields = ["entry_id", "entry__label", "id"]
+    search_help_text = "Id or label of the entry"
+    fields = ["id", "entry_shown", "model", "project_name", "dimensions"]
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        heavy = ("embedding", "entry__content_tsv", "entry__content_terms")
+        return super().get_queryset(request).defer(*heavy)
+
+    @admin.display(description="dimensions")
+    def dimensions(self, vector: EntryVector) -> int:
+        return len(list(vector.embedding))
+
+
+@admin.register(Exposure)
+class ExposureAdmin(OfEntry):
+    list_display = [
+        "entry_shown",
+        "run_shown",
+        "agent",
+        "was_cited",
+        "project_name",
+        "when",
+    ]
+    list_display_links = ["when"]
+    list_filter = [
+        ProjectFilter,
+        chosen("was_cited", [(1, "yes"), (0, "no")], "cited"),
+        exactly("agent_id", "agent"),
+    ]
+    search_fields = ["entry__label", "run_id", "entry_id"]
+    search_help_text = "Label of an entry, or id of a run"
+    fields = ["entry_shown", "run_shown", "agent", "was_cited", "project_name", "when"]
+
+    agent = staticmethod(
+        panels.column("agent_id", lambda agent: words(agent, 40), title="agent")
+    )
+    when = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+
+    @admin.display(description="run")
+    def run_shown(self, row: Exposure) -> Any:
+        return link(RUN, row.run_id)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from ace.models import AceRun
+from common.caller import Role
+from memories import writing
+from memories.drafts import Draft
+from projects.models import Membership
+
+PASSWORD = "a long phrase of harbours"
+LONG = "W" * 50_000
+HOSTILE = f'<script>document.title="taken"</script><img src=x onerror=alert(1)> \u202eabc {LONG}'
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture
+def alices(project, alice):
+    account = User.objects.create_user("alice", password=PASSWORD, is_staff=True)
+    Membership.objects.create(project=project, account=account, role=Role.OWNER)
+    draft = Draft(
+        content="The tide feed sends local time without an offset",
+        memory_type="discovery",
+        tags=("tides",),
+    )
+    memory = writing.store(project, draft, alice).memory
+    AceRun.objects.create(
+        project=project,
+        memory=memory,
+        agent_id="claude",
+        actor="key:am_1",
+        state="done",
+        request={"goal": "Load the tide table", "result": HOSTILE},
+        phases={"executor": {"status": "done", "took_ms": 12.5, "at": "2026-01-01"}},
+    )
+    return memory
+
+
+def signed_in(page):
+    page.open(reverse("admin:index"))
+    page.page.fill("input[name=username]", "alice")
+    page.page.fill("input[name=password]", PASSWORD)
+    page.page.click("button[type=submit]")
+    page.page.wait_for_selector(".am-cards")
+    return page
+
+
+def test_it_leads_from_the_login_to_a_search_and_to_a_run(alices, open_page):
+    page = signed_in(open_page())
+
+    page.page.click("text=Memories >> nth=0")
+    page.page.fill("#searchbar", "tide offset")
+    page.page.press("#searchbar", "Enter")
+    page.page.wait_for_selector("mark")
+    assert "local time" in page.page.inner_text("#result_list")
+
+    page.open(reverse("admin:ace_acerun_changelist"))
+    page.page.click("#result_list a:has-text('Load the tide table')")
+    page.page.wait_for_selector("text=Phases")
+    assert "<script>" in page.page.inner_text("#content")
+    assert page.page.title() != "taken"
+    assert page.complaints == []
+    assert page.strangers == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_it_fits_the_window_whatever_the_text(alices, open_page, width, scheme):
+    alices.title = HOSTILE[:500]
+    alices.content = HOSTILE
+    alices.save()
+    page = signed_in(open_page(width, scheme))
+    lists = [
+        reverse(f"admin:{name}_changelist")
+        for name in ("memories_memory", "ace_acerun")
+    ]
+    rows = [reverse("admin:memories_memory_change", args=[alices.pk])]
+
+    for path in [reverse("admin:index"), *lists, *rows]:
+        page.open(path)
+
+        assert page.width_beyond_the_window() <= 0, path
+    assert page.complaints == []
+    assert page.strangers == []
+
+
+def test_it_corrects_a_memory_and_confirms_it(alices, open_page):
+    page = signed_in(open_page())
+    page.open(reverse("admin:memories_memory_change", args=[alices.pk]))
+
+    page.page.fill("textarea[name=content]", "The tide feed sends UTC since March")
+    page.page.click("button:has-text('Save')")
+    page.page.wait_for_selector("#result_list")
+    page.open(reverse("admin:memories_memory_change", args=[alices.pk]))
+    page.page.click("button:has-text('Still true')")
+    page.page.wait_for_selector("text=confirmed")
+
+    alices.refresh_from_db()
+    assert alices.content == "The tide feed sends UTC since March"
+    assert alices.verified_at
+    assert page.complaints == []

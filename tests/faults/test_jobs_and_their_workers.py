@@ -1,0 +1,265 @@
+"""Two workers, dead workers, late workers: the Job table is the only truth."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from ace import run as runs
+from ace.models import AceRun
+from jobs import errors, queue, running, tasks, waking
+from jobs.models import Job
+from memories import deduplication
+from memories.models import DuplicateFinding, Memory
+from memories.vectors import embed_later
+from tests.faults.conftest import tally
+from tests.isolation.world import posted
+
+
+@pytest.fixture
+def handled(monkeypatch):
+    """A kind of job whose runs are listed; `handled.act` is what it does."""
+
+    class Handled:
+        attempts = 3
+
+        def __init__(self):
+            self.runs = []
+
+        def act(self, run):
+            return {"by": run.job.attempts}
+
+    found = Handled()
+
+    def handle(run):
+        found.runs.append(run)
+        return found.act(run)
+
+    how = running.Handler("probe", handle, found.attempts, timedelta(minutes=1))
+    monkeypatch.setitem(running.HANDLERS, "probe", how)
+    return found
+
+
+def expire(job):
+    """Its worker was killed: nobody extends the lease."""
+    Job.objects.filter(pk=job.pk).update(
+        lease_until=timezone.now() - timedelta(seconds=1)
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTwoAtOnce:
+    def test_one_of_eight_workers_runs_a_job(self, handled, together):
+        job = queue.enqueue("probe")
+        together(*[lambda: running.run(job.pk)] * 8)
+
+        assert len(handled.runs) == 1
+        job.refresh_from_db()
+        assert (job.state, job.attempts) == ("done", 1)
+
+    def test_one_job_waits_for_a_key_whoever_asks(self, project, together):
+        together(*[lambda: embed_later(project.pk)] * 8)
+
+        assert Job.objects.filter(kind="embed", state="waiting").count() == 1
+
+    def test_one_run_is_finished_once_by_four_processes(
+        self, bob_api, task, project, monkeypatch, together
+    ):
+        def fails(*args):
+            raise RuntimeError
+
+        with monkeypatch.context() as patch:
+            patch.setitem(runs.PHASES, "reflector", fails)
+            run_id = bob_api.post("/api/v1/complete-task", task).json()["run_id"]
+
+        def advance():
+            run = AceRun.objects.select_related("project", "memory").get(pk=run_id)
+            return runs.advance(run, runs.acting_for(run)).ace_result
+
+        answers = together(*[advance] * 4)
+
+        left = tally(project)
+        assert left["reflections"] == left["memories"] == 1
+        assert left["runs"] == ["done"]
+        assert [n for _, *n in left["votes"]] == [[0, 0, 0]] * len(left["votes"])
+        run = AceRun.objects.get()
+        assert {p["status"] for p in run.phases.values()} == {"done"}
+        assert run.result["change_id"]
+        assert {answer["change_id"] for answer in answers} == {run.result["change_id"]}
+        operations = run.result["playbook_delta"]["operations"]
+        assert len(operations) == len(left["deltas"]) > 0
+
+    def test_four_repetitions_of_one_task_are_one(
+        self, bob_api, task, project, together, client_of
+    ):
+        secret = bob_api._credentials
+        headers = {"Idempotency-Key": "one task"}
+
+        def send():
+            client = type(bob_api)()
+            client.credentials(**secret)
+            return client.post("/api/v1/complete-task", task, headers=headers)
+
+        answers = together(*[send] * 4)
+
+        assert {answer.status_code for answer in answers} <= {200, 409}
+        done = [answer.json() for answer in answers if answer.status_code == 200]
+        assert len({answer["run_id"] for answer in done}) == 1
+        assert tally(project)["memories"] == AceRun.objects.count() == 1
+
+
+@pytest.mark.django_db
+class TestAWorkerThatDies:
+    def test_its_job_is_taken_over_when_the_lease_ran_out(self, handled):
+        job = queue.enqueue("probe")
+        running.claim(job.pk)
+        running.run(job.pk)
+        assert handled.runs == []
+
+        expire(job)
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, job.attempts, job.result) == ("done", 2, {"by": 2})
+
+    def test_its_late_step_is_refused_and_its_late_end_changes_nothing(self, handled):
+        job = queue.enqueue("probe")
+        how = running.HANDLERS["probe"]
+        late = running.Run(running.claim(job.pk), how)
+        expire(job)
+        second = running.Run(running.claim(job.pk), how)
+
+        with pytest.raises(errors.Cancelled):
+            late.step(1, cursor={"by": "the first"})
+        late.finish({"by": "the first"})
+        late.fail(RuntimeError("the first"), for_good=True)
+
+        job.refresh_from_db()
+        assert (job.state, job.cursor, job.error) == ("running", {}, "")
+        second.step(2)
+        second.finish({"by": "the second"})
+        job.refresh_from_db()
+        assert (job.state, job.done, job.result["by"]) == ("done", 2, "the second")
+
+    def test_a_job_that_kills_every_worker_becomes_a_dead_letter(self, handled):
+        job = queue.enqueue("probe")
+        for _ in range(handled.attempts):
+            assert running.claim(job.pk)
+            expire(job)
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, handled.runs) == ("failed", [])
+        assert "died" in job.error
+        assert not Job.objects.due().exists()
+
+    def test_a_cancelled_job_stops_at_its_next_step(self, handled):
+        job = queue.enqueue("probe")
+
+        def act(run):
+            queue.cancel(Job.objects.get(pk=job.pk))
+            run.step(1)
+            raise AssertionError("it went on")
+
+        handled.act = act
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, job.error) == ("cancelled", "")
+
+    def test_an_error_that_postgres_cannot_hold_is_kept_without_it(self, handled):
+        job = queue.enqueue("probe")
+
+        def act(run):
+            raise errors.Permanent("bad\x00byte")
+
+        handled.act = act
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, job.error) == ("failed", "Permanent: badbyte")
+
+    def test_a_job_that_somebody_asked_for_anew_gives_way(self, handled):
+        def act(run):
+            queue.enqueue("probe", key="one")
+            raise RuntimeError("not today")
+
+        handled.act = act
+        first = queue.enqueue("probe", key="one")
+        running.run(first.pk)
+
+        assert sorted(Job.objects.values_list("state", flat=True)) == [
+            "cancelled",
+            "waiting",
+        ]
+
+    def test_a_failed_job_whose_work_waits_already_is_not_doubled(
+        self, handled, alice_api, project
+    ):
+        failed = Job.objects.create(
+            kind="probe", key="one", state="failed", project_id=project.pk
+        )
+        queue.enqueue("probe", key="one", project_id=project.pk)
+        answer = alice_api.post(f"/api/v1/jobs/{failed.pk}/retry", {})
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "job_state")
+
+
+@pytest.mark.django_db
+class TestADeduplicationThatIsKilled:
+    TEXTS = (
+        "The harbour crane is oiled every Monday morning before nine by two people",
+        "The harbour crane is oiled every Monday morning before nine by two people.",
+    )
+
+    def test_it_goes_on_where_it_stopped_and_finds_the_same(
+        self, alice_api, project, monkeypatch
+    ):
+        monkeypatch.setattr(deduplication, "BATCH", 1)
+        asked = {"project_id": str(project.pk), "memory_type": "learning"}
+        off = {"dedup": {"enabled": False}}
+        alice_api.patch(f"/api/v1/projects/{project.pk}/settings", off)
+        for text in (*self.TEXTS, "Quite another thing is said here and nowhere else"):
+            posted(alice_api, "memories", asked | {"content": text})
+        body = {"project_id": str(project.pk), "apply": True}
+        job = posted(alice_api, "deduplications", body)["id"]
+        whole, seen = deduplication._compare, []
+
+        def dies_at_the_second(memory, of):
+            seen.append(memory.pk)
+            if len(seen) == 2:
+                raise KeyboardInterrupt
+            return whole(memory, of)
+
+        monkeypatch.setattr(deduplication, "_compare", dies_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            running.run(job)
+        expire(Job.objects.get(pk=job))
+        running.run(job)
+
+        shown = alice_api.get(f"/api/v1/deduplications/{job}").json()
+        assert (shown["state"], shown["progress"]["done"]) == ("done", 3)
+        assert shown["result"]["duplicates"] == DuplicateFinding.objects.count() == 1
+        assert Memory.objects.filter(is_duplicate=True).count() == 1
+        assert len(seen) == 4
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTheSweep:
+    def test_it_sends_what_waits_and_what_lost_its_worker(self, monkeypatch, handled):
+        told = []
+        monkeypatch.setattr(waking, "wake", told.append)
+        waiting = queue.enqueue("probe")
+        lost = queue.enqueue("probe")
+        later = queue.enqueue("probe", run_after=timezone.now() + timedelta(hours=1))
+        busy = queue.enqueue("probe")
+        running.claim(lost.pk)
+        running.claim(busy.pk)
+        expire(lost)
+        told.clear()
+        tasks.sweep()
+
+        assert sorted(told) == sorted([waiting.pk, lost.pk])
+        assert later.pk not in told
