@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, NoReturn
 from urllib.parse import unquote_to_bytes
@@ -134,8 +135,8 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; a key that occurs twice would be read differently by others."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        names = Counter(name for name, _ in pairs)
+        twice = names.most_common(1)[0][0]
         raise InvalidJSON(
             f"The key {text.clip(twice, 80)!r} occurs twice in an object."
         )

@@ -20,6 +20,12 @@ BEST = 100  # as many hits as one answer of the API may hold
 MOST_PROJECTS = 20
 
 
+class TooManyProjects(errors.Refusal):
+    """Choose a project to search in; there are too many to search all at once."""
+
+    code = "too_many_projects"
+
+
 def search_everywhere(
     query: str, asked: Mapping[str, Any], caller: Caller
 ) -> list[recall.Hit]:
@@ -54,9 +60,7 @@ def projects_asked(asked: Mapping[str, Any], caller: Caller) -> list[Project]:
         return [project for project in rows if str(project.pk) == chosen]
     found = list(rows[: MOST_PROJECTS + 1])
     if len(found) > MOST_PROJECTS:
-        raise errors.Invalid(
-            "Choose a project to search in; there are too many to search all at once."
-        )
+        raise TooManyProjects
     return found
 
 
