@@ -27,18 +27,20 @@ from pgvector.django import CosineDistance
 from common import errors
 from inference import embedding
 from inference.errors import InferenceError
+from search import fusion
 from search import query as queries
+from search.fusion import Fusion as Fusion
+from search.fusion import Lanes
 from search.query import Term
 
 Mode = Literal["hybrid", "keyword", "semantic"]
-Fusion = Literal["relative", "rrf"]
 Scores = dict[uuid.UUID, float]
 
 # Each lane's best rows that enter the fusion; both lanes then score all of them.
 DEPTH = 100
-RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
-# The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
-MOST_PER_TERM = 2.2
+# A project's nearest rows of which the filters are asked first; most filters leave
+# more than DEPTH of them.
+NEAREST = 400
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     )
     words = [] if question.mode == "semantic" else terms
     keyword = keyword_lane(rows, words, question.arms) if words else {}
-    semantic = semantic_lane(rows, vector) if vector else {}
+    semantic = _nearest(rows, vector, question) if vector else {}
     found = {"keyword": len(keyword), "semantic": len(semantic)}
     if words and vector:
         _complete(rows.model, keyword, semantic, words, vector)
@@ -111,7 +113,8 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
         keyword=[keyword.get(pk, 0.0) for pk in ids] if words else None,
         semantic=[semantic.get(pk, 0.0) for pk in ids] if vector else None,
     )
-    scores = fuse(lanes, question, most=most_possible(words))
+    way = fusion.Way(question.fusion, question.keyword_weight, question.semantic_weight)
+    scores = fusion.fuse(lanes, way, most=fusion.most_possible(words))
     return Ranked(in_order(ids, scores, lanes), terms, found, notes)
 
 
@@ -130,12 +133,8 @@ def keyword_lane(
     rows: QuerySet[Any], terms: Sequence[Term], arms: Iterable[str]
 ) -> Scores:
     """BM25: {id: score} of the best rows that hold any of the rarest lexemes."""
-    wanted = queries.LexemeQuery(queries.candidates(terms, arms))
-    by_index = Func(
-        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
-    )
     found = (
-        rows.filter(by_index, content_tsv=wanted)
+        _holding(rows, queries.candidates(terms, arms))
         .annotate(relevance=_relevance(terms))
         .order_by("-relevance", "-pk")
         .values_list("pk", "relevance")[:DEPTH]
@@ -143,12 +142,60 @@ def keyword_lane(
     return dict(found)
 
 
+def _holding(rows: QuerySet[Any], lexemes: str) -> QuerySet[Any]:
+    """The rows that a tsquery matches, by the index."""
+    by_index = Func(
+        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
+    )
+    return rows.filter(by_index, content_tsv=queries.LexemeQuery(lexemes))
+
+
+def _nearest(
+    rows: QuerySet[Any], vector: Sequence[float], question: Question
+) -> Scores:
+    """The semantic lane of a question: the project's arm, and the shared ones.
+
+    Most often enough of the project's nearest vectors pass the filters, which are then
+    asked of those alone: 4 ms where asking them of all took 16 (5,000 rows). The
+    answer is the same.
+    """
+    own = _passing_nearest(rows, vector, question.project_id)
+    if len(own) < DEPTH:
+        return semantic_lane(rows, vector)
+    shared = question.arms[1:]
+    if not shared:
+        return own
+    others = semantic_lane(_holding(rows, queries.any_of(shared)), vector)
+    best = sorted((own | others).items(), key=lambda found: -found[1])
+    return dict(best[:DEPTH])
+
+
+def _passing_nearest(
+    rows: QuerySet[Any], vector: Sequence[float], project_id: uuid.UUID
+) -> Scores:
+    """Those of a project's nearest rows that pass the filters, nearest first."""
+    relation = _vectors(rows.model)
+    owner = relation.field.attname
+    nearest = (
+        relation.related_model._base_manager.filter(
+            project_id=project_id, model=embedding.active().name
+        )
+        .order_by(CosineDistance("embedding", list(vector)), f"-{owner}")
+        .values(owner)[:NEAREST]
+    )
+    found = (
+        _with_distance(rows.filter(pk__in=nearest), vector)
+        .order_by("distance", "-pk")
+        .values_list("pk", "distance")[:DEPTH]
+    )
+    return {pk: 1 - distance for pk, distance in found}
+
+
 def semantic_lane(rows: QuerySet[Any], vector: Sequence[float]) -> Scores:
     """Cosine: {id: score} of the nearest rows, by an exact scan.
 
-    It asks the narrow table of vectors, which took 7 ms where a join of the rows
-    with their vectors took 10 (3,200 rows). The project stands in both tables, so
-    that the planner confines both scans to it.
+    It asks the narrow table of vectors. The project stands in both tables, so that
+    the planner confines both scans to it.
     """
     relation = _vectors(rows.model)
     owner = relation.field.attname
@@ -172,24 +219,24 @@ def _complete(
     vector: Sequence[float],
 ) -> None:
     """Score in the other lane what only one lane found; no filter needs asking again."""
-    near = FilteredRelation(
-        "vectors", condition=Q(vectors__model=embedding.active().name)
-    )
     lone = keyword.keys() ^ semantic.keys()
     if not lone:
         return
-    found = (
-        model._base_manager.filter(_is_any_of(lone))
-        .annotate(near=near)
-        .annotate(
-            relevance=_relevance(terms),
-            distance=CosineDistance("near__embedding", list(vector)),
-        )
-    )
-    for pk, relevance, distance in found.values_list("pk", "relevance", "distance"):
+    found = _with_distance(model._base_manager.filter(_is_any_of(lone)), vector)
+    scored = found.annotate(relevance=_relevance(terms))
+    for pk, relevance, distance in scored.values_list("pk", "relevance", "distance"):
         keyword[pk] = relevance
         if distance is not None:
             semantic[pk] = 1 - distance
+
+
+def _with_distance(rows: QuerySet[Any], vector: Sequence[float]) -> QuerySet[Any]:
+    near = FilteredRelation(
+        "vectors", condition=Q(vectors__model=embedding.active().name)
+    )
+    distance = CosineDistance("near__embedding", list(vector))
+    measured: QuerySet[Any] = rows.annotate(near=near).annotate(distance=distance)
+    return measured
 
 
 def _is_any_of(ids: Iterable[uuid.UUID]) -> Func:
@@ -215,70 +262,6 @@ def _relevance(terms: Sequence[Term]) -> Func:
 
 def _vectors(model: type[Model]) -> Any:
     return model._meta.get_field("vectors")
-
-
-def most_possible(terms: Sequence[Term]) -> float:
-    """The BM25 score of a row in which every term of the query is saturated."""
-    return MOST_PER_TERM * sum(term.weight for term in terms) or 1.0
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """What the lanes gave each candidate, in the same order: BM25 and cosine.
-
-    0 where a lane did not find it, None for a lane that was not asked. Lists, because
-    hashing ids again and again took longer than the arithmetic.
-    """
-
-    keyword: list[float] | None
-    semantic: list[float] | None
-
-
-def fuse(lanes: Lanes, question: Question, *, most: float) -> list[float]:
-    """One score in 0..1 for every candidate.
-
-    A single lane keeps its own: the share of the greatest possible BM25 score, or
-    the cosine. Fused ranks say nothing of how good the best one is, so they are
-    scaled by how well any candidate fits at all: a score means the same in every
-    answer, and `min_score` can empty a hopeless one.
-    """
-    shares = [score / most for score in lanes.keyword or ()]
-    cosines = [max(score, 0.0) for score in lanes.semantic or ()]
-    if lanes.semantic is None:
-        return shares
-    if lanes.keyword is None:
-        return cosines
-    whole = (question.keyword_weight + question.semantic_weight) or 1.0
-    by_keyword = question.keyword_weight / whole
-    by_meaning = question.semantic_weight / whole
-    lane = reciprocal_ranks if question.fusion == "rrf" else relative
-    fused = zip(lane(shares), lane(cosines), strict=True)
-    fits = zip(shares, cosines, strict=True)
-    best = max((by_keyword * a + by_meaning * b for a, b in fits), default=0.0)
-    # The root lifts the middle of the scale, where second best answers stand.
-    return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
-
-
-def relative(scores: list[float]) -> list[float]:
-    """The share of the best candidate's score; 0 is a row with nothing in common.
-
-    So the lowest candidate of a small answer keeps what it has: with the minimum of
-    the candidates for 0, the second of two good answers would score nothing.
-    """
-    best = max(scores, default=0.0) or 1.0
-    return [score / best for score in scores]
-
-
-def reciprocal_ranks(scores: list[float]) -> list[float]:
-    """(k + 1) / (k + rank): the usual 1 / (k + rank), with 1 for the first.
-
-    Equal scores share a rank, and what a lane did not find has none.
-    """
-    places = {score: rank for rank, score in enumerate(sorted(scores), start=1)}
-    return [
-        (RRF_K + 1) / (RRF_K + len(scores) + 1 - places[score]) if score else 0.0
-        for score in scores
-    ]
 
 
 def in_order(

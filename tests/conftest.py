@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from rest_framework.test import APIClient
 
 from access import refusals
@@ -20,6 +21,17 @@ celery_app.loader.import_default_modules()
 def pytest_configure(config):
     # The collected static files exist in production only.
     config.addinivalue_line("filterwarnings", "ignore:No directory at:UserWarning")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_session_outlives_the_tests(django_db_setup, django_db_blocker):
+    """A live server's thread may hold a connection that keeps its database alive."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -72,3 +74,14 @@ def test_any_text_can_be_stored_and_found_by_itself(remember, project, content):
     hits = recall.search(project, request, SYSTEM).hits
 
     assert memory.duplicate_of or memory in [hit.memory for hit in hits]
+
+
+def test_the_longest_memory_of_rare_characters_can_be_stored(remember, contents):
+    draw = random.Random(7)
+    rare = "".join(chr(draw.randrange(0x4E00, 0x9FFF)) for _ in range(90_000))
+
+    remember(
+        "findable " + rare[:49_000], goal=rare[50_000:70_000], result=rare[70_000:]
+    )
+
+    assert len(contents("findable", mode="keyword")) == 1

@@ -4,77 +4,73 @@ import uuid
 
 import pytest
 
-from search import ranking
-from search.ranking import Lanes
+from search import fusion, ranking
+from search.fusion import Lanes, Way
 
 A, B, C = (uuid.UUID(int=n) for n in (1, 2, 3))
-
-
-def question(**fields):
-    return ranking.Question("words", uuid.uuid4(), "memories", ("p:1",), **fields)
 
 
 class TestRelative:
     def test_it_scales_the_shares_of_the_best_by_how_well_the_best_fits(self):
         lanes = Lanes(keyword=[4.0, 2.0], semantic=[0.8, 0.4])
 
-        first, second = ranking.fuse(lanes, question(), most=10.0)
+        first, second = fusion.fuse(lanes, Way(), most=10.0)
 
         best_fit = (0.4 + 0.8) / 2
         assert first == pytest.approx(best_fit)
         assert second == pytest.approx(0.5**0.5 * best_fit)
 
     def test_it_leaves_the_only_candidate_its_fit(self):
-        scores = ranking.fuse(Lanes([5.0], [0.6]), question(), most=10.0)
+        scores = fusion.fuse(Lanes([5.0], [0.6]), Way(), most=10.0)
 
         assert scores == [pytest.approx(0.55)]
 
     @pytest.mark.parametrize(("weight", "first"), [(1.0, 0), (0.0, 1)])
     def test_it_follows_the_weights(self, weight, first):
         lanes = Lanes(keyword=[1.0, 0.5], semantic=[0.1, 0.9])
-        asked = question(keyword_weight=weight, semantic_weight=1 - weight)
+        way = Way(keyword=weight, semantic=1 - weight)
 
-        scores = ranking.fuse(lanes, asked, most=2.0)
+        scores = fusion.fuse(lanes, way, most=2.0)
 
         assert scores.index(max(scores)) == first
 
     def test_it_takes_a_cosine_below_zero_for_nothing_in_common(self):
         lanes = Lanes(keyword=[1.0, 0.5], semantic=[-0.3, -0.9])
 
-        first, second = ranking.fuse(lanes, question(), most=2.0)
+        first, second = fusion.fuse(lanes, Way(), most=2.0)
 
         assert 0 <= second < first <= 1
 
 
 class TestReciprocalRanks:
     def test_it_looks_at_ranks_only(self):
-        assert ranking.reciprocal_ranks([9.0, 8.9, 0.1]) == [1, 61 / 62, 61 / 63]
+        assert fusion.reciprocal_ranks([9.0, 8.9, 0.1]) == [1, 61 / 62, 61 / 63]
 
     def test_equal_scores_share_a_rank_and_nothing_found_has_none(self):
-        assert ranking.reciprocal_ranks([0.5, 0.5, 0.0]) == [1, 1, 0]
+        assert fusion.reciprocal_ranks([0.5, 0.5, 0.0]) == [1, 1, 0]
 
     def test_it_is_scaled_by_how_well_the_best_fits(self):
         lanes = Lanes(keyword=[9.0, 8.9], semantic=[0.9, 0.8])
 
-        scores = ranking.fuse(lanes, question(fusion="rrf"), most=10.0)
+        scores = fusion.fuse(lanes, Way("rrf"), most=10.0)
 
         assert scores == pytest.approx([0.9, 0.9 * (61 / 62) ** 0.5])
 
 
 class TestOneLane:
     def test_keyword_scores_are_shares_of_the_greatest_possible_score(self):
-        assert ranking.fuse(Lanes([5.0], None), question(), most=10.0) == [0.5]
+        assert fusion.fuse(Lanes([5.0], None), Way(), most=10.0) == [0.5]
 
     def test_semantic_scores_are_cosines(self):
-        assert ranking.fuse(Lanes(None, [0.7]), question(), most=1.0) == [0.7]
+        assert fusion.fuse(Lanes(None, [0.7]), Way(), most=1.0) == [0.7]
 
     def test_words_that_stand_nowhere_count_against_a_candidate(self):
-        (score,) = ranking.fuse(Lanes([0.0], [0.7]), question(), most=1.0)
+        (score,) = fusion.fuse(Lanes([0.0], [0.7]), Way(), most=1.0)
 
         assert score < 0.35
 
     def test_no_candidates_have_no_scores(self):
-        assert ranking.fuse(Lanes([], []), question(), most=1.0) == []
+        assert fusion.fuse(Lanes([], []), Way(), most=1.0) == []
 
 
 class TestInOrder:

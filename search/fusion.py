@@ -1,0 +1,87 @@
+"""Two lanes become one score: docs/ranking.md, "Fusion"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from search.query import Term
+
+Fusion = Literal["relative", "rrf"]
+
+RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
+# The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
+MOST_PER_TERM = 2.2
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the lanes are joined, and what each of them counts."""
+
+    fusion: Fusion = "relative"
+    keyword: float = 0.5
+    semantic: float = 0.5
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What the lanes gave each candidate, in the same order: BM25 and cosine.
+
+    0 where a lane did not find it, None for a lane that was not asked. Lists, because
+    hashing ids again and again took longer than the arithmetic.
+    """
+
+    keyword: list[float] | None
+    semantic: list[float] | None
+
+
+def fuse(lanes: Lanes, way: Way, *, most: float) -> list[float]:
+    """One score in 0..1 for every candidate.
+
+    A single lane keeps its own: the share of the greatest possible BM25 score, or
+    the cosine. Fused ranks say nothing of how good the best one is, so they are
+    scaled by how well any candidate fits at all: a score means the same in every
+    answer, and `min_score` can empty a hopeless one.
+    """
+    shares = [score / most for score in lanes.keyword or ()]
+    cosines = [max(score, 0.0) for score in lanes.semantic or ()]
+    if lanes.semantic is None:
+        return shares
+    if lanes.keyword is None:
+        return cosines
+    whole = (way.keyword + way.semantic) or 1.0
+    by_keyword, by_meaning = way.keyword / whole, way.semantic / whole
+    lane = reciprocal_ranks if way.fusion == "rrf" else relative
+    fused = zip(lane(shares), lane(cosines), strict=True)
+    fits = zip(shares, cosines, strict=True)
+    best = max((by_keyword * a + by_meaning * b for a, b in fits), default=0.0)
+    # The root lifts the middle of the scale, where second best answers stand.
+    return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
+
+
+def relative(scores: list[float]) -> list[float]:
+    """The share of the best candidate's score; 0 is a row with nothing in common.
+
+    So the lowest candidate of a small answer keeps what it has: with the minimum of
+    the candidates for 0, the second of two good answers would score nothing.
+    """
+    best = max(scores, default=0.0) or 1.0
+    return [score / best for score in scores]
+
+
+def reciprocal_ranks(scores: list[float]) -> list[float]:
+    """(k + 1) / (k + rank): the usual 1 / (k + rank), with 1 for the first.
+
+    Equal scores share a rank, and what a lane did not find has none.
+    """
+    places = {score: rank for rank, score in enumerate(sorted(scores), start=1)}
+    return [
+        (RRF_K + 1) / (RRF_K + len(scores) + 1 - places[score]) if score else 0.0
+        for score in scores
+    ]
+
+
+def most_possible(terms: Sequence[Term]) -> float:
+    """The BM25 score of a row in which every term of the query is saturated."""
+    return MOST_PER_TERM * sum(term.weight for term in terms) or 1.0
