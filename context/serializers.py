@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from playbook.serializers import EntryOut
 from rest_framework import serializers
 
 from access.doors import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
 from memories.serializers import FileOut, MemoryOut
+from playbook.serializers import EntryOut
 
 
 class GraphQuery(InProject):
