@@ -162,10 +162,11 @@ def _nearest(
     own = _passing_nearest(rows, vector, question.project_id)
     if len(own) < DEPTH:
         return semantic_lane(rows, vector)
-    shared = question.arms[1:]
-    if not shared:
+    shared = queries.any_of(question.arms[1:])
+    elsewhere = rows.model._base_manager.exclude(project_id=question.project_id)
+    if not shared or not _holding(elsewhere, shared).exists():
         return own
-    others = semantic_lane(_holding(rows, queries.any_of(shared)), vector)
+    others = semantic_lane(_holding(rows, shared), vector)
     best = sorted((own | others).items(), key=lambda found: -found[1])
     return dict(best[:DEPTH])
 

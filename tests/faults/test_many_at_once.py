@@ -43,37 +43,27 @@ def memories(client):
         }
 
 
-class TestTheSameTexts:
-    @pytest.fixture
-    def answers(self, send, project):
-        named = {"project_id": str(project.pk)}
-        bodies = [named | {"memories": list(memories(n))} for n in range(CLIENTS)]
-        return send("memories/batch", bodies)
+def test_one_original_of_each_text_and_exact_counts(send, bob_api, project):
+    named = {"project_id": str(project.pk)}
+    bodies = [named | {"memories": list(memories(n))} for n in range(CLIENTS)]
+    answers = send("memories/batch", bodies)
 
-    def test_one_original_of_each_and_the_rest_its_duplicates(self, answers, project):
-        assert {answer.status_code for answer in answers} == {200}
-        results = [item for answer in answers for item in answer.json()["results"]]
+    assert {answer.status_code for answer in answers} == {200}
+    results = [item for answer in answers for item in answer.json()["results"]]
+    told = Counter(item["status"] for item in results)
+    assert told == {"stored": TEXTS, "duplicate": TEXTS * (CLIENTS - 1)}
+    originals = Memory.objects.current().light()
+    assert (originals.count(), Memory.objects.count()) == (TEXTS, TEXTS * CLIENTS)
+    duplicate_of = {item["duplicate_of"] for item in results} - {None}
+    assert duplicate_of == {str(memory.pk) for memory in originals}
 
-        told = Counter(item["status"] for item in results)
-        assert told == {"stored": TEXTS, "duplicate": TEXTS * (CLIENTS - 1)}
-        originals = Memory.objects.current()
-        assert originals.count() == TEXTS
-        assert Memory.objects.count() == TEXTS * CLIENTS
-        named = {item["duplicate_of"] for item in results} - {None}
-        assert named == {str(memory.pk) for memory in originals.light()}
-
-    def test_the_counts_of_tags_and_files_are_exact(self, answers, bob_api, project):
-        named = {"project_id": str(project.pk)}
-        tags = bob_api.get("/api/v1/tags", named).json()["results"]
-        files = bob_api.get("/api/v1/files", named).json()["results"]
-
-        assert {tag["name"]: tag["usage_count"] for tag in tags} == dict.fromkeys(
-            ("red", "green", "blue"), TEXTS
-        )
-        assert [file["memory_count"] for file in files] == [TEXTS] * 3
-        assert Tag.objects.count() == File.objects.count() == 3
-        originals = MemoryFile.objects.filter(memory__in=Memory.objects.current())
-        assert originals.count() == TEXTS * 3
+    tags = bob_api.get("/api/v1/tags", named).json()["results"]
+    files = bob_api.get("/api/v1/files", named).json()["results"]
+    counts = {tag["name"]: tag["usage_count"] for tag in tags}
+    assert counts == dict.fromkeys(("red", "green", "blue"), TEXTS)
+    assert [file["memory_count"] for file in files] == [TEXTS] * 3
+    assert Tag.objects.count() == File.objects.count() == 3
+    assert MemoryFile.objects.filter(memory__in=originals).count() == TEXTS * 3
 
 
 def test_one_current_fact_of_a_key(send, project):

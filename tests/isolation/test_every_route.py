@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import get_resolver
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -192,6 +193,23 @@ class TestAKeyForEverything:
         for route in TABLE:
             if route.method == "GET":
                 assert send(root, route, alices).status_code == 200, route.name
+
+
+class TestOutsideOfTheApi:
+    """What needs no key says nothing of any project; the admin has tests of its own."""
+
+    OPEN = {"", "admin", "healthz", "readyz"}
+
+    def test_there_is_no_other_open_address(self):
+        found = {str(pattern.pattern) for pattern in get_resolver().url_patterns}
+        guarded = {name for name in found if name.startswith(("api/", "admin/"))}
+
+        assert found - guarded <= self.OPEN | {"metrics"}
+
+    def test_it_tells_nothing(self, alices):
+        client = APIClient(REMOTE_ADDR=ELSEWHERE)
+        for path in self.OPEN | {"metrics", "nowhere"}:
+            assert MARK not in client.get(f"/{path}").content.decode()
 
 
 def test_keys_are_hashed_and_never_told_again(alices, alice_api):
