@@ -224,12 +224,13 @@ class Harm:
     picked: random.Random
     done: list[str] = field(default_factory=list)
 
-    def plan(self, kills: int) -> list[Callable[[], None]]:
-        """Kills of web and worker by turns, and what happens to Redis among them."""
+    def plan(self, kills: int, *, postgres: bool) -> list[Callable[[], None]]:
+        """Kills of web and worker by turns, and what happens to the servers between."""
         harms: list[Callable[[], None]] = [
             self.kill_web if n % 2 == 0 else self.kill_worker for n in range(kills)
         ]
-        for harm in (self.flush_redis, self.stop_redis, self.kill_redis):
+        others = [self.flush_redis, self.stop_redis, self.kill_redis]
+        for harm in others + [self.kill_postgres] * 2 * postgres:
             harms.insert(self.picked.randrange(len(harms) + 1), harm)
         return harms
 
@@ -241,6 +242,10 @@ class Harm:
 
     def kill_redis(self) -> None:
         self.kill("Redis", "redis-server")
+
+    def kill_postgres(self) -> None:
+        """Any of its processes: each takes all connections with it."""
+        self.kill("PostgreSQL", "postgres")
 
     def kill(self, name: str, word: str) -> None:
         # One that was killed before is started again after half a minute at most.
@@ -409,7 +414,13 @@ class Report:
 
 
 def torment(
-    service: Service, *, kills: int, count: int, seed: int, patience: float = PATIENCE
+    service: Service,
+    *,
+    kills: int,
+    count: int,
+    seed: int,
+    postgres: bool = False,
+    patience: float = PATIENCE,
 ) -> Report:
     """Replay, harm, look, replay again and compare.
 
@@ -420,7 +431,7 @@ def torment(
     service.insist("POST", "/api/v1/projects", {"name": PROJECT})
     harm = Harm(service, picked)
     replay = Replay(service, rows)
-    replay.run(harm.plan(kills), picked)
+    replay.run(harm.plan(kills, postgres=postgres), picked)
     faults = faults_in(service, replay, patience=patience)
     before = tally(service)
     summary = replayed_again(service, rows)
@@ -438,10 +449,17 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--tasks", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--postgres", action="store_true", help="kill PostgreSQL twice as well"
+    )
     options = parser.parse_args()
     with Service() as service:
         report = torment(
-            service, kills=options.kills, count=options.tasks, seed=options.seed
+            service,
+            kills=options.kills,
+            count=options.tasks,
+            seed=options.seed,
+            postgres=options.postgres,
         )
     sys.stdout.write("\n".join([*report.harms, report.summary, *report.faults, ""]))
     sys.stdout.write(

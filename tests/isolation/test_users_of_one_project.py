@@ -37,18 +37,20 @@ def scope(request):
 
 
 @pytest.fixture
-def ours(client_of, key_of, project, scope):
-    """u1's private rows hold the word; what the project shares does not."""
-    shared = client_of(project, role=Role.OWNER)
+def kept(key_of, project, scope):
+    """What u1 keeps to itself, the word in every text."""
     private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
-    ids = {
-        "project_id": project.pk,
-        "gone": worlds.a_deleted_project(client_of, SHARED).pk,
-        "scan": worlds.scanned(shared, project, private),
-        **worlds.shared_part(shared, project, SHARED),
-        **private,
-    }
-    return World(project, MARK, ids)
+    return World(project, MARK, {"project_id": project.pk, **private})
+
+
+@pytest.fixture
+def ours(kept, client_of, project):
+    """The same beside what the project shares, which does not hold the word."""
+    shared = client_of(project, role=Role.OWNER)
+    kept.ids["gone"] = worlds.a_deleted_project(client_of, SHARED).pk
+    kept.ids["scan"] = worlds.scanned(shared, project, kept.ids)
+    kept.ids |= worlds.shared_part(shared, project, SHARED)
+    return kept
 
 
 def hidden_from(answer, route, world):
@@ -115,9 +117,9 @@ class TestEveryRoute:
 
 class TestReadingAForeignScope:
     @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
-    def test_it_is_not_there(self, ours, key_of, scope, role):
+    def test_it_is_not_there(self, kept, key_of, scope, role):
         u2, foreign = key_of("u2", role), scope | {"user_id": "u1"}
-        asked = {"project_id": str(ours.project.pk)}
+        asked = {"project_id": str(kept.project.pk)}
         flat = {"scope" if k == "kind" else k: v for k, v in foreign.items()}
         body = {"content": "A memory for another", "memory_type": "learning"}
 
@@ -129,19 +131,19 @@ class TestReadingAForeignScope:
             assert answer.status_code == 404, answer.content
             assert MARK not in answer.content.decode()
 
-    def test_it_is_not_deleted(self, ours, key_of, scope):
+    def test_it_is_not_deleted(self, kept, key_of, scope):
         foreign = scope | {"user_id": "u1"}
-        asked = {"project_id": str(ours.project.pk), "scope": foreign}
+        asked = {"project_id": str(kept.project.pk), "scope": foreign}
         answer = key_of("u2").post(f"{API}/memories/delete-by-scope", asked)
 
         assert answer.status_code == 404
 
-    def test_a_user_id_in_the_body_does_not_make_another_user(self, ours, key_of):
+    def test_a_user_id_in_the_body_does_not_make_another_user(self, kept, key_of):
         found = posted(
             key_of("u2"),
             "memories",
             {
-                "project_id": str(ours.project.pk),
+                "project_id": str(kept.project.pk),
                 "content": "Written by u2 in the name of u1",
                 "memory_type": "learning",
                 "user_id": "u1",
@@ -152,9 +154,9 @@ class TestReadingAForeignScope:
         assert found["memory"]["user_id"] == "u2"
         assert found["memory"]["scope"] == {"kind": "user", "user_id": "u2"}
 
-    def test_the_narrower_session_is_ones_own(self, ours, key_of):
+    def test_the_narrower_session_is_ones_own(self, kept, key_of):
         asked = {
-            "project_id": str(ours.project.pk),
+            "project_id": str(kept.project.pk),
             "scope": "user",
             "session_id": "morning",
             "include_narrower": "true",
@@ -165,16 +167,16 @@ class TestReadingAForeignScope:
 
 class TestSearch:
     @pytest.fixture
-    def asked(self, ours):
+    def asked(self, kept):
         rows = Memory.objects.current()
-        statistics.rebuild(rows, project_id=ours.project.pk, name=indexing.CORPUS)
+        statistics.rebuild(rows, project_id=kept.project.pk, name=indexing.CORPUS)
         return {
-            "project_id": str(ours.project.pk),
+            "project_id": str(kept.project.pk),
             "query": f"{MARK} deploys blue script",
             "explain": True,
         }
 
-    def test_it_finds_u2_nothing_in_any_way(self, ours, key_of, asked):
+    def test_it_finds_u2_nothing_in_any_way(self, kept, key_of, asked):
         u2 = key_of("u2")
         for mode, own, named in itertools.product(
             MODES, [None, *SCOPES], [None, ["sensitive"], ["private", "public"]]
@@ -187,17 +189,17 @@ class TestSearch:
             assert answer.status_code == 200
             titles = [hit["memory"]["title"] for hit in answer.json()["hits"]]
             assert MARK not in titles, more
-            assert ours.memory not in answer.content.decode()
+            assert kept.memory not in answer.content.decode()
 
-    def test_it_finds_u1_its_own_but_the_sensitive(self, ours, key_of, asked, scope):
+    def test_it_finds_u1_its_own_but_the_sensitive(self, kept, key_of, asked, scope):
         for mode in MODES:
             found = posted(
                 key_of("u1"), "search", asked | {"mode": mode, "scope": scope}
             )
 
             ids = [hit["memory"]["id"] for hit in found["hits"]]
-            assert ids[0] == ours.memory
-            assert ours.sensitive not in ids
+            assert ids[0] == kept.memory
+            assert kept.sensitive not in ids
 
     def test_it_does_not_count_u1s_words_for_u2(self, key_of, asked):
         more = {"query": f"{MARK} {uuid.uuid4().hex}"}
@@ -209,17 +211,17 @@ class TestSearch:
 
 
 class TestTaskContext:
-    def test_it_gives_nobody_what_is_in_a_private_scope(self, ours, key_of, client_of):
+    def test_it_gives_nobody_what_is_in_a_private_scope(self, kept, key_of, client_of):
         asked = {
-            "project_id": str(ours.project.pk),
-            "task_description": f"{MARK} deploys with the blue script in {ours.file}",
+            "project_id": str(kept.project.pk),
+            "task_description": f"{MARK} deploys with the blue script in {kept.file}",
             "top_k": 50,
         }
-        unbound = client_of(ours.project, role=Role.OWNER)
+        unbound = client_of(kept.project, role=Role.OWNER)
         for client in (key_of("u1"), key_of("u2"), unbound):
             found = client.post(f"{API}/context/task", asked).json()
 
-            assert ours.memory not in [m["memory"]["id"] for m in found["memories"]]
+            assert kept.memory not in [m["memory"]["id"] for m in found["memories"]]
             if client is not unbound and client.key.user_id == "u2":
                 assert found["files"] == []
 
@@ -269,19 +271,19 @@ class TestWhatIsLeftBehind:
         )
 
     def test_a_tag_and_a_file_that_nothing_carries_any_more(
-        self, ours, key_of, project
+        self, kept, key_of, project
     ):
         u1 = key_of("u1")
         for name in ("memory", "duplicate", "other", "sensitive", "deleted"):
-            u1.post(f"{API}/memories/{getattr(ours, name)}/restore", {})
-            path = f"{API}/memories/{getattr(ours, name)}"
+            u1.post(f"{API}/memories/{getattr(kept, name)}/restore", {})
+            path = f"{API}/memories/{getattr(kept, name)}"
             changed = u1.patch(path, {"tags": [], "file_paths": []})
 
             assert changed.status_code == 200, changed.content
 
         assert MARK not in self.lists(key_of("u2"), project)
 
-    def test_what_was_deleted(self, ours, key_of, project, scope):
+    def test_what_was_deleted(self, kept, key_of, project, scope):
         asked = {"project_id": str(project.pk), "scope": scope}
         posted(key_of("u1"), "memories/delete-by-scope", asked)
 
@@ -298,7 +300,7 @@ class TestWhatIsLeftBehind:
 
         assert [tag["name"] for tag in found] == ["deploy"]
 
-    def test_making_a_tag_tells_nothing_of_a_hidden_one(self, ours, key_of, project):
+    def test_making_a_tag_tells_nothing_of_a_hidden_one(self, kept, key_of, project):
         u2 = key_of("u2")
         asked = {"project_id": str(project.pk), "name": f"{MARK}-tag"}
         made = posted(u2, "tags", asked | {"description": "mine"}, status=(201,))
@@ -308,15 +310,15 @@ class TestWhatIsLeftBehind:
         listed = u2.get(f"{API}/tags", asked | {"q": MARK}).json()["results"]
         assert [tag["id"] for tag in listed] == [made["id"]]
 
-    def test_a_file_of_both_counts_for_each_its_own(self, ours, key_of, project):
+    def test_a_file_of_both_counts_for_each_its_own(self, kept, key_of, project):
         u2 = key_of("u2")
-        remember(u2, project, "I read it, too", "x", tags=[], file_paths=[ours.file])
-        asked = {"project_id": str(project.pk), "path": ours.file}
+        remember(u2, project, "I read it, too", "x", tags=[], file_paths=[kept.file])
+        asked = {"project_id": str(project.pk), "path": kept.file}
         [found] = u2.get(f"{API}/files", asked).json()["results"]
         graph = u2.get(f"{API}/files/graph", asked).json()
 
         assert found["memory_count"] == 1
-        assert File.objects.filter(file_path=ours.file).count() == 1
+        assert File.objects.filter(file_path=kept.file).count() == 1
         assert f"{MARK}-tag" not in str(graph)
         assert graph["related_files"] == []
 
@@ -336,7 +338,7 @@ class TestReplaysAndRecords:
         assert answer.status_code == 201
         assert answer.json()["id"] != first["id"]
 
-    def test_a_bound_owner_reads_its_own_audit_only(self, ours, key_of, project):
+    def test_a_bound_owner_reads_its_own_audit_only(self, kept, key_of, project):
         u2 = key_of("u2")
         remember(u2, project, "Something of my own", "x")
         asked = {"project_id": str(project.pk)}
