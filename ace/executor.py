@@ -37,6 +37,8 @@ def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
+        # A task is told as it was, however short.
+        shortest=1,
     )
 
 

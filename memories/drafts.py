@@ -63,6 +63,8 @@ class Draft:
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
     notes: tuple[str, ...] = ()
+    # The least length of the content; None: what the project asks of this kind.
+    shortest: int | None = None
 
     @property
     def similarity_hash(self) -> str:
@@ -89,7 +91,9 @@ def prepare(project: Project, draft: Draft, caller: Caller) -> Draft:
 
 def refuse_short(project: Project, draft: Draft) -> None:
     """Notes have the project's minimum length; facts and episodes may be one word."""
-    least = project.options.content_min if draft.kind == "note" else 1
+    least = draft.shortest
+    if least is None:
+        least = project.options.content_min if draft.kind == "note" else 1
     if len(draft.content.strip()) < least:
         raise errors.Invalid(
             f"content needs at least {least} characters.",

@@ -102,10 +102,20 @@ class MemoryBatchDoor(Door):
         for place, item in enumerate(items):
             try:
                 form = self._validated(forms.MemoryInBatch(data=item))
+                refuse_elsewhere(form, project)
                 accepted[place] = draft_of(form, project, self)
             except errors.Refusal as refusal:
                 refused[place] = Receipt(status="rejected", refusal=refusal)
         return accepted, refused
+
+
+def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
+    """A batch is of one project; an item that names another one is not moved to it."""
+    named = item.get("project_id", project.name)
+    if named not in (project.name, str(project.pk)):
+        raise errors.Invalid(
+            errors={"project_id": ["All items of a batch are of its own project."]}
+        )
 
 
 def draft_of(data: dict[str, Any], project: Project, door: Door) -> Draft:

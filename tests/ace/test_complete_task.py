@@ -296,6 +296,11 @@ class TestTolerance:
 
         assert result["files_linked"][0]["file_path"] == "a.py"
 
+    def test_a_short_goal_without_a_result_is_a_task_too(self, complete):
+        answer = complete(goal="Fix", result="", feedback="", feedback_source="agent")
+
+        assert answer.status_code == 200
+
     def test_a_blank_result_is_allowed(self, complete):
         assert complete(result="").status_code == 200
 

@@ -299,6 +299,15 @@ class TestText:
     def test_a_path(self, api, end):
         refused(api.get(f"{MEMORIES}/{end}"), "invalid_text", "no_such_route")
 
+    def test_a_secret_is_masked_in_the_tags_of_a_change_too(self, api, memory):
+        secret = "AKIA" + "IOSFODNN7EXAMPLQ"
+        stored = api.post(MEMORIES, memory).json()["id"]
+        changed = api.patch(f"{MEMORIES}/{stored}", {"tags": [secret], "goal": secret})
+
+        assert changed.status_code == 200
+        assert secret not in changed.content.decode()
+        assert secret not in api.get(f"{MEMORIES}/{stored}/history").content.decode()
+
     def test_json_in_a_string_is_no_way_around_it(self, api, project):
         """String arguments are parsed, with escapes that the body's check never saw."""
         for arguments in (

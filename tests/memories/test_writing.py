@@ -216,6 +216,19 @@ class TestBatch:
         run_jobs()
         assert all(m.embedding for m in Memory.objects.filter(is_duplicate=False))
 
+    def test_an_item_of_another_project_is_rejected(
+        self, alice_api, project, other_project
+    ):
+        items = [BODY | {"project_id": str(other_project.pk)}]
+
+        answer = alice_api.post(
+            "/api/v1/memories/batch",
+            {"project_id": str(project.pk), "memories": items},
+        )
+
+        assert answer.json()["results"][0]["status"] == "rejected"
+        assert Memory.objects.count() == 0
+
     def test_it_takes_at_most_500(self, alice_api, project):
         answer = alice_api.post(
             "/api/v1/memories/batch",
