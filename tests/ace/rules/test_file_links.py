@@ -303,9 +303,9 @@ class TestNames:
 
     def test_both_names_of_one_file_are_one_link(self):
         found = links(
-            ("Read", {"file_path": "/work/app/src/a.py"}, "x"),
+            ("Read", {"file_path": "/srv/app/src/a.py"}, "x"),
             ("Bash", {"command": "cat src/a.py"}, "x"),
-            ("Edit", {"file_path": "/work/app/src/b.py"}, "ok"),
+            ("Edit", {"file_path": "/srv/app/src/b.py"}, "ok"),
         )
 
         assert found == {"src/a.py": "read", "src/b.py": "modified"}
