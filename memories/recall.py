@@ -67,7 +67,8 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
         memory.pk: memory
         for memory in rows.filter(pk__in=[hit.id for hit in best]).in_full()
     }
-    texts = snippets.of(Memory.objects.filter(pk__in=page), "content", ranked.terms)
+    contents = {pk: memory.content for pk, memory in page.items()}
+    texts = snippets.of_texts(contents, ranked.terms)
     hits = [
         Hit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
         for hit in best
