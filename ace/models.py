@@ -93,6 +93,11 @@ class Reflection(models.Model):
     votes = models.JSONField(default=list)
     related = models.JSONField(default=list)
     abstained = models.CharField(max_length=500, blank=True)
+    # Who reflected: the rules, or a language model; why not the model, if it failed.
+    producer = models.CharField(max_length=8, default="rule")
+    producer_name = models.CharField(max_length=100, default="reflector")
+    producer_version = models.CharField(max_length=40, default="1")
+    notes = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = InProject.as_manager()
@@ -110,3 +115,36 @@ class Reflection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome} by {self.outcome_source}"
+
+
+class Observation(models.Model):
+    """What a run showed without saying what to do; the second sighting teaches.
+
+    `signature` is the masked form of the evidence, so that the same error with other
+    numbers is the same observation.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    run = models.ForeignKey(
+        AceRun, on_delete=models.CASCADE, related_name="observations"
+    )
+    signature = models.CharField(max_length=64)
+    root_cause = models.CharField(max_length=40, blank=True)
+    # The parts of the lesson that it may become, and the quote that it stands on:
+    # {condition, observed, cause, field, start, end, quote}.
+    seen = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = InProject.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "signature", "run"], name="observation_once_per_run"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.root_cause}: {self.signature}"

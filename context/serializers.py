@@ -8,7 +8,7 @@ from access.doors import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
 from memories.serializers import FileOut, MemoryOut
-from playbook.serializers import EntryOut
+from playbook.serializers.entries import EntryOut
 
 
 class GraphQuery(InProject):

@@ -332,6 +332,8 @@ class File(models.Model):
     file_type = models.CharField(max_length=32, blank=True)
     last_content_hash = models.CharField(max_length=128, blank=True)
     renamed_from = models.JSONField(default=list, blank=True)
+    # When a sync last said that it changed or vanished.
+    changed_at = models.DateTimeField(null=True, blank=True)
     first_seen_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(auto_now_add=True)
 

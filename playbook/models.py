@@ -239,6 +239,31 @@ class EntryVector(models.Model):
         return f"{self.entry_id} by {self.model}"
 
 
+class Anchor(models.Model):
+    """A file that an entry's text names; when the file changes, the entry is suspect."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    entry = models.ForeignKey(
+        PlaybookEntry, on_delete=models.CASCADE, related_name="anchors"
+    )
+    project_id = models.UUIDField()
+    file_path = models.CharField(max_length=1000)
+
+    class Meta:
+        ordering = ["entry_id", "file_path"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["entry", "file_path"], name="anchor_once_per_entry"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project_id", "file_path"], name="anchor_file"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} names {self.file_path}"
+
+
 class PlaybookDelta(models.Model):
     """A proposed change with its evidence; only an applied one is in the playbook."""
 
@@ -285,6 +310,11 @@ class PlaybookDelta(models.Model):
     content = models.TextField(blank=True)
     category = models.CharField(max_length=40, blank=True)
     payload = models.JSONField(default=dict, blank=True)
+    # What was proposed, where a person has edited it before accepting.
+    suggested = models.JSONField(default=dict, blank=True)
+    # Of the text as it was proposed: what a person rejected is known by it later.
+    similarity_hash = models.CharField(max_length=64, blank=True, editable=False)
+    seen_again = models.PositiveIntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
     evidence = models.JSONField(default=list, blank=True)
     gates = models.JSONField(default=list, blank=True)
@@ -346,10 +376,43 @@ class PlaybookDelta(models.Model):
         indexes = [
             models.Index(fields=["project", "status", "-id"], name="delta_newest"),
             models.Index(fields=["run_id"], name="delta_run"),
+            models.Index(
+                fields=["project", "similarity_hash"],
+                condition=models.Q(status="rejected"),
+                name="delta_rejected_text",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.operation} ({self.status})"
+
+
+class DeltaVector(models.Model):
+    """The vector of a rejected lesson, so that its paraphrase is known as well."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    delta = models.ForeignKey(
+        PlaybookDelta, on_delete=models.CASCADE, related_name="vectors"
+    )
+    project_id = models.UUIDField()
+    model = models.CharField(max_length=300)
+    embedding = HalfVectorField(editable=False)
+
+    class Meta:
+        ordering = ["delta_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["delta", "model"], name="delta_vector_once_per_model"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["project_id", "model"], name="delta_vector_project_model"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.delta_id} by {self.model}"
 
 
 class PlaybookChange(models.Model):
@@ -443,6 +506,9 @@ class Conflict(models.Model):
     )
     reason = models.CharField(max_length=500)
     state = models.CharField(max_length=16, choices=State, default=State.OPEN)
+    # The deltas that carried the decision out; undoing them opens the conflict again.
+    decided_with = ArrayField(models.UUIDField(), default=list, blank=True)
+    note = models.CharField(max_length=1000, blank=True)
     decided_by = models.CharField(max_length=200, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -470,7 +536,15 @@ class Conflict(models.Model):
 
 
 class Exposure(models.Model):
-    """That an entry was given to an agent, and whether the agent said it used it."""
+    """That an entry was given to an agent, and whether the agent said it used it.
+
+    `run_id` is empty until the agent's next finished task is credited with it.
+    """
+
+    class Source(models.TextChoices):
+        RENDER = "render"
+        CONTEXT = "context"
+        REPORTED = "reported"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT)
@@ -479,6 +553,10 @@ class Exposure(models.Model):
     )
     run_id = models.UUIDField(null=True, blank=True)
     agent_id = models.CharField(max_length=255, blank=True)
+    key_id = models.UUIDField(null=True, blank=True)
+    source = models.CharField(max_length=8, choices=Source, default=Source.REPORTED)
+    # Cosine of the entry to the task it was given for; None where no task was named.
+    relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now_add=True)
 
@@ -489,7 +567,19 @@ class Exposure(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["entry", "run_id"], name="exposure_once_per_run"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(source__in=["render", "context", "reported"]),
+                name="exposure_source_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "agent_id", "-id"],
+                condition=models.Q(run_id=None),
+                name="exposure_uncredited",
+            ),
+            models.Index(fields=["entry", "-at"], name="exposure_entry_newest"),
         ]
 
     def __str__(self) -> str:

@@ -2,20 +2,22 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playbook import views
+from playbook.views import deltas, entries, history, rendering
 
 urlpatterns = [
-    path("playbook", views.PlaybookDoor.as_view()),
-    path("playbook/render", views.RenderDoor.as_view()),
-    path("playbook/changes", views.ChangesDoor.as_view()),
-    path("playbook/entries", views.EntriesDoor.as_view()),
-    path("playbook/entries/<uuid:entry_id>", views.EntryDoor.as_view()),
-    path("playbook/entries/<uuid:entry_id>/history", views.EntryHistoryDoor.as_view()),
-    path("playbook/deltas", views.DeltasDoor.as_view()),
-    path("playbook/deltas/bulk", views.BulkDoor.as_view()),
-    path("playbook/deltas/<uuid:delta_id>", views.DeltaDoor.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/accept", views.AcceptDoor.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/edit", views.EditDoor.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/reject", views.RejectDoor.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/undo", views.UndoDoor.as_view()),
+    path("playbook", entries.PlaybookDoor.as_view()),
+    path("playbook/render", rendering.RenderDoor.as_view()),
+    path("playbook/changes", history.ChangesDoor.as_view()),
+    path("playbook/entries", entries.EntriesDoor.as_view()),
+    path("playbook/entries/<uuid:entry_id>", entries.EntryDoor.as_view()),
+    path(
+        "playbook/entries/<uuid:entry_id>/history", history.EntryHistoryDoor.as_view()
+    ),
+    path("playbook/deltas", deltas.DeltasDoor.as_view()),
+    path("playbook/deltas/bulk", deltas.BulkDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>", deltas.DeltaDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>/accept", deltas.AcceptDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>/edit", deltas.EditDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>/reject", deltas.RejectDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>/undo", deltas.UndoDoor.as_view()),
 ]

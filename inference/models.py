@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from django.db import models
+
+from common.ids import uuid7
+
+
+class ModelCall(models.Model):
+    """One call of a language model: what it cost and how it ended, not what it read.
+
+    Plain ids instead of foreign keys: this app knows no other.
+    """
+
+    class Outcome(models.TextChoices):
+        ANSWERED = "answered"
+        INVALID = "invalid"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project_id = models.UUIDField(null=True, blank=True)
+    run_id = models.UUIDField(null=True, blank=True)
+    purpose = models.CharField(max_length=40)
+    prompt_version = models.CharField(max_length=40, blank=True)
+    model = models.CharField(max_length=300)
+    outcome = models.CharField(max_length=16, choices=Outcome)
+    error = models.CharField(max_length=500, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    answer_tokens = models.PositiveIntegerField(default=0)
+    # In the currency that LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT are given in.
+    cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    took_ms = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(outcome__in=["answered", "invalid", "failed"]),
+                name="model_call_outcome_known",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project_id", "at"], name="model_call_project_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} by {self.model}: {self.outcome}"

@@ -1,0 +1,221 @@
+"""Proposals, what they stand on, and the decisions about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.serializers import CommaList
+from playbook import curation
+from playbook.models import PlaybookDelta
+from playbook.serializers.entries import (
+    MOST,
+    QUOTE,
+    REASON,
+    EntryDetail,
+    EntryText,
+    Reasoned,
+    Versioned,
+)
+
+
+class QuoteIn(serializers.Serializer[Any]):
+    field = serializers.CharField(max_length=200)
+    start = serializers.IntegerField(min_value=0, max_value=MOST)
+    end = serializers.IntegerField(min_value=1, max_value=MOST)
+    quote = serializers.CharField(max_length=QUOTE, trim_whitespace=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["end"] <= attrs["start"]:
+            raise serializers.ValidationError({"end": "It must be after start."})
+        return attrs
+
+
+class TargetIn(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    version = serializers.IntegerField(min_value=1, max_value=MOST, required=False)
+
+
+class CreateDelta(InProject, EntryText, Reasoned, Versioned):
+    """A proposal of an agent. Quotes are cut from fields of the memory `memory_id`."""
+
+    OPERATIONS = ("add", "update", "delete", "merge", "deprecate", "restore", "tag")
+
+    operation = serializers.ChoiceField(choices=OPERATIONS)
+    entry_id = serializers.UUIDField(required=False)
+    targets = TargetIn(many=True, required=False, max_length=50)  # type: ignore[call-arg]  # the list's
+    evidence = QuoteIn(many=True, required=False, max_length=50)  # type: ignore[call-arg]  # the list's
+    memory_id = serializers.UUIDField(required=False)
+    agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    producer = serializers.ChoiceField(choices=["model", "human"], default="model")
+    producer_name = serializers.CharField(
+        max_length=100, required=False, allow_blank=True, default=""
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        operation = attrs["operation"]
+        needed = {
+            "add": ["content", "category"],
+            "tag": ["entry_id", "tags"],
+            "merge": ["entry_id", "targets"],
+        }.get(operation, ["entry_id"])
+        missing = [name for name in needed if not attrs.get(name) and name != "tags"]
+        if operation == "tag" and "tags" not in attrs:
+            missing.append("tags")
+        if operation == "add" and "entry_id" in attrs:
+            raise serializers.ValidationError(
+                {"entry_id": "An addition has no entry yet."}
+            )
+        if missing:
+            raise serializers.ValidationError(
+                dict.fromkeys(missing, f"The operation {operation} needs it.")
+            )
+        if operation == "update" and not set(curation.EDITABLE) & set(attrs):
+            raise serializers.ValidationError(
+                {"content": "An update names at least one column to change."}
+            )
+        if attrs["producer"] == "model":
+            self._refuse_for_models(attrs)
+        return attrs
+
+    @staticmethod
+    def _refuse_for_models(attrs: dict[str, Any]) -> None:
+        """What is no text of the rule is a person's to set."""
+        theirs = [
+            n for n in ("priority", "pinned", "locked", "review_after") if n in attrs
+        ]
+        if theirs:
+            raise serializers.ValidationError(
+                dict.fromkeys(theirs, "Only a person sets this.")
+            )
+        if attrs["operation"] == "update" and "content" not in attrs:
+            raise serializers.ValidationError(
+                {"content": "An update by a model gives the whole text."}
+            )
+
+
+class QuoteOut(serializers.Serializer[Any]):
+    field = serializers.CharField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField()
+
+
+class GateOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    verdict = serializers.ChoiceField(choices=["pass", "warn", "fail"])
+    value = serializers.JSONField(allow_null=True)
+    threshold = serializers.JSONField(allow_null=True)
+    message = serializers.CharField()
+
+
+class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
+    project_id = serializers.UUIDField(read_only=True)
+    entry_id = serializers.UUIDField(read_only=True, allow_null=True)
+    entry_label = serializers.CharField(
+        source="entry.label", default=None, read_only=True, allow_null=True
+    )
+    evidence = QuoteOut(many=True, read_only=True)
+    gates = GateOut(many=True, read_only=True)
+    payload = serializers.DictField(read_only=True)
+    targets = serializers.ListField(child=serializers.DictField(), read_only=True)
+
+    class Meta:
+        model = PlaybookDelta
+        fields = (
+            "id",
+            "project_id",
+            "operation",
+            "status",
+            "risk",
+            "entry_id",
+            "entry_label",
+            "expected_version",
+            "targets",
+            "content",
+            "category",
+            "payload",
+            "reason",
+            "evidence",
+            "gates",
+            "producer",
+            "producer_name",
+            "producer_version",
+            "proposed_by",
+            "agent_id",
+            "run_id",
+            "memory_id",
+            "reviewer",
+            "review_note",
+            "reviewed_at",
+            "created_at",
+            "version",
+        )
+        read_only_fields = fields
+
+
+class DeltaQuery(InProject):
+    status = CommaList(
+        child=serializers.ChoiceField(choices=PlaybookDelta.Status.choices),
+        required=False,
+    )
+    operation = CommaList(
+        child=serializers.ChoiceField(choices=PlaybookDelta.Operation.choices),
+        required=False,
+    )
+    producer = serializers.ChoiceField(
+        choices=PlaybookDelta.Producer.choices, required=False
+    )
+    risk = serializers.ChoiceField(
+        choices=["low", "medium", "high", "quarantine"], required=False
+    )
+    entry = serializers.UUIDField(required=False)
+    run_id = serializers.UUIDField(required=False)
+
+
+class Written(serializers.Serializer[Any]):
+    """What became of a direct change: the delta, and the entry once it is applied."""
+
+    delta = DeltaOut()
+    entry = EntryDetail(allow_null=True)
+
+
+class AcceptDelta(Versioned):
+    note = serializers.CharField(
+        max_length=REASON, required=False, allow_blank=True, default=""
+    )
+
+
+class EditDelta(AcceptDelta, EntryText):
+    pass
+
+
+class RejectDelta(Versioned):
+    reason = serializers.CharField(max_length=REASON)
+
+
+class BulkDeltas(InProject, Reasoned):
+    action = serializers.ChoiceField(choices=["accept", "reject"])
+    ids = serializers.ListField(
+        child=serializers.UUIDField(), min_length=1, max_length=100
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["action"] == "reject" and not attrs["reason"]:
+            raise serializers.ValidationError(
+                {"reason": "A rejection says why, for whoever proposed it."}
+            )
+        return attrs
+
+
+class BulkItem(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="delta_id")
+    status = serializers.CharField()
+    problem = serializers.DictField(required=False, allow_null=True)
+
+
+class BulkOut(serializers.Serializer[Any]):
+    results = BulkItem(many=True)

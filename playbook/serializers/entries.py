@@ -1,0 +1,208 @@
+"""Entries, and what a person may set in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.serializers import CommaList, TagsField
+from playbook import curation, reading
+from playbook.models import PlaybookEntry, Support
+from playbook.reading import Past
+
+# Lengths: docs/limits.md
+CONTENT, PART, REASON, QUOTE, TAG = 4_000, 1_000, 1_000, 4_000, 64
+MOST = 2**31 - 1
+LEAST = -(2**31)
+STATUSES = PlaybookEntry.Status.choices
+ENTRY_COLUMNS = (
+    "label",
+    "content",
+    "category",
+    "condition",
+    "action",
+    "tags",
+    "priority",
+    "status",
+    "helpful",
+    "harmful",
+    "neutral",
+    "author_kind",
+    "locked",
+    "pinned",
+    "created_at",
+    "created_by",
+    "updated_at",
+    "verified_at",
+    "review_after",
+    "version",
+    "merged_from",
+    "aliases",
+)
+
+
+class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
+    """An entry (REQ-MEM-DM-006); `is_embedded` stands for its vector."""
+
+    project_id = serializers.UUIDField(read_only=True)
+    is_active = serializers.BooleanField(source="is_live", read_only=True)
+    superseded_by = serializers.UUIDField(
+        source="superseded_by_id", read_only=True, allow_null=True
+    )
+    supporting_memory_ids = serializers.SerializerMethodField(
+        help_text="The newest hundred that you may see; `support_count` counts all."
+    )
+    support_count = serializers.IntegerField(read_only=True)
+    is_embedded = serializers.BooleanField(read_only=True)
+    is_contested = serializers.SerializerMethodField(
+        help_text="In an open conflict, or harmful at least as often as helpful."
+    )
+    confidence = serializers.FloatField(read_only=True)
+
+    class Meta:
+        model = PlaybookEntry
+        fields = (
+            "id",
+            "project_id",
+            *ENTRY_COLUMNS,
+            "is_active",
+            "superseded_by",
+            "supporting_memory_ids",
+            "support_count",
+            "is_embedded",
+            "is_contested",
+            "confidence",
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
+    def get_supporting_memory_ids(self, entry: PlaybookEntry) -> list[str]:
+        shown: list[Support] = entry.shown_supports  # type: ignore[attr-defined]  # `in_full`
+        return [str(support.memory_id) for support in reversed(shown)]
+
+    def get_is_contested(self, entry: PlaybookEntry) -> bool:
+        is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `in_full`
+        return is_disputed or entry.harmful >= max(entry.helpful, 1)
+
+
+class EntryDetail(EntryOut):
+    line = serializers.CharField(
+        read_only=True, help_text="The entry as an agent is given it."
+    )
+    tokens = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = PlaybookEntry
+        fields = (*EntryOut.Meta.fields, "line", "tokens")
+        read_only_fields = fields
+
+
+def past(entry: Past, project_id: object, seen: set[str] | None) -> dict[str, Any]:
+    """An entry at a revision, with the columns that replay gives back.
+
+    `seen` are the memories that the caller may see; None says all of them.
+    """
+    columns = {name: entry.state[name] for name in ENTRY_COLUMNS}
+    return {
+        "id": str(entry.id),
+        "project_id": str(project_id),
+        **columns,
+        "is_active": entry.state["status"] == PlaybookEntry.Status.ACTIVE,
+        "superseded_by": entry.state["superseded_by_id"],
+        "supporting_memory_ids": [
+            pk for pk in entry.supporting_memory_ids if seen is None or pk in seen
+        ],
+    }
+
+
+class PlaybookQuery(InProject):
+    category = CommaList(child=serializers.CharField(max_length=40), required=False)
+    tags = CommaList(child=serializers.CharField(max_length=TAG), required=False)
+    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
+    status = CommaList(
+        child=serializers.ChoiceField(choices=STATUSES), default=["active"]
+    )
+    q = serializers.CharField(
+        max_length=10_000,
+        required=False,
+        help_text="Searches by meaning and by words; best first.",
+    )
+    sort = serializers.ChoiceField(choices=reading.SORTS, required=False)
+    order = serializers.ChoiceField(choices=["asc", "desc"], default="desc")
+    revision = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST,
+        required=False,
+        help_text="The playbook as it was then, without what only the present has.",
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=100, required=False)
+    cursor = serializers.CharField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "q" in attrs and "revision" in attrs:
+            raise serializers.ValidationError(
+                {"q": "Only the present can be searched: leave revision out."}
+            )
+        if "q" in attrs and "sort" in attrs:
+            raise serializers.ValidationError(
+                {"sort": "What a query finds is sorted by how well it fits."}
+            )
+        return attrs
+
+
+class PlaybookPage(serializers.Serializer[Any]):
+    results = EntryOut(many=True)
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    revision = serializers.IntegerField()
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class EntryText(serializers.Serializer[Any]):
+    """What a person may set in an entry."""
+
+    content = serializers.CharField(max_length=CONTENT, required=False)
+    category = serializers.CharField(max_length=40, required=False)
+    condition = serializers.CharField(max_length=PART, required=False, allow_blank=True)
+    action = serializers.CharField(max_length=PART, required=False, allow_blank=True)
+    tags = TagsField(required=False)
+    priority = serializers.IntegerField(min_value=LEAST, max_value=MOST, required=False)
+    pinned = serializers.BooleanField(required=False)
+    locked = serializers.BooleanField(required=False)
+    review_after = serializers.DateTimeField(required=False, allow_null=True)
+
+
+class Reasoned(serializers.Serializer[Any]):
+    reason = serializers.CharField(
+        max_length=REASON, required=False, allow_blank=True, default=""
+    )
+
+
+class Versioned(serializers.Serializer[Any]):
+    expected_version = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST,
+        required=False,
+        help_text="Refused with 409 when the row is at another version.",
+    )
+
+
+class CreateEntry(InProject, EntryText, Reasoned):
+    content = serializers.CharField(max_length=CONTENT)
+    category = serializers.CharField(max_length=40, default="general")
+
+
+class UpdateEntry(EntryText, Reasoned, Versioned):
+    pass
+
+
+class DeleteEntryQuery(Reasoned, Versioned):
+    pass
+
+
+def settings_of(data: dict[str, Any]) -> dict[str, Any]:
+    """The columns of an entry that a body names."""
+    return {name: data[name] for name in curation.EDITABLE if name in data}

@@ -1,0 +1,49 @@
+"""What a door answers after a write."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from rest_framework.response import Response
+
+from access.doors import Door
+from common import errors
+from playbook import proposals, reading
+from playbook.drafts import Proposal
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.serializers import deltas as delta_forms
+from playbook.serializers import entries as entry_forms
+from projects.models import Project
+
+
+def written(
+    door: Door, project: Project, proposal: Proposal, *, status: int
+) -> Response:
+    """File a person's own change; 202 says that it waits for another person."""
+    if answered := door.replayed(project.pk):
+        return answered
+    prepared = proposals.prepare(project, [proposal], door.caller)
+
+    def act() -> tuple[int, dict[str, Any]]:
+        delta = proposals.file(prepared)[0]
+        waits = delta.status == PlaybookDelta.Status.PENDING
+        return 202 if waits else status, after(door, delta)
+
+    return door.once(project.pk, act)
+
+
+def after(door: Door, delta: PlaybookDelta) -> dict[str, Any]:
+    """A delta and, once it is in force, the entry as it is now."""
+    entry = None
+    if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
+        entry = entry_forms.EntryDetail(entry_in_full(door, delta.entry_id)).data
+    return {"delta": delta_forms.DeltaOut(delta).data, "entry": entry}
+
+
+def entry_in_full(door: Door, entry_id: uuid.UUID) -> PlaybookEntry:
+    rows = PlaybookEntry.objects.visible_to(door.caller).filter(pk=entry_id)
+    found = reading.in_full(rows, door.caller).first()
+    if found is None:
+        raise errors.NotFound(f"There is no entry {entry_id}.")
+    return found

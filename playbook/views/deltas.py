@@ -1,0 +1,238 @@
+"""Proposals to change the playbook, and decisions about them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from common import errors, problem
+from common.caller import Role
+from memories.models import Memory
+from playbook import curation, proposals, reading, undoing
+from playbook.drafts import Proposal, Quote
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.reading import DeltaFilters
+from playbook.serializers import deltas as delta_forms
+from playbook.serializers import entries as entry_forms
+from playbook.views import answers
+from projects.models import Project
+
+
+class DeltasDoor(Door):
+    @extend_schema(
+        operation_id="playbook_deltas_list",
+        parameters=[delta_forms.DeltaQuery],
+        responses=page_of(delta_forms.DeltaOut),
+    )
+    def get(self, request: Request) -> Response:
+        """Proposed changes and what became of them; for reviewers, not for prompts."""
+        data = self.query(delta_forms.DeltaQuery)
+        project = self.project(data)
+        filters = DeltaFilters(
+            status=tuple(data.get("status", ())),
+            operation=tuple(data.get("operation", ())),
+            producer=data.get("producer", ""),
+            risk=data.get("risk", ""),
+            entry=data.get("entry"),
+            run_id=data.get("run_id"),
+        )
+        rows = reading.deltas(project, filters, self.caller)
+        return self.page(rows, delta_forms.DeltaOut)
+
+    @extend_schema(
+        operation_id="playbook_deltas_create",
+        request=delta_forms.CreateDelta,
+        responses={201: delta_forms.DeltaOut},
+    )
+    def post(self, request: Request) -> Response:
+        """Propose a change; its status and gates say what became of it and why."""
+        data = self.body(delta_forms.CreateDelta)
+        project = self.project(data)
+        curation.refuse_unknown_category(project, data)
+        proposal = self.proposal(project, data)
+        if answered := self.replayed(project.pk):
+            return answered
+        prepared = proposals.prepare(project, [proposal], self.caller)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 201, delta_forms.DeltaOut(proposals.file(prepared)[0]).data
+
+        return self.once(project.pk, act)
+
+    def proposal(self, project: Project, data: dict[str, Any]) -> Proposal:
+        entry = None
+        if "entry_id" in data:
+            entry = self.entry(project, data["entry_id"])
+        by_model = {
+            "producer": data["producer"],
+            "producer_name": data["producer_name"] or self.caller.name,
+        }
+        memory = self.memory(project, data.get("memory_id"))
+        if memory:
+            by_model |= {"memory_id": memory.pk, "sources": curation.sources(memory)}
+        return curation.proposed(
+            data["operation"],
+            entry_forms.settings_of(data),
+            self.caller,
+            reason=data["reason"],
+            entry=entry,
+            expected_version=data.get("expected_version"),
+            targets=tuple(self.target(project, t) for t in data.get("targets", ())),
+            agent_id=self.caller.acting_as(data.get("agent_id", "")),
+            evidence=tuple(Quote(**quote) for quote in data.get("evidence", ())),
+            **by_model,
+        )
+
+    def target(self, project: Project, given: dict[str, Any]) -> dict[str, Any]:
+        entry = self.entry(project, given["id"])
+        return {"id": str(entry.pk), "version": given.get("version")}
+
+    def entry(self, project: Project, entry_id: uuid.UUID) -> PlaybookEntry:
+        entry = curation.entry(entry_id, self.caller)
+        if entry.project_id != project.pk:
+            raise errors.NotFound(f"There is no entry {entry_id} in this project.")
+        return entry
+
+    def memory(self, project: Project, memory_id: uuid.UUID | None) -> Memory | None:
+        if memory_id is None:
+            return None
+        rows = Memory.objects.visible_to(self.caller).readable().light()
+        found: Memory | None = rows.filter(pk=memory_id, project=project).first()
+        if found is None:
+            raise errors.NotFound(f"There is no memory {memory_id} in this project.")
+        return found
+
+
+class DeltaDoor(Door):
+    @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
+    def get(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """One proposal with its quotes and gates."""
+        return Response(delta_forms.DeltaOut(curation.get(delta_id, self.caller)).data)
+
+
+class DecisionDoor(Door):
+    """A person's decision about one delta."""
+
+    form: type[Any] = delta_forms.AcceptDelta
+
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        delta = curation.get(delta_id, self.caller, Role.CURATOR)
+        data = self.body(self.form)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 200, answers.after(self, self.decide(delta, data))
+
+        return self.once(delta.project_id, act)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        raise NotImplementedError
+
+
+class AcceptDoor(DecisionDoor):
+    @extend_schema(
+        operation_id="playbook_deltas_accept",
+        request=delta_forms.AcceptDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Apply a waiting delta; a key cannot accept what it proposed itself."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        version = data.get("expected_version")
+        return curation.accept(delta, self.caller, version=version, note=data["note"])
+
+
+class EditDoor(DecisionDoor):
+    form = delta_forms.EditDelta
+
+    @extend_schema(
+        operation_id="playbook_deltas_edit",
+        request=delta_forms.EditDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Apply a waiting delta in your own words."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return curation.edit_and_accept(
+            delta,
+            entry_forms.settings_of(data),
+            self.caller,
+            version=data.get("expected_version"),
+            note=data["note"],
+        )
+
+
+class RejectDoor(DecisionDoor):
+    form = delta_forms.RejectDelta
+
+    @extend_schema(
+        operation_id="playbook_deltas_reject",
+        request=delta_forms.RejectDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Decide against a waiting delta, with a reason."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        version = data.get("expected_version")
+        return curation.reject(
+            delta, self.caller, reason=data["reason"], version=version
+        )
+
+
+class UndoDoor(DecisionDoor):
+    form = entry_forms.Reasoned
+
+    @extend_schema(
+        operation_id="playbook_deltas_undo",
+        request=entry_forms.Reasoned,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Take back what a delta did; refused when later changes stand on it."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return undoing.undo(delta, self.caller, reason=data["reason"])
+
+
+class BulkDoor(Door):
+    @extend_schema(
+        operation_id="playbook_deltas_bulk",
+        request=delta_forms.BulkDeltas,
+        responses=delta_forms.BulkOut,
+    )
+    def post(self, request: Request) -> Response:
+        """Accept or reject up to a hundred deltas; each has its own outcome."""
+        data = self.body(delta_forms.BulkDeltas)
+        project = self.project(data, Role.CURATOR)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            outcomes = curation.bulk(
+                project,
+                data["ids"],
+                data["action"],
+                self.caller,
+                reason=data["reason"],
+            )
+            return 200, {"results": [bulk_item(outcome) for outcome in outcomes]}
+
+        return self.once(project.pk, act)
+
+
+def bulk_item(outcome: curation.Outcome) -> dict[str, Any]:
+    refusal = outcome.refusal
+    return {
+        "id": str(outcome.delta_id),
+        "status": outcome.status,
+        "problem": problem.body_of(refusal) if refusal else None,
+    }

@@ -1,0 +1,144 @@
+"""The playbook and its entries."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door
+from common.caller import Role
+from playbook import curation, pages, reading
+from playbook.reading import Filters, Order
+from playbook.serializers import deltas as delta_forms
+from playbook.serializers import entries as entry_forms
+from playbook.views import answers
+from projects.models import Project
+
+
+class PlaybookDoor(Door):
+    @extend_schema(
+        operation_id="playbook_read",
+        parameters=[entry_forms.PlaybookQuery],
+        responses=entry_forms.PlaybookPage,
+    )
+    def get(self, request: Request) -> Response:
+        """The playbook: filtered, searched or sorted, now or at a revision."""
+        data = self.query(entry_forms.PlaybookQuery)
+        project = self.project(data)
+        filters = Filters(
+            category=tuple(data.get("category", ())),
+            tags=tuple(data.get("tags", ())),
+            tags_match=data["tags_match"],
+            status=tuple(data["status"]),
+        )
+        order = Order(data.get("sort", "created_at"), data["order"] == "desc")
+        if "revision" in data:
+            return self.past(project, data["revision"], filters, order)
+        rows = reading.entries(project, filters, self.caller)
+        notes: tuple[str, ...] = ()
+        if "q" in data:
+            ranked = reading.rank(project, rows, data["q"])
+            ids, notes = [hit.id for hit in ranked.hits], ranked.notes
+        else:
+            ids = reading.ordered(rows, order)
+        page = pages.cut(ids, rows, self.request)
+        shown = reading.in_full(rows.filter(pk__in=page.ids), self.caller).in_bulk()
+        results = [shown[pk] for pk in page.ids if pk in shown]
+        answer = entry_forms.EntryOut(results, many=True).data
+        revision = reading.current_revision(project, self.caller)
+        return self.answer(answer, page, revision, notes)
+
+    def past(
+        self, project: Project, revision: int, filters: Filters, order: Order
+    ) -> Response:
+        past = reading.at_revision(project, revision, filters, order, self.caller)
+        by_id = {entry.id: entry for entry in past}
+        rows = reading.entries(project, filters, self.caller)
+        page = pages.cut(list(by_id), rows, self.request)
+        shown = [by_id[pk] for pk in page.ids]
+        named = [uuid.UUID(pk) for entry in shown for pk in entry.supporting_memory_ids]
+        seen = {str(pk) for pk in reading.seen_memories(named, self.caller)}
+        results = [entry_forms.past(entry, project.pk, seen) for entry in shown]
+        return self.answer(results, page, revision, ())
+
+    @staticmethod
+    def answer(
+        results: Any, page: pages.Page, revision: int, notes: tuple[str, ...]
+    ) -> Response:
+        return Response(
+            {
+                "results": results,
+                "next": page.next,
+                "previous": page.previous,
+                "revision": revision,
+                "notes": list(notes),
+            }
+        )
+
+
+class EntriesDoor(Door):
+    @extend_schema(
+        operation_id="playbook_entries_create",
+        request=entry_forms.CreateEntry,
+        responses={201: delta_forms.Written, 202: delta_forms.Written},
+    )
+    def post(self, request: Request) -> Response:
+        """Write an entry: a curator's is applied (201), a writer's waits (202)."""
+        data = self.body(entry_forms.CreateEntry)
+        project = self.project(data)
+        changes = entry_forms.settings_of(data)
+        curation.refuse_unknown_category(project, changes)
+        proposal = curation.addition(changes, self.caller, reason=data["reason"])
+        return answers.written(self, project, proposal, status=201)
+
+
+class EntryDoor(Door):
+    @extend_schema(
+        operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
+    )
+    def get(self, request: Request, entry_id: uuid.UUID) -> Response:
+        """One entry in full, whatever its status."""
+        return Response(
+            entry_forms.EntryDetail(answers.entry_in_full(self, entry_id)).data
+        )
+
+    @extend_schema(
+        operation_id="playbook_entries_update",
+        request=entry_forms.UpdateEntry,
+        responses={200: delta_forms.Written, 202: delta_forms.Written},
+    )
+    def patch(self, request: Request, entry_id: uuid.UUID) -> Response:
+        """Change an entry: at once by a curator, else as a delta that waits (202)."""
+        entry = curation.entry(entry_id, self.caller, Role.WRITER)
+        data = self.body(entry_forms.UpdateEntry)
+        changes = entry_forms.settings_of(data)
+        curation.refuse_unknown_category(entry.project, changes)
+        proposal = curation.change(
+            entry,
+            changes,
+            self.caller,
+            reason=data["reason"],
+            version=data.get("expected_version"),
+        )
+        return answers.written(self, entry.project, proposal, status=200)
+
+    @extend_schema(
+        operation_id="playbook_entries_delete",
+        parameters=[entry_forms.DeleteEntryQuery],
+        responses={200: delta_forms.Written, 202: delta_forms.Written},
+    )
+    def delete(self, request: Request, entry_id: uuid.UUID) -> Response:
+        """Delete an entry: at once by a curator, else as a delta that waits (202)."""
+        entry = curation.entry(entry_id, self.caller, Role.WRITER)
+        data = self.query(entry_forms.DeleteEntryQuery)
+        proposal = curation.removal(
+            entry,
+            self.caller,
+            reason=data["reason"],
+            version=data.get("expected_version"),
+        )
+        return answers.written(self, entry.project, proposal, status=200)
