@@ -68,7 +68,7 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
         for memory in rows.filter(pk__in=[hit.id for hit in best]).in_full()
     }
     contents = {pk: memory.content for pk, memory in page.items()}
-    texts = snippets.of_texts(contents, ranked.terms)
+    texts = snippets.of(contents, ranked.terms)
     hits = [
         Hit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
         for hit in best

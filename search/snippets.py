@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import connection
-from django.db.models import QuerySet
 from django.utils.html import escape
 
 from search import words
@@ -47,12 +45,7 @@ class Word:
     parts: tuple[Word, ...] = ()
 
 
-def of(rows: QuerySet[Any], column: str, terms: list[Term]) -> dict[uuid.UUID, str]:
-    """The extracts of these rows' texts: {id: snippet}."""
-    return of_texts(dict(rows.values_list("pk", column)), terms)
-
-
-def of_texts(texts: Mapping[K, str], terms: list[Term]) -> dict[K, str]:
+def of(texts: Mapping[K, str], terms: list[Term]) -> dict[K, str]:
     """HTML-escaped extracts with the matched words in `<mark>`.
 
     A text in which no word of the query stands is shown from its beginning.
