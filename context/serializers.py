@@ -7,7 +7,8 @@ from rest_framework import serializers
 from access.doors import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
-from memories.serializers import FileOut, MemoryOut
+from memories.serializers.files import FileOut
+from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.serializers import CommaList
+from memories.serializers.fields import CommaList
 from playbook import curation
 from playbook.models import PlaybookDelta
 from playbook.serializers.entries import (

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.serializers import CommaList, TagsField
+from memories.serializers.fields import CommaList, TagsField
 from playbook import curation, reading
 from playbook.models import PlaybookEntry, Support
 from playbook.reading import Past

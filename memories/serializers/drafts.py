@@ -1,0 +1,204 @@
+"""Memories as they are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.drafts import FileRef
+from memories.models import (
+    Memory,
+)
+from memories.scopes import KEYS
+from memories.serializers.fields import (
+    CONTENT,
+    LINKS,
+    PART,
+    TAG,
+    CommaList,
+    FileRefSerializer,
+    Note,
+    PathField,
+    ScopeSerializer,
+    TagsField,
+)
+
+
+class MemoryTextFields(serializers.Serializer[Any]):
+    """What a caller may write into a memory, when it is made and later."""
+
+    title = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    value = serializers.JSONField(required=False, allow_null=True)
+    goal = serializers.CharField(
+        max_length=PART, required=False, allow_blank=True, allow_null=True
+    )
+    result = serializers.CharField(
+        max_length=PART, required=False, allow_blank=True, allow_null=True
+    )
+    feedback = serializers.CharField(
+        max_length=PART, required=False, allow_blank=True, allow_null=True
+    )
+    tool_usage = serializers.ListField(
+        child=serializers.DictField(), max_length=500, required=False
+    )
+    steps = serializers.ListField(
+        child=serializers.CharField(max_length=5000), max_length=500, required=False
+    )
+    outcome = serializers.CharField(
+        max_length=PART, required=False, allow_blank=True, allow_null=True
+    )
+    lessons = serializers.CharField(
+        max_length=PART, required=False, allow_blank=True, allow_null=True
+    )
+    tags = TagsField(required=False)
+    file_paths = serializers.ListField(
+        child=PathField(), max_length=LINKS, required=False
+    )
+    metadata = serializers.DictField(required=False)
+    sensitivity = serializers.ChoiceField(
+        choices=Memory.Sensitivity.choices, required=False
+    )
+    confidence = serializers.FloatField(
+        min_value=0, max_value=1, required=False, allow_null=True
+    )
+    occurred_at = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        # A null text means an empty one; a null date or value means none.
+        for name in ("goal", "result", "feedback", "outcome", "lessons"):
+            if name in attrs and attrs[name] is None:
+                attrs[name] = ""
+        return attrs
+
+
+class MemoryFields(MemoryTextFields):
+    content = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
+    memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
+    kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
+    agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    user_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    key = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    files = FileRefSerializer(many=True, required=False)
+    scope = ScopeSerializer(required=False, allow_null=True)
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
+        choices=Memory.Source.choices, default="agent"
+    )
+    created_in_session_id = serializers.CharField(
+        max_length=255, required=False, allow_blank=True
+    )
+    provenance = serializers.DictField(required=False)
+
+    def validate_content(self, value: str) -> str:
+        if not value.strip():
+            raise serializers.ValidationError("This field may not be blank.")
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        if attrs["kind"] in ("note", "procedure") and not attrs.get("memory_type"):
+            known = ", ".join(Memory.Type.values)
+            raise serializers.ValidationError(
+                {"memory_type": [f"This field is required; it must be one of {known}."]}
+            )
+        if len(attrs.get("files", [])) + len(attrs.get("file_paths", [])) > LINKS:
+            raise serializers.ValidationError(
+                {"files": [f"A memory links to {LINKS} files at most."]}
+            )
+        return attrs
+
+
+class CreateMemory(InProject, MemoryFields):
+    """`CreateMemoryRequest` of requirement 003, and what the other seeds add."""
+
+
+class MemoryInBatch(MemoryFields):
+    project_id = serializers.CharField(max_length=255, required=False)
+
+
+class CreateMemories(InProject):
+    memories = serializers.ListField(
+        child=serializers.DictField(), min_length=1, max_length=500
+    )
+
+
+class UpdateMemory(MemoryTextFields):
+    """Fields that may change; any other one is refused as immutable."""
+
+    content = serializers.CharField(
+        max_length=CONTENT, required=False, trim_whitespace=False
+    )
+    memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
+    version = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
+
+
+def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
+    plain = [FileRef(path) for path in data.get("file_paths", [])]
+    linked = [
+        FileRef(
+            ref["file_path"],
+            ref["relation_type"],
+            ref.get("line_start"),
+            ref.get("line_end"),
+            ref["content_hash"],
+        )
+        for ref in data.get("files", [])
+    ]
+    # A file that is linked in detail needs no plain reference beside it.
+    detailed = {ref.path for ref in linked}
+    return (*linked, *(ref for ref in plain if ref.path not in detailed))
+
+
+class RetrieveQuery(InProject):
+    """Query parameters of a structured read; scope is `scope=user&user_id=u1`."""
+
+    scope = serializers.ChoiceField(choices=Memory.Scope.choices, required=False)
+    session_id = serializers.CharField(max_length=255, required=False)
+    user_id = serializers.CharField(max_length=255, required=False)
+    workspace_id = serializers.CharField(max_length=255, required=False)
+    org_id = serializers.CharField(max_length=255, required=False)
+    object_type = serializers.CharField(max_length=255, required=False)
+    object_id = serializers.CharField(max_length=255, required=False)
+    include_narrower = serializers.BooleanField(default=False)
+    tags = CommaList(child=serializers.CharField(max_length=TAG), required=False)
+    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
+    since = serializers.DateTimeField(required=False)
+    kinds = CommaList(
+        child=serializers.ChoiceField(choices=Memory.Kind.choices), required=False
+    )
+    memory_types = CommaList(
+        child=serializers.ChoiceField(choices=Memory.Type.choices), required=False
+    )
+    agent_id = serializers.CharField(max_length=255, required=False)
+    file_paths = CommaList(child=PathField(), required=False)
+    sensitivities = CommaList(
+        child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
+        required=False,
+    )
+    include_duplicates = serializers.BooleanField(default=False)
+    order = serializers.ChoiceField(choices=["newest", "oldest"], default="newest")
+    cursor = serializers.CharField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        named = {key: attrs[key] for key in KEYS.values() if key in attrs}
+        if kind := attrs.get("scope"):
+            # A session may name its user, too.
+            own = {KEYS[kind], *(["user_id"] if kind == "session" else [])}
+            value = {"kind": kind} | {key: named[key] for key in named if key in own}
+            if "object_type" in attrs:
+                value["object_type"] = attrs["object_type"]
+            form = ScopeSerializer(data=value)
+            form.is_valid(raise_exception=True)
+            attrs["scope"] = form.validated_data
+        return attrs
+
+
+class Supersede(Note):
+    by = serializers.UUIDField()
+
+
+class DeleteByScope(InProject):
+    scope = ScopeSerializer()

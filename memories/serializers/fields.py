@@ -1,0 +1,108 @@
+"""What more than one form is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories.models import (
+    Memory,
+    MemoryFile,
+)
+from memories.scopes import KEYS
+
+# Lengths: docs/limits.md
+CONTENT, PART, TAG, TAGS, LINKS, PATH = 50_000, 20_000, 64, 100, 1_000, 1_000
+PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
+
+
+class ScopeSerializer(serializers.Serializer[Any]):
+    """A kind and its key, as `{"kind": "user", "user_id": "u1"}`."""
+
+    kind = serializers.ChoiceField(choices=Memory.Scope.choices)
+    session_id = serializers.CharField(max_length=255, required=False)
+    user_id = serializers.CharField(max_length=255, required=False)
+    workspace_id = serializers.CharField(max_length=255, required=False)
+    org_id = serializers.CharField(max_length=255, required=False)
+    object_type = serializers.CharField(max_length=255, required=False)
+    object_id = serializers.CharField(max_length=255, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        kind = attrs["kind"]
+        foreign = set(attrs) - {"kind", KEYS[kind], "object_type"}
+        if kind == "session":
+            foreign -= {"user_id"}
+        if kind != "object" and "object_type" in attrs:
+            foreign.add("object_type")
+        if foreign:
+            raise serializers.ValidationError(
+                f"{', '.join(sorted(foreign))} does not belong to a {kind} scope."
+            )
+        if kind == "object" and not {"object_type", "object_id"} <= set(attrs):
+            raise serializers.ValidationError(
+                "An object scope needs object_type and object_id."
+            )
+        return attrs
+
+
+class TagsField(serializers.ListField):
+    """Names of 1 to 64 characters, a hundred at most."""
+
+    child = serializers.CharField(max_length=TAG)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": TAGS} | kwargs)
+
+
+class PathField(serializers.CharField):
+    """A path that the unique index of the files can hold."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": PATH} | kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        value: str = super().to_internal_value(data)
+        if len(value.encode()) > PATH_BYTES:
+            raise serializers.ValidationError(
+                f"Ensure this field has no more than {PATH_BYTES} bytes in UTF-8."
+            )
+        return value
+
+
+class FileRefSerializer(serializers.Serializer[Any]):
+    file_path = PathField()
+    relation_type = serializers.ChoiceField(
+        choices=MemoryFile.Relation.choices, default="referenced"
+    )
+    line_start = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, required=False, allow_null=True
+    )
+    line_end = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, required=False, allow_null=True
+    )
+    content_hash = serializers.CharField(
+        max_length=128, required=False, allow_blank=True, default=""
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        start, end = attrs.get("line_start"), attrs.get("line_end")
+        if end is not None and (start is None or end < start):
+            raise serializers.ValidationError("line_end needs a line_start before it.")
+        return attrs
+
+
+class CommaList(serializers.ListField):
+    """A list in a query string: repeated, or separated by commas."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        parts = data if isinstance(data, list) else [data]
+        split = [part for item in parts for part in str(item).split(",") if part]
+        value: list[Any] = super().to_internal_value(split)
+        return value
+
+
+class Note(serializers.Serializer[Any]):
+    note = serializers.CharField(
+        max_length=500, required=False, allow_blank=True, default=""
+    )

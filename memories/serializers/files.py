@@ -1,0 +1,62 @@
+"""Files of the code base."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.models import (
+    File,
+)
+from memories.serializers.fields import (
+    PathField,
+)
+
+
+class FileOut(serializers.ModelSerializer[File]):
+    project_id = serializers.UUIDField(read_only=True)
+    memory_count = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = File
+        fields = (
+            "id",
+            "project_id",
+            "file_path",
+            "file_type",
+            "last_content_hash",
+            "renamed_from",
+            "memory_count",
+            "first_seen_at",
+            "last_seen_at",
+        )
+        read_only_fields = fields
+
+
+class FileQuery(InProject):
+    path = serializers.CharField(
+        max_length=1000, required=False, help_text="A prefix of the paths."
+    )
+
+
+class RenameFile(InProject):
+    old_path = PathField()
+    new_path = PathField()
+
+
+class SeenFile(serializers.Serializer[Any]):
+    path = PathField()
+    hash = serializers.CharField(max_length=128, allow_null=True)
+
+
+class SyncFiles(InProject):
+    files = SeenFile(many=True, max_length=10_000)  # type: ignore[call-arg]  # a list's
+
+
+class SyncedOut(serializers.Serializer[Any]):
+    files = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    gone = serializers.IntegerField()
+    suspect = serializers.IntegerField()

@@ -1,0 +1,173 @@
+"""Memories as they are shown, and what became of a write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memories import writing
+from memories.models import (
+    Memory,
+    MemoryChange,
+)
+
+
+class FileLink(serializers.Serializer[Any]):
+    """A file of a memory; `suspect_since`: it has changed since, not yet confirmed."""
+
+    file_id = serializers.UUIDField()
+    file_path = serializers.CharField(source="file.file_path")
+    relation_type = serializers.CharField()
+    line_start = serializers.IntegerField(allow_null=True)
+    line_end = serializers.IntegerField(allow_null=True)
+    suspect_since = serializers.DateTimeField(allow_null=True)
+
+
+class MemoryOut(serializers.ModelSerializer[Memory]):
+    """A memory in full, without its vector."""
+
+    project_id = serializers.UUIDField(read_only=True)
+    scope = serializers.DictField(child=serializers.CharField(), read_only=True)
+    files = FileLink(source="file_links", many=True, read_only=True)
+    duplicate_of = serializers.UUIDField(
+        source="duplicate_of_id", read_only=True, allow_null=True
+    )
+    superseded_by = serializers.UUIDField(
+        source="superseded_by_id", read_only=True, allow_null=True
+    )
+
+    class Meta:
+        model = Memory
+        fields: tuple[str, ...] = (
+            "id",
+            "project_id",
+            "organization_id",
+            "agent_id",
+            "user_id",
+            "memory_type",
+            "kind",
+            "title",
+            "key",
+            "value",
+            "content",
+            "goal",
+            "result",
+            "feedback",
+            "tool_usage",
+            "steps",
+            "outcome",
+            "lessons",
+            "tags",
+            "files",
+            "metadata",
+            "scope",
+            "sensitivity",
+            "confidence",
+            "source",
+            "promoted_from",
+            "compacted_from",
+            "created_in_session_id",
+            "provenance",
+            "similarity_hash",
+            "is_duplicate",
+            "duplicate_of",
+            "superseded_by",
+            "created_at",
+            "updated_at",
+            "occurred_at",
+            "expires_at",
+            "verified_at",
+            "archived_at",
+            "version",
+        )
+        read_only_fields: tuple[str, ...] = fields
+
+
+class LineageOut(serializers.Serializer[Any]):
+    duplicates = serializers.ListField(child=serializers.UUIDField())
+    supersedes = serializers.ListField(child=serializers.UUIDField())
+    promoted_to = serializers.ListField(child=serializers.UUIDField())
+    compacted_into = serializers.ListField(child=serializers.UUIDField())
+
+
+class MemoryDetail(MemoryOut):
+    lineage = serializers.SerializerMethodField()
+    searchable = serializers.SerializerMethodField()
+
+    class Meta(MemoryOut.Meta):
+        fields = (*MemoryOut.Meta.fields, "lineage", "searchable")
+        read_only_fields = fields
+
+    def get_lineage(self, memory: Memory) -> dict[str, Any]:
+        lineage: dict[str, Any] = self.context["lineage"]
+        return lineage
+
+    def get_searchable(self, memory: Memory) -> dict[str, bool]:
+        is_found = not memory.is_duplicate and memory.superseded_by_id is None
+        return {
+            "keyword": is_found,
+            "semantic": is_found and memory.embedding is not None,
+        }
+
+
+class PossibleDuplicateBrief(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="memory.pk")
+    similarity = serializers.FloatField()
+    why_not_merged = serializers.CharField()
+
+
+class Searchable(serializers.Serializer[Any]):
+    keyword = serializers.BooleanField()
+    semantic = serializers.BooleanField()
+
+
+class ReceiptOut(serializers.Serializer[Any]):
+    """What became of a write."""
+
+    id = serializers.UUIDField(source="memory.pk", default=None, allow_null=True)
+    status = serializers.ChoiceField(
+        choices=["stored", "duplicate", "superseded_key", "waiting", "rejected"]
+    )
+    duplicate_of = serializers.UUIDField(
+        source="duplicate_of.pk", default=None, allow_null=True
+    )
+    possible_duplicates = PossibleDuplicateBrief(many=True)
+    searchable = serializers.SerializerMethodField()
+    notes = serializers.ListField(child=serializers.CharField())
+    memory = MemoryOut(allow_null=True)
+
+    def get_searchable(self, receipt: writing.Receipt) -> dict[str, bool]:
+        return writing.searchable(receipt)
+
+
+class BatchItemOut(ReceiptOut):
+    status_code = serializers.IntegerField()
+    problem = serializers.DictField(required=False)
+
+
+class BatchOut(serializers.Serializer[Any]):
+    results = BatchItemOut(many=True)
+
+
+class MemoryChangeOut(serializers.ModelSerializer[MemoryChange]):
+    class Meta:
+        model = MemoryChange
+        fields = (
+            "id",
+            "memory_id",
+            "action",
+            "actor",
+            "agent_id",
+            "source",
+            "before",
+            "after",
+            "reason",
+            "request_id",
+            "at",
+        )
+        read_only_fields = fields
+
+
+class Deleted(serializers.Serializer[Any]):
+    deleted = serializers.IntegerField()

@@ -1,0 +1,99 @@
+"""Searches and what they find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.models import (
+    Memory,
+)
+from memories.queries import Filters
+from memories.serializers.fields import (
+    PathField,
+    ScopeSerializer,
+    TagsField,
+)
+from memories.serializers.memories import FileLink, MemoryOut
+
+
+class FilterFields(serializers.Serializer[Any]):
+    """The filters of REQ-MEM-SEARCH-005 and of the scopes, flat in the request."""
+
+    memory_types = serializers.ListField(
+        child=serializers.ChoiceField(choices=Memory.Type.choices), required=False
+    )
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=Memory.Kind.choices), required=False
+    )
+    tags = TagsField(required=False)
+    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
+    file_paths = serializers.ListField(
+        child=PathField(), max_length=100, required=False
+    )
+    agent_ids = serializers.ListField(
+        child=serializers.CharField(max_length=255), max_length=100, required=False
+    )
+    date_from = serializers.DateTimeField(required=False, allow_null=True)
+    date_to = serializers.DateTimeField(required=False, allow_null=True)
+    scope = ScopeSerializer(required=False, allow_null=True)
+    sensitivities = serializers.ListField(
+        child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
+        required=False,
+    )
+    include_duplicates = serializers.BooleanField(default=False)
+
+
+def filters_of(data: dict[str, Any]) -> Filters:
+    return Filters(
+        memory_types=tuple(data.get("memory_types", ())),
+        kinds=tuple(data.get("kinds", ())),
+        tags=tuple(data.get("tags", ())),
+        tags_match=data.get("tags_match", "all"),
+        file_paths=tuple(data.get("file_paths", ())),
+        agent_ids=tuple(data.get("agent_ids", ())),
+        date_from=data.get("date_from"),
+        date_to=data.get("date_to"),
+        include_duplicates=data.get("include_duplicates", False),
+        sensitivities=tuple(data.get("sensitivities", ())),
+    )
+
+
+class WeightsSerializer(serializers.Serializer[Any]):
+    keyword = serializers.FloatField(min_value=0, max_value=1, default=0.5)
+    semantic = serializers.FloatField(min_value=0, max_value=1, default=0.5)
+
+
+class SearchRequest(InProject, FilterFields):
+    query = serializers.CharField(max_length=10_000)
+    mode = serializers.ChoiceField(
+        choices=["hybrid", "semantic", "keyword"], default="hybrid"
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=100, default=10)
+    min_score = serializers.FloatField(required=False, allow_null=True)
+    fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
+    weights = WeightsSerializer(required=False)
+    explain = serializers.BooleanField(default=False)
+
+
+class LaneOut(serializers.Serializer[Any]):
+    rank = serializers.IntegerField()
+    score = serializers.FloatField()
+
+
+class HitOut(serializers.Serializer[Any]):
+    memory = MemoryOut()
+    score = serializers.FloatField()
+    lanes = serializers.DictField(child=LaneOut())
+    snippet = serializers.CharField()
+    files = FileLink(source="memory.file_links", many=True)
+
+
+class SearchAnswer(serializers.Serializer[Any]):
+    hits = HitOut(many=True)
+    took_ms = serializers.FloatField()
+    mode = serializers.CharField()
+    notes = serializers.ListField(child=serializers.CharField())
+    explanation = serializers.DictField(required=False, allow_null=True)

@@ -1,0 +1,54 @@
+"""The vocabulary of a project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.models import (
+    Tag,
+)
+from memories.serializers.fields import (
+    TAG,
+)
+
+
+class TagOut(serializers.ModelSerializer[Tag]):
+    project_id = serializers.UUIDField(read_only=True)
+    usage_count = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = Tag
+        fields = (
+            "id",
+            "project_id",
+            "name",
+            "description",
+            "category",
+            "usage_count",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class UpdateTag(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=TAG, required=False)
+    description = serializers.CharField(
+        max_length=2000, required=False, allow_blank=True
+    )
+    category = serializers.CharField(max_length=64, required=False, allow_blank=True)
+
+
+class CreateTag(InProject, UpdateTag):
+    name = serializers.CharField(max_length=TAG)
+
+
+class TagQuery(InProject):
+    category = serializers.CharField(max_length=64, required=False)
+    q = serializers.CharField(max_length=64, required=False)
+
+
+class MergeTag(serializers.Serializer[Any]):
+    into = serializers.CharField(max_length=64, help_text="The name or id of a tag.")

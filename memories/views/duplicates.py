@@ -1,0 +1,151 @@
+"""Duplicates: marked, doubted, looked for."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from common import errors
+from common.caller import Role
+from jobs.models import Job
+from memories import (
+    deduplication,
+    duplicates,
+    lifecycle,
+)
+from memories.models import (
+    DuplicateFinding,
+    PossibleDuplicate,
+)
+from memories.serializers import duplicates as duplicate_forms
+from memories.serializers import fields
+from memories.serializers import memories as memory_forms
+from memories.views.memories import detail
+
+
+class UnmarkDuplicateDoor(Door):
+    @extend_schema(
+        operation_id="memories_unmark_duplicate",
+        request=fields.Note,
+        responses=memory_forms.MemoryDetail,
+    )
+    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Say that a memory is no duplicate; it is never marked as one again."""
+        data = self.body(fields.Note)
+        memory = lifecycle.get(memory_id, self.caller, Role.CURATOR)
+        duplicates.unmark(memory, self.caller, note=data["note"])
+        return detail(lifecycle.get(memory_id, self.caller), self)
+
+
+class PossibleDuplicatesDoor(Door):
+    @extend_schema(
+        operation_id="possible_duplicates_list",
+        parameters=[duplicate_forms.PossibleDuplicateQuery],
+        responses=page_of(duplicate_forms.PossibleDuplicateOut),
+    )
+    def get(self, request: Request) -> Response:
+        """Pairs that look alike and were kept apart; a person decides."""
+        data = self.query(duplicate_forms.PossibleDuplicateQuery)
+        project = self.project(data)
+        rows = PossibleDuplicate.objects.visible_to(self.caller).filter(
+            project=project, state=data["state"]
+        )
+        if data["state"] == PossibleDuplicate.State.OPEN:
+            rows = rows.waiting()
+        return self.page(rows.in_full(), duplicate_forms.PossibleDuplicateOut)
+
+
+class DecideDoor(Door):
+    """Merge a possible duplicate, or keep both."""
+
+    verdict: str = ""
+
+    @extend_schema(request=fields.Note, responses=duplicate_forms.PossibleDuplicateOut)
+    def post(self, request: Request, pair_id: uuid.UUID) -> Response:
+        data = self.body(fields.Note)
+        pairs = PossibleDuplicate.objects.visible_to(self.caller)
+        pair = pairs.filter(pk=pair_id).first()
+        if pair is None:
+            raise errors.NotFound
+        self.caller.require(Role.CURATOR, pair.project_id)
+        duplicates.decide(pair, self.verdict, self.caller, note=data["note"])
+        return Response(
+            duplicate_forms.PossibleDuplicateOut(pairs.in_full().get(pk=pair_id)).data
+        )
+
+
+class MergePairDoor(DecideDoor):
+    verdict = "merged"
+
+
+class KeepPairDoor(DecideDoor):
+    verdict = "kept_both"
+
+
+class DeduplicationsDoor(Door):
+    @extend_schema(
+        operation_id="deduplications_start",
+        request=duplicate_forms.StartDeduplication,
+        responses={202: duplicate_forms.DeduplicationOut},
+    )
+    def post(self, request: Request) -> Response:
+        """Start a scan for duplicates; without `apply` it only reports."""
+        data = self.body(duplicate_forms.StartDeduplication)
+        project = self.project(data, Role.CURATOR)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            job = deduplication.start(
+                project,
+                self.caller,
+                threshold=data.get("threshold"),
+                apply=data["apply"],
+            )
+            return 202, report(job, self)
+
+        return self.once(project.pk, act)
+
+
+class DeduplicationDoor(Door):
+    @extend_schema(
+        operation_id="deduplications_read",
+        parameters=[duplicate_forms.FindingsQuery],
+        responses=duplicate_forms.DeduplicationOut,
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """How far a scan is and the pairs that it found, a page of them at a time."""
+        jobs = Job.objects.visible_to(self.caller)
+        job = jobs.filter(pk=job_id, kind=deduplication.KIND).first()
+        if job is None:
+            raise errors.NotFound
+        return Response(report(job, self, **self.query(duplicate_forms.FindingsQuery)))
+
+
+def report(
+    job: Job, door: Door, *, after: uuid.UUID | None = None, limit: int = 1000
+) -> dict[str, Any]:
+    rows = DuplicateFinding.objects.visible_to(door.caller).filter(job_id=job.pk)
+    if after:
+        rows = rows.filter(pk__gt=after)
+    pairs = list(rows.order_by("pk")[: limit + 1])
+    more = len(pairs) > limit
+    return duplicate_forms.DeduplicationOut(
+        {
+            "id": job.pk,
+            "project_id": job.project_id,
+            "state": job.state,
+            "progress": job.progress,
+            "threshold": job.args["threshold"],
+            "apply": job.args["apply"],
+            "result": job.result,
+            "error": job.error,
+            "created_at": job.created_at,
+            "finished_at": job.finished_at,
+            "pairs": pairs[:limit],
+            "pairs_after": pairs[limit - 1].pk if more else None,
+        }
+    ).data

@@ -1,0 +1,71 @@
+"""Files of the code base."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from memories import (
+    files,
+)
+from memories.models import (
+    File,
+)
+from memories.serializers import files as file_forms
+
+
+class FilesDoor(Door):
+    @extend_schema(
+        operation_id="files_list",
+        parameters=[file_forms.FileQuery],
+        responses=page_of(file_forms.FileOut),
+    )
+    def get(self, request: Request) -> Response:
+        """Files of a project, with the number of memories that speak of each."""
+        data = self.query(file_forms.FileQuery)
+        project = self.project(data)
+        rows = File.objects.visible_to(self.caller).filter(project=project)
+        if "path" in data:
+            rows = rows.filter(file_path__startswith=data["path"])
+        return self.page(rows.counted_for(self.caller), file_forms.FileOut)
+
+
+class RenameFileDoor(Door):
+    @extend_schema(
+        operation_id="files_rename",
+        request=file_forms.RenameFile,
+        responses=file_forms.FileOut,
+    )
+    def post(self, request: Request) -> Response:
+        """Move a file's links to its new path."""
+        data = self.body(file_forms.RenameFile)
+        project = self.project(data)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            file = files.rename(
+                project, data["old_path"], data["new_path"], self.caller
+            )
+            rows = File.objects.visible_to(self.caller).counted_for(self.caller)
+            return 200, file_forms.FileOut(rows.get(pk=file.pk)).data
+
+        return self.once(project.pk, act)
+
+
+class SyncFilesDoor(Door):
+    @extend_schema(
+        operation_id="files_sync",
+        request=file_forms.SyncFiles,
+        responses=file_forms.SyncedOut,
+    )
+    def post(self, request: Request) -> Response:
+        """Tell which content the files have now; links to older ones become suspect."""
+        data = self.body(file_forms.SyncFiles)
+        project = self.project(data)
+        seen = {item["path"]: item["hash"] for item in data["files"]}
+        return self.once(
+            project.pk, lambda: (200, files.sync(project, seen, self.caller))
+        )

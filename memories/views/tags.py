@@ -1,0 +1,111 @@
+"""The vocabulary of a project."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from common import errors
+from common.caller import Role
+from memories import (
+    tags,
+)
+from memories.models import (
+    Tag,
+)
+from memories.serializers import tags as tag_forms
+
+
+class TagsDoor(Door):
+    @extend_schema(
+        operation_id="tags_list",
+        parameters=[tag_forms.TagQuery],
+        responses=page_of(tag_forms.TagOut),
+    )
+    def get(self, request: Request) -> Response:
+        """The vocabulary of a project, with the use of each tag."""
+        data = self.query(tag_forms.TagQuery)
+        project = self.project(data)
+        rows = Tag.objects.visible_to(self.caller).filter(project=project)
+        if "category" in data:
+            rows = rows.filter(category=data["category"])
+        if "q" in data:
+            rows = rows.filter(name__icontains=data["q"])
+        return self.page(rows.counted_for(self.caller), tag_forms.TagOut)
+
+    @extend_schema(
+        operation_id="tags_create",
+        request=tag_forms.CreateTag,
+        responses={201: tag_forms.TagOut},
+    )
+    def post(self, request: Request) -> Response:
+        data = self.body(tag_forms.CreateTag)
+        project = self.project(data)
+        fields = {
+            name: data[name]
+            for name in ("name", "description", "category")
+            if name in data
+        }
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 201, shown(tags.create(project, self.caller, **fields), self)
+
+        return self.once(project.pk, act)
+
+
+def shown(tag: Tag, door: Door) -> dict[str, Any]:
+    rows = Tag.objects.visible_to(door.caller).counted_for(door.caller)
+    data: dict[str, Any] = tag_forms.TagOut(rows.get(pk=tag.pk)).data
+    return data
+
+
+def find_tag(tag_id: uuid.UUID, door: Door) -> Tag:
+    tag = Tag.objects.visible_to(door.caller).filter(pk=tag_id).first()
+    if tag is None:
+        raise errors.NotFound
+    door.caller.require(Role.CURATOR, tag.project_id)
+    found: Tag = tag
+    return found
+
+
+class TagDoor(Door):
+    @extend_schema(
+        operation_id="tags_update",
+        request=tag_forms.UpdateTag,
+        responses=tag_forms.TagOut,
+    )
+    def patch(self, request: Request, tag_id: uuid.UUID) -> Response:
+        """Describe a tag, or rename it in every memory."""
+        tag = find_tag(tag_id, self)
+        changed = tags.update(tag, self.caller, self.body(tag_forms.UpdateTag))
+        return Response(shown(changed, self))
+
+    @extend_schema(operation_id="tags_delete", responses={204: None})
+    def delete(self, request: Request, tag_id: uuid.UUID) -> Response:
+        """Remove a tag from the vocabulary and from every memory."""
+        tags.delete(find_tag(tag_id, self), self.caller)
+        return Response(status=204)
+
+
+class MergeTagDoor(Door):
+    @extend_schema(
+        operation_id="tags_merge",
+        request=tag_forms.MergeTag,
+        responses=tag_forms.TagOut,
+    )
+    def post(self, request: Request, tag_id: uuid.UUID) -> Response:
+        """Replace a tag by another one everywhere."""
+        tag = find_tag(tag_id, self)
+        into = tags.named(
+            tag.project_id, self.body(tag_forms.MergeTag)["into"], self.caller
+        )
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 200, shown(tags.merge(tag, into, self.caller), self)
+
+        return self.once(tag.project_id, act)
