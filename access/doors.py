@@ -141,9 +141,10 @@ class Door(APIView):
         *,
         context: Mapping[str, Any] | None = None,
         oldest_first: bool = False,
+        limit: int | None = None,
     ) -> Response:
         """One page of rows, newest first: {"results", "next", "previous"}."""
-        pages = IdCursorPagination(oldest_first=oldest_first)
+        pages = IdCursorPagination(oldest_first=oldest_first, limit=limit)
         found = pages.paginate_queryset(rows, self.request, view=self)
         given = {"request": self.request, "caller": self.caller, **(context or {})}
         return pages.get_paginated_response(

@@ -8,18 +8,17 @@ from typing import Any
 from ace.rules import classify, outcome, tagging, tools
 from ace.rules.task import Task
 from common import text
-from memories.drafts import Draft, FileRef
+from memories.drafts import CONTENT, PART, Draft, FileRef
 from memories.models import Tag
 from memories.writing import Receipt
 from projects.models import Project
 
-# The columns of a memory are shorter than a task may be; the run keeps it whole.
-CONTENT = 50_000
-PART = 20_000
-
 
 def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
-    """The memory that a finished task becomes (REQ-MEM-ACE-001)."""
+    """The memory that a finished task becomes (REQ-MEM-ACE-001).
+
+    The columns of a memory are shorter than a task may be; the run keeps it whole.
+    """
     ended = outcome.resolve(task)
     links = tools.file_links(task)
     return Draft(

@@ -53,15 +53,17 @@ class Cursor:
 class IdCursorPagination(BasePagination):
     """Newest first, or oldest first; `next` always goes on in that order."""
 
-    def __init__(self, *, oldest_first: bool = False) -> None:
+    def __init__(self, *, oldest_first: bool = False, limit: int | None = None) -> None:
+        """A limit that is given was read by the door; else it is the request's."""
         self.oldest_first = oldest_first
+        self.given_limit = limit
 
     def paginate_queryset(  # type: ignore[override]  # a list cannot be paged by id
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
         """Read one row more than asked for: it tells whether another page exists."""
         self.request = request
-        limit = self.limit(request)
+        limit = self.given_limit or self.limit(request)
         given = request.query_params.get("cursor")
         cursor = Cursor.parse(given, queryset) if given else None
         onwards: Side = "newer" if self.oldest_first else "older"

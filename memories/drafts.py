@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,6 +13,8 @@ from common.caller import Caller
 from memories.scopes import Scope
 from projects.models import Project
 
+# Characters: docs/limits.md
+CONTENT, PART = 50_000, 20_000
 TEXTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
 TREES = ("value", "tool_usage", "steps", "metadata", "provenance")
 
@@ -62,6 +65,9 @@ class Draft:
     provenance: dict[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
+    # Of what was made from other memories; such a one is no duplicate of any.
+    promoted_from: uuid.UUID | None = None
+    compacted_from: tuple[uuid.UUID, ...] = ()
     notes: tuple[str, ...] = ()
     # The least length of the content; None: what the project asks of this kind.
     shortest: int | None = None
@@ -69,6 +75,10 @@ class Draft:
     @property
     def similarity_hash(self) -> str:
         return text.similarity_hash(self.content)
+
+    @property
+    def is_derived(self) -> bool:
+        return bool(self.promoted_from or self.compacted_from)
 
     @property
     def embedded_text(self) -> str:

@@ -187,7 +187,7 @@ def delete(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
     if memory is None:
         return False
     caller.require(Role.WRITER, memory.project_id)
-    _leave(hold(memory), caller, reason)
+    leave(hold(memory), caller, reason)
     return True
 
 
@@ -202,12 +202,13 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
     )
     count = 0
     for memory in rows.select_for_update(no_key=True, of=("self",)):
-        _leave(memory, caller, "its scope was deleted", elect=False)
+        leave(memory, caller, "its scope was deleted", elect=False)
         count += 1
     return count
 
 
-def _leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) -> None:
+def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) -> None:
+    """Delete a memory that is held; an heir among its duplicates takes its place."""
     before = history.state(memory)
     memory.deleted_at = timezone.now()
     memory.deleted_by = caller.name[:200]

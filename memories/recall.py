@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from common.caller import Caller, Role
+from common.pagination import LIMIT
 from memories.indexing import CORPUS
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
@@ -159,6 +161,11 @@ def retrieve(project: Project, request: Retrieval, caller: Caller) -> MemoryQuer
     if request.since:
         rows = rows.filter(created_at__gte=request.since)
     return rows.order_by("pk" if request.order == "oldest" else "-pk").in_full()
+
+
+def limit_of(wanted: float | None) -> int:
+    """Requirement 000 §8.5: 20 unless a whole part above zero is asked for."""
+    return math.floor(wanted) if wanted and wanted >= 1 else LIMIT
 
 
 def get(memory_id: uuid.UUID, caller: Caller) -> Memory | None:

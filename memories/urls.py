@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memories.views import duplicates, files, memories, search, tags
+from memories.views import derivation, duplicates, files, memories, search, tags
 
 urlpatterns = [
     path("memories", memories.MemoriesDoor.as_view()),
@@ -11,6 +11,12 @@ urlpatterns = [
     path("memories/<uuid:memory_id>", memories.MemoryDoor.as_view()),
     path("memories/<uuid:memory_id>/restore", memories.RestoreDoor.as_view()),
     path("memories/<uuid:memory_id>/history", memories.HistoryDoor.as_view()),
+    path("memories/compact", derivation.CompactDoor.as_view()),
+    path("memories/<uuid:memory_id>/promote", derivation.PromoteDoor.as_view()),
+    path(
+        "memories/<uuid:memory_id>/undo-compaction",
+        derivation.UndoCompactionDoor.as_view(),
+    ),
     path("memories/<uuid:memory_id>/verify", memories.VerifyDoor.as_view()),
     path("memories/<uuid:memory_id>/supersede", memories.SupersedeDoor.as_view()),
     path(

@@ -107,6 +107,25 @@ def commit(prepared: Prepared) -> list[Receipt]:
     return [receipts[position] for position in sorted(receipts)]
 
 
+@write
+def derive(
+    project: Project,
+    draft: Draft,
+    sources: Sequence[Memory],
+    vector: list[float] | None,
+    caller: Caller,
+) -> Receipt:
+    """Store what was made of other memories: with their files, never a duplicate."""
+    tags.ensure(project, draft.tags)
+    receipt = _store(project, draft, vector, caller)
+    assert receipt.memory
+    for source in sources:
+        files.copy_links(source, receipt.memory)
+    if vector is None:
+        vectors.embed_later(project.pk)
+    return receipt
+
+
 def build(project: Project, draft: Draft) -> Memory:
     """An unsaved memory with every column that follows from its text."""
     assert draft.scope
@@ -115,6 +134,8 @@ def build(project: Project, draft: Draft) -> Memory:
         organization_id=project.organization_id,
         similarity_hash=draft.similarity_hash,
         tags=list(draft.tags),
+        compacted_from=list(draft.compacted_from),
+        kept_apart=draft.is_derived,
         **draft.scope.columns,
         **{name: getattr(draft, name) for name in COPIED},
     )
@@ -146,6 +167,7 @@ COPIED = [
     "provenance",
     "occurred_at",
     "expires_at",
+    "promoted_from",
 ]
 
 
@@ -159,9 +181,8 @@ def _store(
         return _store_duplicate(memory, original, draft, caller, reason)
     for _ in range(ATTEMPTS):
         if same := duplicates.current_fact(memory):
-            if same.similarity_hash == memory.similarity_hash and (
-                same.value == memory.value
-            ):
+            is_same = same.similarity_hash == memory.similarity_hash
+            if is_same and same.value == memory.value and not draft.is_derived:
                 return _store_duplicate(memory, same, draft, caller, "the same fact")
             _supersede(same, memory, caller)
         if _insert(memory):
@@ -175,7 +196,7 @@ def _store(
         vectors.put(memory, vector)
         Memory.objects.filter(pk=memory.pk).update(is_compared=True)
         duplicates.file_doubts(memory, verdict.doubts)
-    history.record(caller, MemoryChange.Action.CREATE, memory)
+    history.record(caller, _action(draft), memory)
     return Receipt(
         status="superseded_key" if same else "stored",
         memory=memory,
@@ -183,6 +204,14 @@ def _store(
         semantic=vector is not None,
         notes=draft.notes,
     )
+
+
+def _action(draft: Draft) -> MemoryChange.Action:
+    if draft.promoted_from:
+        return MemoryChange.Action.PROMOTE
+    if draft.compacted_from:
+        return MemoryChange.Action.COMPACT
+    return MemoryChange.Action.CREATE
 
 
 def _store_duplicate(

@@ -7,15 +7,12 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.drafts import FileRef
-from memories.models import (
-    Memory,
-)
+from common.pagination import LARGEST
+from memories.drafts import CONTENT, PART, FileRef
+from memories.models import Memory
 from memories.scopes import KEYS
 from memories.serializers.fields import (
-    CONTENT,
     LINKS,
-    PART,
     TAG,
     CommaList,
     FileRefSerializer,
@@ -179,6 +176,11 @@ class RetrieveQuery(InProject):
     )
     include_duplicates = serializers.BooleanField(default=False)
     order = serializers.ChoiceField(choices=["newest", "oldest"], default="newest")
+    limit = serializers.FloatField(
+        max_value=LARGEST,
+        required=False,
+        help_text="20 unless above zero; a fraction is floored.",
+    )
     cursor = serializers.CharField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

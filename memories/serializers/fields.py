@@ -13,7 +13,7 @@ from memories.models import (
 from memories.scopes import KEYS
 
 # Lengths: docs/limits.md
-CONTENT, PART, TAG, TAGS, LINKS, PATH = 50_000, 20_000, 64, 100, 1_000, 1_000
+TAG, TAGS, LINKS, PATH = 64, 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
 
 

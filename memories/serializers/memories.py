@@ -169,5 +169,9 @@ class MemoryChangeOut(serializers.ModelSerializer[MemoryChange]):
         read_only_fields = fields
 
 
+class Restored(serializers.Serializer[Any]):
+    restored = MemoryOut(many=True)
+
+
 class Deleted(serializers.Serializer[Any]):
     deleted = serializers.IntegerField()

@@ -62,7 +62,10 @@ class MemoriesDoor(Door):
         project = self.project(data)
         rows = recall.retrieve(project, retrieval_of(data, project, self), self.caller)
         return self.page(
-            rows, memory_forms.MemoryOut, oldest_first=data["order"] == "oldest"
+            rows,
+            memory_forms.MemoryOut,
+            oldest_first=data["order"] == "oldest",
+            limit=recall.limit_of(data.get("limit")),
         )
 
 
@@ -183,8 +186,8 @@ class MemoryDoor(Door):
         lifecycle.refuse_immutable(dict.fromkeys(sent))
         changes = self.body(draft_forms.UpdateMemory)
         version = changes.pop("version", None)
-        lifecycle.update(memory, changes, self.caller, version)
-        return detail(lifecycle.get(memory_id, self.caller), self)
+        # It may be hidden by now, if it was given an end in the past.
+        return detail(lifecycle.update(memory, changes, self.caller, version), self)
 
     @extend_schema(operation_id="memories_delete", responses={204: None})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:

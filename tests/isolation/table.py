@@ -209,6 +209,27 @@ TABLE = [
         body=about(scope={"kind": "workspace"}),
         lowest=CURATOR,
     ),
+    Route(
+        "POST",
+        f"{V1}/memories/compact",
+        body=lambda world: about(content="Both", source_ids=[world.memory])(world),
+        lowest=WRITER,
+    ),
+    Route(
+        "POST",
+        f"{MEMORY}/promote",
+        ("memory",),
+        body=filled(target_scope={"kind": "org"}),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{MEMORY}/undo-compaction",
+        ("compacted",),
+        lowest=WRITER,
+        is_private=True,
+    ),
     Route("GET", MEMORY, ("memory",), is_private=True),
     Route(
         "PATCH",

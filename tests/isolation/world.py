@@ -89,6 +89,11 @@ def private_part(api, project, mark, **more):
     found["deleted"] = store("was thrown away, and may come back some day")
     found["sensitive"] = store("hides the safe behind a wall", sensitivity="sensitive")
     api.delete(f"{API}/memories/{found['deleted']}")
+    merged = {"source_ids": [found["other"]], "content": f"{mark} was made shorter"}
+    merged["target_scope"] = more.get("scope")
+    found["compacted"] = posted(
+        api, "memories/compact", {"project_id": str(project.pk), **merged}
+    )["id"]
     pair = {"memory_id": found["other"], "other_id": found["memory"]}
     found["pair"] = PossibleDuplicate.objects.create(
         project=project, similarity=0.96, why_not_merged=mark, **pair

@@ -1,0 +1,250 @@
+"""Compaction: several memories of one scope become one (000, §8.8).
+
+The text comes from the caller; everything else is derived by code, so that nothing of
+where the sources came from is lost.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from memories import derivation, drafts, history, lifecycle, summarizing
+from memories.derivation import Derivation
+from memories.drafts import Draft
+from memories.models import Memory, MemoryChange
+from memories.queries import MemoryQuerySet
+from memories.scopes import Scope
+from projects.models import Project
+
+Summarizer = Callable[[Sequence[Memory]], str]
+
+RETIRED = "compacted into"
+# The strictest of the sources holds for the result.
+STRICTNESS = ("public", "private", "sensitive")
+# What must survive of each source, where the sources differ in it (03, "Scopes").
+PROVENANCE = (
+    "agent_id",
+    "source",
+    "confidence",
+    "promoted_from",
+    "compacted_from",
+    "created_in_session_id",
+    "provenance",
+)
+
+
+class MixedScopes(errors.Conflict):
+    """Only memories of one scope are compacted, and into that scope."""
+
+    code = "mixed_scopes"
+
+
+class ExpiriesDiffer(errors.Conflict):
+    """The sources expire at different times; say when the result does."""
+
+    code = "expiries_differ"
+
+
+class CompactionFailed(errors.Refusal):
+    """The summarizer failed; nothing was changed."""
+
+    status = 502
+    code = "compaction_failed"
+
+
+class NotCompacted(errors.Conflict):
+    """This memory was not made by a compaction, or that is undone already."""
+
+    code = "not_compacted"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the result of a compaction is to be; None leaves it to the sources."""
+
+    delete_sources: bool = False
+    tags: Sequence[str] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    expires_at: datetime | None = None
+
+
+def prepare(
+    project: Project,
+    source_ids: Sequence[uuid.UUID],
+    target: Scope,
+    summarizer: Summarizer,
+    caller: Caller,
+    wish: Wish,
+) -> Derivation:
+    """One new memory of several; the sources stay unless they are to go.
+
+    `summarizer` is given the sources in the given order; what it raises becomes
+    CompactionFailed. Raises Invalid without ids, NotFound for a missing one,
+    MixedScopes, and ExpiriesDiffer when retiring the sources would make something
+    permanent expire.
+    """
+    caller.require(Role.WRITER, project.pk)
+    sources = _sources(project, source_ids, caller)
+    _refuse_mixed(sources, target)
+    if wish.delete_sources and wish.expires_at is None:
+        _refuse_differing_expiries(sources)
+    draft = _draft(sources, _summary(sources, summarizer), target, caller, wish)
+    retire = RETIRED if wish.delete_sources else ""
+    return derivation.prepare(project, sources, draft, retire=retire)
+
+
+def given(content: str) -> Summarizer:
+    """The caller has written the summary."""
+    return lambda sources: content
+
+
+def extracted(sources: Sequence[Memory]) -> str:
+    """The summary that needs no model."""
+    return summarizing.extract([memory.content for memory in sources])
+
+
+def _sources(
+    project: Project, source_ids: Sequence[uuid.UUID], caller: Caller
+) -> list[Memory]:
+    wanted = list(dict.fromkeys(source_ids))
+    if not wanted:
+        raise errors.Invalid(
+            "A compaction needs at least one source.",
+            errors={"source_ids": ["This list may not be empty."]},
+        )
+    rows = Memory.objects.visible_to(caller).readable().filter(project=project)
+    found: dict[uuid.UUID, Memory] = rows.light().in_bulk(wanted)
+    if missing := [str(pk) for pk in wanted if pk not in found]:
+        raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
+    return [found[pk] for pk in wanted]
+
+
+def _refuse_mixed(sources: Sequence[Memory], target: Scope) -> None:
+    if {memory.scope_hash for memory in sources} != {target.hash}:
+        raise MixedScopes
+
+
+def _refuse_differing_expiries(sources: Sequence[Memory]) -> None:
+    if len({memory.expires_at for memory in sources}) > 1:
+        raise ExpiriesDiffer
+
+
+def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> str:
+    ids = ", ".join(str(memory.pk) for memory in sources)
+    try:
+        text = summarizer(sources)
+    # Whatever the caller's function raises, the sources stand as they were.
+    except Exception as error:
+        detail = f"Compaction failed for entries [{ids}]: {error}"
+        raise CompactionFailed(detail) from error
+    if not text.strip():
+        raise CompactionFailed(
+            f"Compaction failed for entries [{ids}]: the summary is empty"
+        )
+    return summarizing.cut(text, drafts.CONTENT)
+
+
+def _draft(
+    sources: Sequence[Memory], content: str, target: Scope, caller: Caller, wish: Wish
+) -> Draft:
+    first = sources[0]
+    tags = _tags(sources) if wish.tags is None else wish.tags
+    return Draft(
+        content=content,
+        scope=target,
+        kind=first.kind,
+        memory_type=first.memory_type,
+        agent_id=_shared(sources, "agent_id") or caller.acting_as(""),
+        source=_shared(sources, "source") or Memory.Source.SYSTEM,
+        confidence=_shared(sources, "confidence"),
+        created_in_session_id=_shared(sources, "created_in_session_id") or "",
+        provenance=_shared(sources, "provenance") or {},
+        user_id=_shared(sources, "user_id") or "",
+        title=_shared(sources, "title") or "",
+        key=_shared(sources, "key") or "",
+        value=_shared(sources, "value"),
+        tags=tuple(dict.fromkeys(tags)),
+        metadata=_metadata(sources) | dict(wish.metadata),
+        sensitivity=max((m.sensitivity for m in sources), key=STRICTNESS.index),
+        expires_at=wish.expires_at or _earliest(sources),
+        compacted_from=tuple(memory.pk for memory in sources),
+        shortest=1,
+    )
+
+
+def _shared(sources: Sequence[Memory], name: str) -> Any:
+    """The value that all sources have; None when they differ."""
+    values = [getattr(memory, name) for memory in sources]
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+def _tags(sources: Iterable[Memory]) -> list[str]:
+    return [tag for memory in sources for tag in memory.tags]
+
+
+def _metadata(sources: Sequence[Memory]) -> dict[str, Any]:
+    """The first value of each key, and the provenance in which the sources differ."""
+    merged: dict[str, Any] = {}
+    for memory in sources:
+        merged = memory.metadata | merged
+    differing = [n for n in PROVENANCE if _differs(sources, n)]
+    if differing:
+        merged["compacted_provenance"] = [
+            _provenance(memory, differing) for memory in sources
+        ]
+    return merged
+
+
+def _differs(sources: Sequence[Memory], name: str) -> bool:
+    """Lineage is of one memory: it is lost as soon as there is any."""
+    if name in ("promoted_from", "compacted_from"):
+        return any(getattr(memory, name) for memory in sources)
+    return len(sources) > 1 and _shared(sources, name) is None and _any(sources, name)
+
+
+def _any(sources: Sequence[Memory], name: str) -> bool:
+    return any(getattr(memory, name) not in (None, "", {}) for memory in sources)
+
+
+def _provenance(memory: Memory, names: Sequence[str]) -> dict[str, Any]:
+    state = history.state(memory) | {"agent_id": memory.agent_id}
+    kept = {name: state[name] for name in names}
+    return {"id": str(memory.pk), **kept}
+
+
+def _earliest(sources: Sequence[Memory]) -> datetime | None:
+    return min((m.expires_at for m in sources if m.expires_at), default=None)
+
+
+@write
+def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
+    """Bring the retired sources back and delete the result; the sources, in order."""
+    caller.require(Role.WRITER, memory.project_id)
+    held = lifecycle.hold(memory)
+    if not held.compacted_from or held.deleted_at:
+        raise NotCompacted
+    lifecycle.leave(held, caller, "its compaction was undone")
+    rows = Memory.objects.visible_to(caller).filter(pk__in=held.compacted_from)
+    rows.filter(superseded_by=held).update(superseded_by=None)
+    for source in rows.filter(delete_reason=f"{RETIRED} {held.pk}").order_by("pk"):
+        lifecycle.restore(source.pk, caller)
+    found: MemoryQuerySet = rows.order_by("pk")
+    return found
+
+
+def past(project: Project, caller: Caller) -> QuerySet[MemoryChange]:
+    """The compactions of a project, newest first."""
+    caller.require(Role.VIEWER, project.pk)
+    rows: QuerySet[MemoryChange] = MemoryChange.objects.visible_to(caller).filter(
+        project_id=project.pk, action=MemoryChange.Action.COMPACT
+    )
+    return rows

@@ -1,0 +1,69 @@
+"""A memory that is made of others: prepared outside the transaction, then written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common import errors
+from common.caller import Caller
+from common.writing import write
+from memories import drafts, lifecycle, vectors, writing
+from memories.drafts import Draft
+from memories.models import Memory
+from memories.writing import Receipt
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A checked draft of `sources`. `retire` is why they go, empty where they stay."""
+
+    project: Project
+    sources: Sequence[Memory]
+    draft: Draft
+    vector: list[float] | None
+    retire: str = ""
+
+
+def prepare(
+    project: Project, sources: Sequence[Memory], draft: Draft, *, retire: str = ""
+) -> Derivation:
+    """Check, mask and embed: all that is slow, before any transaction."""
+    drafts.refuse_short(project, draft)
+    draft = drafts.guard_secrets(project.options.secrets, draft)
+    return Derivation(project, sources, draft, _vector(sources, draft), retire)
+
+
+def _vector(sources: Sequence[Memory], draft: Draft) -> list[float] | None:
+    same = next((m for m in sources if m.text == draft.embedded_text), None)
+    if same and (known := same.embedding):
+        return known
+    made, _ = vectors.embed_or_none([draft.embedded_text])
+    return made[0] if made else None
+
+
+@write
+def commit(made: Derivation, caller: Caller) -> Receipt:
+    """Write the memory and retire its sources with it, or do nothing.
+
+    What was read is what is there still: a source that has changed meanwhile is a
+    StaleVersion, one that has gone a NotFound.
+    """
+    held = [_hold(memory) for memory in sorted(made.sources, key=lambda m: m.pk)]
+    receipt = writing.derive(made.project, made.draft, held, made.vector, caller)
+    assert receipt.memory
+    if made.retire:
+        for memory in held:
+            # Anew: the new memory may have superseded it.
+            retired = lifecycle.hold(memory)
+            reason = f"{made.retire} {receipt.memory.pk}"
+            lifecycle.leave(retired, caller, reason, elect=False)
+    return receipt
+
+
+def _hold(memory: Memory) -> Memory:
+    held = lifecycle.hold(memory, memory.version)
+    if held.deleted_at:
+        raise errors.NotFound(f"There is no memory {memory.pk}, or it has expired.")
+    return held

@@ -1,0 +1,155 @@
+"""The scoped store of requirement 000, for callers in the same process.
+
+Its operations have the names and the rules of the requirement; a project and a caller
+take the place of its adapter. Doors of HTTP come to the same functions.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from common.caller import Caller
+from memories import (
+    classification,
+    compaction,
+    derivation,
+    lifecycle,
+    promotion,
+    recall,
+    scopes,
+    writing,
+)
+from memories.compaction import Summarizer, Wish
+from memories.drafts import Draft
+from memories.models import Memory
+from memories.queries import Filters
+from projects.models import Project
+
+ScopeValue = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What `retrieve` reads. `session_id` joins a user's rows by `include_narrower`.
+
+    A limit that is missing, zero or negative is 20; a fraction is floored.
+    """
+
+    scope: ScopeValue
+    include_narrower: bool = False
+    session_id: str = ""
+    tags: Sequence[str] = ()
+    since: datetime | None = None
+    limit: float | None = None
+    order: str = "newest"
+
+
+@dataclass(frozen=True)
+class Store:
+    """The memories of one project, as one caller may read and write them."""
+
+    project: Project
+    caller: Caller
+    # What every written memory gets unless it says otherwise, as `source="system"`.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, scope: ScopeValue, content: str, **fields: Any) -> Memory:
+        """Store a memory; `fields` are those of `Draft`. A duplicate is returned too."""
+        draft = Draft(
+            **{
+                "content": content,
+                "memory_type": classification.type_of(content),
+                # Requirement 000 knows no least length.
+                "shortest": 1,
+                **self.defaults,
+                **fields,
+                "tags": tuple(fields.get("tags", ())),
+                "scope": scopes.resolve(scope, self.project, self.caller),
+            }
+        )
+        receipt = writing.store(self.project, draft, self.caller)
+        assert receipt.memory
+        return receipt.memory
+
+    def retrieve(self, query: Query) -> list[Memory]:
+        """The memories of a scope that have all the tags, none of them expired."""
+        session = None
+        scope = scopes.resolve(query.scope, self.project, self.caller)
+        if query.include_narrower and query.session_id and scope.kind == "user":
+            named = {"kind": "session", "session_id": query.session_id}
+            session = scopes.resolve(named, self.project, self.caller)
+        wanted = recall.Retrieval(
+            scope=scope,
+            session=session,
+            filters=Filters(tags=tuple(query.tags)),
+            since=query.since,
+            order=query.order,
+        )
+        rows = recall.retrieve(self.project, wanted, self.caller)
+        return list(rows[: recall.limit_of(query.limit)])
+
+    def get(self, memory_id: uuid.UUID) -> Memory | None:
+        """A memory by its id; None when there is none, or it has expired."""
+        found = recall.get(memory_id, self.caller)
+        return found if found and found.project_id == self.project.pk else None
+
+    def update(self, memory_id: uuid.UUID, patch: Mapping[str, Any]) -> Memory:
+        """Replace content or tags, merge metadata, set or clear the expiry."""
+        lifecycle.refuse_immutable(patch)
+        memory = lifecycle.get(memory_id, self.caller)
+        return lifecycle.update(memory, patch, self.caller, None)
+
+    def delete(self, memory_id: uuid.UUID) -> None:
+        """Delete a memory; one that is not there is no error."""
+        lifecycle.delete(memory_id, self.caller)
+
+    def delete_by_scope(self, scope: ScopeValue) -> int:
+        """Delete exactly this scope, expired memories included; how many there were."""
+        wanted = scopes.resolve(scope, self.project, self.caller)
+        return lifecycle.delete_scope(self.project, wanted.hash, self.caller)
+
+    def promote(
+        self,
+        memory_id: uuid.UUID,
+        target_scope: ScopeValue,
+        *,
+        delete_original: bool = False,
+        content: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Memory:
+        """Copy a memory into a broader scope."""
+        prepared = promotion.prepare(
+            lifecycle.get(memory_id, self.caller),
+            scopes.resolve(target_scope, self.project, self.caller),
+            self.caller,
+            delete_original=delete_original,
+            content=content,
+            tags=tags,
+        )
+        made = derivation.commit(prepared, self.caller).memory
+        assert made
+        return made
+
+    def compact(
+        self,
+        source_ids: Sequence[uuid.UUID],
+        target_scope: ScopeValue,
+        callback: Summarizer,
+        wish: Wish | None = None,
+    ) -> Memory:
+        """Merge memories of one scope by the text that `callback` makes of them."""
+        prepared = compaction.prepare(
+            self.project,
+            source_ids,
+            scopes.resolve(target_scope, self.project, self.caller),
+            callback,
+            self.caller,
+            wish or Wish(),
+        )
+        made = derivation.commit(prepared, self.caller).memory
+        assert made
+        return made
