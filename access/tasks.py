@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from access.models import IdempotencyKey
+from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 from projects import deletion
 
@@ -24,6 +25,8 @@ def housekeeping() -> None:
     finished = now - timedelta(days=settings.JOB_RETENTION_DAYS)
     ended = [Job.State.DONE, Job.State.CANCELLED, Job.State.DISCARDED]
     remove(Job.objects.filter(state__in=ended, finished_at__lt=finished))
+    asked = now - timedelta(days=settings.MODEL_CALL_DAYS)
+    remove(ModelCall.objects.filter(at__lt=asked))
     deletion.enqueue_due()
     Heartbeat.beat("housekeeping")
 

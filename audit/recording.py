@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -23,11 +23,42 @@ def record(
     after: Mapping[str, Any] | None = None,
     **detail: Any,
 ) -> AuditEvent:
-    """Add one row, in the transaction of what it tells of.
+    """Add one row, in the transaction of what it tells of."""
+    row = event(
+        caller,
+        verb,
+        project_id=project_id,
+        object_type=object_type,
+        object_id=object_id,
+        before=before,
+        after=after,
+        **detail,
+    )
+    row.save(force_insert=True)
+    return row
+
+
+def record_all(events: Iterable[AuditEvent]) -> None:
+    """Add many rows at once, in the transaction of what they tell of."""
+    AuditEvent.objects.bulk_create(events)
+
+
+def event(
+    caller: Caller,
+    verb: str,
+    *,
+    project_id: uuid.UUID | None = None,
+    object_type: str = "",
+    object_id: object = "",
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    **detail: Any,
+) -> AuditEvent:
+    """A row that is not added yet.
 
     States are kept as hashes only: their text is in the row's own history.
     """
-    return AuditEvent.objects.create(
+    return AuditEvent(
         verb=verb,
         actor=caller.name[:200],
         key_id=caller.key_id,

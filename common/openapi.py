@@ -49,6 +49,29 @@ PROBLEM = {
 }
 
 
+def name_null(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """A drf-spectacular hook: `null` as OpenAPI 3.0 writes it, not as pydantic does."""
+    for schema in result.get("components", {}).get("schemas", {}).values():
+        _name_null(schema)
+    return result
+
+
+def _name_null(schema: Any) -> None:
+    if isinstance(schema, list):
+        for item in schema:
+            _name_null(item)
+    if not isinstance(schema, dict):
+        return
+    choices = schema.get("anyOf")
+    if isinstance(choices, list) and {"type": "null"} in choices:
+        kept = [choice for choice in choices if choice != {"type": "null"}]
+        del schema["anyOf"]
+        schema |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+        schema["nullable"] = True
+    for value in schema.values():
+        _name_null(value)
+
+
 def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """A drf-spectacular hook: document the problems of every operation."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})

@@ -1,4 +1,4 @@
 """Embedding and language-model providers behind two small classes; the token estimate.
 
-No tables. May import `common`, libraries and settings, nothing else of this project.
+One table, of what calls of a language model cost. May import `common`, libraries and settings, nothing else of this project.
 """

@@ -11,6 +11,9 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from inference import embedding, language, minilm
 from inference.errors import Misconfigured
 
+# Seconds: less than the lease of a job (jobs.running), which the rest of a run needs too.
+LONGEST_RUN = 90
+
 
 @register(Tags.compatibility)
 def embedding_provider(
@@ -41,8 +44,8 @@ def language_provider(
     if settings.LANGUAGE_PROVIDER not in known:
         return [_unknown("LANGUAGE_PROVIDER", known=known, id="inference.E005")]
     if settings.LANGUAGE_PROVIDER == "openai":
-        return list(_endpoint("LANGUAGE", id="inference.E006"))
-    return []
+        return [*_endpoint("LANGUAGE", id="inference.E006"), *_patience()]
+    return list(_unused_language())
 
 
 @register(Tags.security, deploy=True)
@@ -83,6 +86,28 @@ def _endpoint(prefix: str, *, id: str) -> Iterator[CheckMessage]:
             hint=f"Set {model} to the name of the model at the endpoint.",
             id=id,
         )
+
+
+def _patience() -> Iterator[CheckMessage]:
+    if settings.LANGUAGE_TIMEOUT > LONGEST_RUN:
+        yield Warning(
+            f"LANGUAGE_TIMEOUT is {settings.LANGUAGE_TIMEOUT} s: a job that waits so "
+            "long for the language model is taken for dead and done again.",
+            hint=f"Set LANGUAGE_TIMEOUT to {LONGEST_RUN} at most.",
+            id="inference.W003",
+        )
+
+
+def _unused_language() -> Iterator[CheckMessage]:
+    if settings.LANGUAGE_PROVIDER != language.NONE:
+        return
+    for setting in ("LANGUAGE_URL", "LANGUAGE_MODEL"):
+        if getattr(settings, setting):
+            yield Warning(
+                f"{setting} has no effect: LANGUAGE_PROVIDER is 'none'.",
+                hint=f"Set LANGUAGE_PROVIDER=openai, or unset {setting}.",
+                id="inference.W004",
+            )
 
 
 def _bundled() -> Iterator[CheckMessage]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 import openai
+from openai._types import RequestOptions
 
 from inference.errors import (
     BadAnswer,
@@ -22,16 +23,20 @@ from inference.errors import (
     RateLimited,
     Refused,
 )
+from inference.json_text import storable
 
 # 2,048 texts (the most a hosted endpoint takes) of 1,536 numbers are about 64 MB.
 LARGEST_ANSWER = 64 * 1024 * 1024  # bytes
+LEAST_WAIT = 0.01  # seconds; 0 would be a socket that does not wait at all
 LONGEST_WAIT = 3600.0  # seconds; a longer Retry-After would park a job for good
 WORTH_RETRYING = {408, 409, 425}
+NOT_IMPLEMENTED = 501  # what the server cannot do it cannot do later either
 QUOTED = 200  # characters of the provider's own message that are passed on
 
 
 class Endpoint:
     def __init__(self, *, url: str, key: str, timeout: float) -> None:
+        self._key = key
         self._client = openai.OpenAI(
             base_url=url,
             # Never None: the client would send OPENAI_API_KEY to whatever URL is set.
@@ -39,13 +44,21 @@ class Endpoint:
             timeout=timeout,
             # The caller's job tries again; the client would sleep as Retry-After says.
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(transport=_Bounded(timeout)),
+            http_client=openai.DefaultHttpxClient(transport=_Bounded()),
         )
 
-    def post(self, path: str, body: Mapping[str, object]) -> Any:
-        """Return the decoded JSON answer, within about twice the timeout."""
-        with _translated():
-            response = self._client.post(path, body=body, cast_to=httpx2.Response)
+    def post(
+        self, path: str, body: Mapping[str, object], *, timeout: float | None = None
+    ) -> Any:
+        """Return the decoded JSON answer, within about the timeout.
+
+        `timeout` in seconds takes the place of the endpoint's own.
+        """
+        options: RequestOptions = {} if timeout is None else {"timeout": timeout}
+        with _translated(self._key):
+            response = self._client.post(
+                path, body=body, cast_to=httpx2.Response, options=options
+            )
         try:
             return json.loads(response.content)
         except (ValueError, RecursionError) as error:
@@ -53,25 +66,27 @@ class Endpoint:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(key: str) -> Iterator[None]:
     try:
         yield
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise ProviderTimeout from error
     except openai.APIStatusError as error:
-        raise _of_status(error) from error
+        raise _of_status(error, key) from error
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
         cause = error.__cause__ or error
         raise ProviderDown(f"The model provider cannot be reached: {cause}") from error
 
 
-def _of_status(error: openai.APIStatusError) -> InferenceError:
+def _of_status(error: openai.APIStatusError, key: str) -> InferenceError:
     status = error.status_code
-    detail = f"The model provider answered {status}: {error.message[:QUOTED]}"
+    # Errors are stored and shown, and servers have been seen to repeat the key.
+    told = error.message.replace(key, "[key]") if key else error.message
+    detail = f"The model provider answered {status}: {storable(told[:QUOTED])}"
     wait = retry_after(error.response.headers.get("retry-after"))
     if status == 429:
         return RateLimited(detail, retry_after=wait)
-    if status >= 500 or status in WORTH_RETRYING:
+    if status in WORTH_RETRYING or (status >= 500 and status != NOT_IMPLEMENTED):
         return ProviderDown(detail, retry_after=wait)
     return Refused(detail, status=status)
 
@@ -100,13 +115,12 @@ class _Bounded(httpx2.HTTPTransport):
 
     The client's own timeout starts again with every byte that arrives."""
 
-    def __init__(self, timeout: float) -> None:
-        super().__init__()
-        self._timeout = timeout
-
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        deadline = time.monotonic() + self._timeout
+        patience = request.extensions["timeout"]
+        deadline = time.monotonic() + patience["read"]
         response = super().handle_request(request)
+        # What is left: else an answer that stops half-way is waited for once more.
+        patience["read"] = max(deadline - time.monotonic(), LEAST_WAIT)
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _BoundedStream(response.stream, deadline=deadline)
         return response

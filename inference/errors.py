@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call, as the server counts them."""
+
+    prompt_tokens: int
+    answer_tokens: int
+
 
 class InferenceError(Exception):
     """The model provider did not answer."""
@@ -54,6 +64,25 @@ class Refused(InferenceError):
 
 
 class BadAnswer(InferenceError):
-    """The model provider answered with something that cannot be used."""
+    """The model provider answered with something that cannot be used.
+
+    `said` is its text, where it has one, and `usage` what the answer cost.
+    """
 
     retryable = True
+
+    def __init__(
+        self,
+        detail: str = "The model provider answered with something that cannot be used.",
+        *,
+        retryable: bool | None = None,
+        said: str = "",
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(detail, retryable=retryable)
+        self.said = said
+        self.usage = usage
+
+
+class CapReached(InferenceError):
+    """The project has used up what it may ask of a language model today."""

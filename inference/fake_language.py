@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from inference import language
 from inference.errors import ProviderDown
-from inference.language import LanguageModel
+from inference.language import Completion, LanguageModel
 
-Answer = dict[str, Any] | Exception
+Answer = dict[str, Any] | Completion | Exception
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Call:
     prompt: str
     schema: dict[str, Any]
     max_tokens: int
+    timeout: float | None = None
 
 
 _answers: list[Answer] = []
@@ -31,19 +33,27 @@ class FakeLanguage(LanguageModel):
     name = "fake"
 
     def complete_json(
-        self, *, system: str, prompt: str, schema: dict[str, Any], max_tokens: int
-    ) -> dict[str, Any]:
-        _calls.append(Call(system, prompt, schema, max_tokens))
+        self,
+        *,
+        system: str,
+        prompt: str,
+        schema: dict[str, Any],
+        max_tokens: int,
+        timeout: float | None = None,
+    ) -> Completion:
+        _calls.append(Call(system, prompt, schema, max_tokens, timeout))
         answer = _answers.pop(0) if _answers else ProviderDown()
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return answer if isinstance(answer, Completion) else Completion(answer)
 
 
 @contextmanager
 def scripted(*answers: Answer) -> Iterator[list[Call]]:
     """Give these answers or raise these errors; yield the calls as they are made."""
     _answers[:], _calls[:] = answers, []
+    if model := language.active():
+        model.failures, model.resting_until = 0, 0.0
     try:
         yield _calls
     finally:

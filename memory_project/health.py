@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import redis
@@ -19,6 +19,8 @@ from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from inference import calls, language
+from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 
 PATIENCE = 2.0  # seconds for all checks of the database
@@ -95,12 +97,15 @@ def of_database() -> dict[str, Check]:
     if not checks["migrations"].ok:
         return checks
     beats = dict(Heartbeat.objects.values_list("name", "at"))
-    return checks | {
+    checks |= {
         "worker": worker(beats.get("worker")),
         "oldest_job": oldest_job(),
         "dead_letters": dead_letters(),
         "last_success": last_success(beats),
     }
+    if settings.LANGUAGE_PROVIDER != language.NONE:
+        checks["language_model"] = language_model()
+    return checks
 
 
 class Migrations:
@@ -150,6 +155,31 @@ def last_success(beats: dict[str, datetime]) -> Check:
     detail = ", ".join(f"{name} {age} s ago" for name, age in ages.items())
     stages = {name: at.isoformat() for name, at in sorted(beats.items())}
     return Check(True, detail or "nothing has run yet", {"stages": stages})
+
+
+def language_model() -> Check:
+    """Never a reason not to serve: without the model the rules learn."""
+    used = calls.used_today()
+    newest = ModelCall.objects.first()
+    told = "nothing was asked yet"
+    if newest:
+        age = seconds_since(newest.at)
+        told = (
+            f"{newest.model}: {newest.outcome} {age:.0f} s ago {newest.error}".strip()
+        )
+    more = {name: moment for name, moment in _last_calls().items() if moment}
+    return Check(True, f"{told}; {used.tokens:,} tokens today", more)
+
+
+def _last_calls() -> dict[str, str | None]:
+    """When a call of the last day was answered, and when one was not."""
+    recent = ModelCall.objects.since(timezone.now() - timedelta(days=1))
+    answered = recent.filter(outcome=ModelCall.Outcome.ANSWERED).first()
+    failed = recent.exclude(outcome=ModelCall.Outcome.ANSWERED).first()
+    return {
+        "answered_at": answered.at.isoformat() if answered else None,
+        "failed_at": failed.at.isoformat() if failed else None,
+    }
 
 
 def seconds_since(at: datetime) -> float:

@@ -52,6 +52,7 @@ GROUPS: list[tuple[str, list[Page]]] = [
         [
             ("Runs", "play_circle", "ace.acerun", ""),
             ("Reflections", "psychology", "ace.reflection", ""),
+            ("Model calls", "smart_toy", "inference.modelcall", ""),
         ],
     ),
     (

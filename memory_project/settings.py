@@ -35,6 +35,13 @@ def rate(name: str, default: str) -> str:
     return value
 
 
+def price(name: str, default: float) -> float:
+    value: float = env.float(name, default=default)
+    if not 0 <= value < 1_000_000:
+        raise ImproperlyConfigured(f"{name} must be a price, not {value}.")
+    return value
+
+
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
@@ -271,6 +278,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "common.openapi.name_null",
         "common.openapi.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
@@ -279,6 +287,9 @@ SPECTACULAR_SETTINGS = {
         "SensitivityEnum": "memories.models.Memory.Sensitivity",
         "EntryStatusEnum": "playbook.models.PlaybookEntry.Status",
         "AuthorEnum": "playbook.models.PlaybookEntry.Author",
+        "DeltaStatusEnum": "playbook.models.PlaybookDelta.Status",
+        "DeltaOperationEnum": "playbook.models.PlaybookDelta.Operation",
+        "ProposerEnum": ["model", "human"],
         "JobStateEnum": "jobs.models.Job.State",
         "RunStateEnum": "ace.models.AceRun.State",
         "ReceiptStatusEnum": [
@@ -297,6 +308,7 @@ CELERY_BROKER_URL = env.str(
 ).replace("?db=", "?virtual_host=" if REDIS_URL.startswith("unix:") else "?db=")
 JOB_SWEEP_SECONDS = 10
 JOB_RETENTION_DAYS = 30
+MODEL_CALL_DAYS = 90
 
 # Models
 EMBEDDING_PROVIDER = env.str("EMBEDDING_PROVIDER", default="minilm")
@@ -311,6 +323,8 @@ LANGUAGE_MODEL = env.str("LANGUAGE_MODEL", default="")
 LANGUAGE_URL = env.str("LANGUAGE_URL", default="")
 LANGUAGE_API_KEY = env.str("LANGUAGE_API_KEY", default="")
 LANGUAGE_TIMEOUT = number("LANGUAGE_TIMEOUT", 60, least=1)  # seconds
+LANGUAGE_PRICE_IN = price("LANGUAGE_PRICE_IN", 0.0)  # per million tokens
+LANGUAGE_PRICE_OUT = price("LANGUAGE_PRICE_OUT", 0.0)
 
 # Logs: one JSON object a line
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO").upper()

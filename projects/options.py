@@ -26,10 +26,24 @@ class Budgets(Section):
     render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
 
 
+class Playbook(Section):
+    # Days after which an entry that nobody has verified wants a look; None is never.
+    review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
+
+
 class Search(Section):
     fusion: Literal["relative", "rrf"] = "relative"
     keyword_weight: Share = 0.5
     semantic_weight: Share = 0.5
+
+
+class Language(Section):
+    """Whether and how much a language model may be asked for the project."""
+
+    enabled: bool = True
+    # In a day (UTC). No cost is a limit until one is set.
+    tokens_per_day: Annotated[int, Field(ge=0, le=10**9)] = 1_000_000
+    cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
 
 class RootCause(Section):
@@ -56,7 +70,9 @@ class ProjectOptions(Section):
     secrets: Literal["mask", "reject", "allow"] = "mask"
     dedup: Dedup = Dedup()
     budgets: Budgets = Budgets()
+    playbook: Playbook = Playbook()
     search: Search = Search()
+    language: Language = Language()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

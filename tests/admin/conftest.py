@@ -14,6 +14,7 @@ from access.models import ApiKey, IdempotencyKey
 from ace.models import AceRun, Reflection
 from audit.models import AuditEvent
 from common.caller import Role
+from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 from memories import indexing as memory_indexing
 from memories.models import (
@@ -321,6 +322,15 @@ def world(project, a_memory, an_entry):
             **dict.fromkeys(
                 ("error_identification", "correct_approach", "key_insight"), HOSTILE
             ),
+        ),
+        ModelCall.objects.create(
+            project_id=project.pk,
+            run_id=run.pk,
+            purpose=cut(40),
+            prompt_version=cut(40),
+            model=cut(300),
+            outcome="failed",
+            error=cut(500),
         ),
         LexemeStat.objects.create(corpus=corpus, lexeme=cut(2000), df=2),
         Job.objects.create(

@@ -13,7 +13,8 @@ from jobs.models import Job
 from memories import tags, writing
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange, Tag
-from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook import curation
+from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Membership, Project
 from tests.admin.conftest import person
 
@@ -519,3 +520,50 @@ class TestAccounts:
 
         assert response.status_code == 302
         assert AuditEvent.objects.filter(verb="account.created").exists()
+
+
+@pytest.mark.django_db
+class TestConflicts:
+    @pytest.fixture
+    def conflict(self, project, alice):
+        older, newer = (
+            curation.edit(
+                project,
+                curation.addition(
+                    {"content": text, "category": "gotchas"}, alice, reason=""
+                ),
+                alice,
+            ).entry
+            for text in ("Moor at the north berth.", "Never moor at the north berth.")
+        )
+        return Conflict.objects.create(
+            project=project, left=older, right=newer, reason="negation: never"
+        )
+
+    def test_it_shows_both_sides(self, curator, conflict):
+        html = curator.get(page(conflict)).content.decode()
+
+        assert "Moor at the north berth." in html
+        assert "Never moor at the north berth." in html
+
+    @pytest.mark.parametrize(
+        ("deed", "text", "state", "statuses"),
+        [
+            ("supersede", "the newer", "superseded", ["superseded", "active"]),
+            ("supersede", "the older", "superseded", ["active", "superseded"]),
+            ("split", "at low tide\nat high tide", "split", ["active", "active"]),
+            ("reject", "no", "rejected", ["active", "deprecated"]),
+        ],
+    )
+    def test_a_curator_decides(self, curator, conflict, deed, text, state, statuses):
+        do(curator, conflict, deed, text)
+
+        assert conflict.state == state
+        rows = PlaybookEntry.objects.light().order_by("pk")
+        assert [row.status for row in rows] == statuses
+
+    def test_a_split_asks_for_two_conditions(self, curator, conflict):
+        [told] = do(curator, conflict, "split", "at low tide")
+
+        assert "two lines" in told
+        assert conflict.state == "open"

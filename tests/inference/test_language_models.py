@@ -12,7 +12,9 @@ from inference.errors import (
     ProviderTimeout,
     RateLimited,
     Refused,
+    Usage,
 )
+from inference.language import Completion
 
 SCHEMA = {"type": "object", "properties": {"lesson": {"type": "string"}}}
 
@@ -41,7 +43,34 @@ def ask():
 @pytest.mark.usefixtures("chosen")
 class TestOpenAICompatible:
     def test_it_answers_with_the_object(self):
-        assert ask() == {"lesson": "retry"}
+        assert ask() == Completion({"lesson": "retry"})
+
+    @pytest.mark.parametrize(
+        ("told", "usage"),
+        [
+            ({"prompt_tokens": 12, "completion_tokens": 3}, Usage(12, 3)),
+            ({"prompt_tokens": -1, "completion_tokens": 3}, None),
+            ({"prompt_tokens": 12}, None),
+            ("much", None),
+        ],
+    )
+    def test_it_tells_what_the_server_has_counted(self, endpoint, told, usage):
+        endpoint.answer = lambda body: saying("{}") | {"usage": told}
+
+        assert ask().usage == usage
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            'Sure:\n```json\n{"lesson": "retry"}\n```',
+            '<think>maybe {"lesson": 1}</think>{"lesson": "retry"}',
+            '{not this} {"lesson": "retry"} {"lesson": "no"}',
+        ],
+    )
+    def test_the_object_is_found_between_other_words(self, endpoint, content):
+        endpoint.answer = lambda body: saying(content)
+
+        assert ask().answer == {"lesson": "retry"}
 
     def test_the_call_asks_for_strict_json(self, endpoint):
         ask()
@@ -115,6 +144,13 @@ class TestOpenAICompatible:
         with pytest.raises(ProviderTimeout):
             ask()
 
+    def test_an_answer_that_drips_is_left_after_the_timeout(self, endpoint, settings):
+        settings.LANGUAGE_TIMEOUT = 0.2
+        endpoint.answer_headers = {"drip": "yes"}
+
+        with pytest.raises(ProviderTimeout):
+            ask()
+
     def test_missing_settings_are_named(self, settings):
         settings.LANGUAGE_MODEL = ""
 
@@ -129,7 +165,7 @@ class TestFake:
 
     def test_it_gives_the_scripted_answers_in_turn(self):
         with fake_language.scripted({"n": 1}, {"n": 2}) as calls:
-            assert [ask(), ask()] == [{"n": 1}, {"n": 2}]
+            assert [ask().answer, ask().answer] == [{"n": 1}, {"n": 2}]
 
         assert calls[0].prompt == "What now?"
 

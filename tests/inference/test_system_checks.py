@@ -88,3 +88,20 @@ class TestDeployment:
         setattr(settings, name, "fake")
 
         assert found(checks.no_fakes) == ["inference.W001"]
+
+
+class TestLanguageModelThatIsNotUsed:
+    def test_its_address_without_the_provider_is_told(self, settings):
+        settings.LANGUAGE_PROVIDER = "none"
+        settings.LANGUAGE_URL = "http://localhost:11434/v1"
+        settings.LANGUAGE_MODEL = "small"
+
+        assert found(checks.language_provider) == ["inference.W004"] * 2
+
+    def test_a_patience_longer_than_a_jobs_lease_is_told(self, settings):
+        settings.LANGUAGE_PROVIDER = "openai"
+        settings.LANGUAGE_URL = "http://localhost:11434/v1"
+        settings.LANGUAGE_MODEL = "small"
+        settings.LANGUAGE_TIMEOUT = 120
+
+        assert found(checks.language_provider) == ["inference.W003"]

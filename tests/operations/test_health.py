@@ -8,6 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 from memory_project import health
 
@@ -75,6 +76,26 @@ class TestReadyz:
 
         assert checks["dead_letters"]["detail"].startswith("1 failed")
         assert list(checks["last_success"]["stages"]) == ["worker"]
+
+    @pytest.mark.usefixtures("_alive")
+    def test_a_language_model_that_fails_is_told_and_no_reason(self, client, settings):
+        settings.LANGUAGE_PROVIDER = "fake"
+        for outcome in ("answered", "failed"):
+            ModelCall.objects.create(
+                purpose="reflector",
+                model="small",
+                outcome=outcome,
+                error="It is away." if outcome == "failed" else "",
+                prompt_tokens=1_200,
+            )
+
+        status, answer = readyz(client)
+
+        told = answer["checks"]["language_model"]
+        assert status == 200
+        assert "small: failed" in told["detail"]
+        assert "It is away.; 2,400 tokens today" in told["detail"]
+        assert {"answered_at", "failed_at"} <= told.keys()
 
     @pytest.mark.usefixtures("_alive")
     def test_pending_migrations_are_looked_for_until_there_are_none(

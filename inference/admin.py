@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from django.contrib import admin
+
+from common import panels
+from common.admin import RowsAdmin
+from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
+from common.panels import labelled, moment, words
+from inference.models import ModelCall
+
+COLOURS = {"answered": "success", "invalid": "warning", "failed": "danger"}
+
+
+@admin.register(ModelCall)
+class ModelCallAdmin(RowsAdmin):
+    list_display = [
+        "purpose",
+        "outcome_shown",
+        "model_shown",
+        "tokens",
+        "cost",
+        "project_name",
+        "at_shown",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("outcome", ModelCall.Outcome.choices),
+        exactly("purpose", "purpose"),
+        ("at", DaysFilter),
+    ]
+    search_fields = ["id", "run_id"]
+    search_help_text = "The id of a call or of a run"
+    fieldsets = [
+        (None, {"fields": ["purpose", "outcome_shown", "error_shown", "project_name"]}),
+        ("Model", {"fields": ["model_shown", "prompt_version", "attempt", "run_id"]}),
+        (
+            "Cost",
+            {
+                "fields": [
+                    "prompt_tokens",
+                    "answer_tokens",
+                    "cost",
+                    "took_ms",
+                    "at_shown",
+                ]
+            },
+        ),
+    ]
+
+    model_shown = staticmethod(
+        panels.column("model", lambda name: words(name, 60), title="model")
+    )
+    error_shown = staticmethod(
+        panels.column("error", lambda error: panels.block(error, 500), title="error")
+    )
+    at_shown = staticmethod(panels.column("at", moment, title="at", ordering="id"))
+
+    @labelled("outcome", COLOURS, "outcome")
+    def outcome_shown(self, call: ModelCall) -> str:
+        return call.outcome
+
+    @admin.display(description="tokens")
+    def tokens(self, call: ModelCall) -> str:
+        return f"{call.prompt_tokens:,} + {call.answer_tokens:,}"
