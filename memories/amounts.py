@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Amount:
-    """`dimension` is s, months, B, %, th (first, second), or empty.
+    """`dimension` is s, months, B, bit, %, th (first, second), or empty.
 
-    Times are in seconds or months, sizes in bytes. Weak are "one" and "single", often
-    no more than an article, and the hour of "an hour" or "per hour".
+    Times are in seconds or months, sizes in bytes or bits. Weak are "one" and "single", often
+    no more than an article, "both", and the hour of "an hour" or "per hour".
     """
 
     value: float
@@ -53,7 +53,7 @@ _NUMBER_WORDS = {
 } | {
     **{"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0},
     **{"eighty": 80.0, "ninety": 90.0, "dozen": 12.0, "half": 0.5, "quarter": 0.25},
-    **{"single": 1.0, "once": 1.0, "twice": 2.0, "thrice": 3.0},
+    **{"single": 1.0, "once": 1.0, "twice": 2.0, "thrice": 3.0, "both": 2.0},
 }
 _ORDINALS = {
     word: value
@@ -73,7 +73,13 @@ _ORDINALS = {
         1,
     )
 }
-_SCALES = {"hundred": 100.0, "thousand": 1000.0, "million": 1e6, "billion": 1e9}
+_SCALES = {
+    "hundred": 100.0,
+    "thousand": 1000.0,
+    "k": 1000.0,
+    "million": 1e6,
+    "billion": 1e9,
+}
 # Times in seconds, sizes in bytes (1,024 to the K, as logs and limits mean it).
 _UNITS = {
     unit: (dimension, factor)
@@ -92,13 +98,20 @@ _UNITS = {
         ("B", 2.0**20, "mb mib megabyte megabytes"),
         ("B", 2.0**30, "gb gib gigabyte gigabytes"),
         ("B", 2.0**40, "tb tib terabyte terabytes"),
+        ("bit", 1.0, "bits"),
+        ("bit", 1e3, "kbit kilobit kilobits kbps"),
+        ("bit", 1e6, "mbit megabit megabits mbps"),
+        ("bit", 1e9, "gbit gigabit gigabits gbps"),
         ("%", 1.0, "% percent pct"),
     )
     for unit in units.split()
 }
 _PERIODS = {"minutely", "hourly", "daily", "weekly", "monthly", "yearly", "annually"}
 _ONE = frozenset({"a", "an", "per", "each", "every"})
-_WEAK = frozenset({"one", "single", "once"})
+_WEAK = frozenset({"one", "single", "once", "both"})
+_TENS = frozenset(
+    {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}
+)
 
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -118,6 +131,8 @@ def read(words: Sequence[str]) -> Iterator[Amount]:
             yield from _by_itself(word)
             continue
         is_weak = word in _WEAK
+        if word in _TENS and 0 < (_value(after) or 0) < 10:
+            value, at = value + (_value(after) or 0), at + 1
         while at < len(words) and words[at] in _SCALES:
             value, is_weak, at = value * _SCALES[words[at]], False, at + 1
         dimension, factor = _UNITS.get(words[at] if at < len(words) else "", ("", 1.0))
@@ -127,6 +142,18 @@ def read(words: Sequence[str]) -> Iterator[Amount]:
 
 def is_unit(word: str) -> bool:
     return word in _UNITS
+
+
+def bare_units(words: Sequence[str]) -> dict[tuple[str, float], str]:
+    """Find units without a number, as in "the timeout is in milliseconds"."""
+    return {
+        _UNITS[word]: word
+        for before, word in zip(["", *words], words, strict=False)
+        if len(word) > 1
+        and word in _UNITS
+        and word not in {*_PERIODS, *_ORDINALS, *_ONE}
+        and not (_value(before) is not None or before in _ONE)
+    }
 
 
 def _value(word: str) -> float | None:

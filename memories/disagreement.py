@@ -8,14 +8,32 @@ keeping apart: a possible duplicate costs a look, a wrong merge costs a fact.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from memories import amounts
 from memories.opposites import opposites_of, stem
-from memories.readings import EDGES, LIGHT, Reading
-from memories.word_order import arguments_swapped, relation_turned_round
+from memories.readings import EDGES, LIGHT, STOPS, Reading, words_of
+from memories.word_order import (
+    arguments_swapped,
+    is_contrast_retold,
+    relation_turned_round,
+)
 
-_SPOKEN = {"atleast": "at least", "atmost": "at most"}
-_RESTRICTIONS = ("only", "except", "atleast", "atmost", "exactly", "almost", "nearly")
+_SPOKEN = {"atleast": "at least", "atmost": "at most", "notall": "not all"}
+_RESTRICTIONS = (
+    "only",
+    "except",
+    "atleast",
+    "atmost",
+    "notall",
+    "exactly",
+    "almost",
+    "nearly",
+)
+_CONDITIONS = words_of("when whenever if unless once until while")
+_EVERY = words_of("all every each both")
+_ONE = words_of("one single")
+_SOME = _ONE | words_of("any a an")
 _QUOTED = re.compile(
     r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|\u201c([^\u201d\n]{1,200})\u201d"
 )
@@ -25,14 +43,13 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][A-Za-z]{1,30}\b|\b[A-Z]{2,30}\b")
 def reason_to_keep_apart(a: str, b: str) -> str | None:
     """Say why two near-identical texts must not be merged, or None.
 
-    The answer is `code: words`, the code one of identifier, quoted, number, negation,
-    antonym, quantifier, name, order.
+    The answer is `code: words`, the code one of identifier, quoted, number, unit,
+    negation, antonym, quantifier, name, order.
     """
     left, right = Reading(a), Reading(b)
     if left.folded == right.folded:
         return None
-    checks = (_identifiers, _quotes, _numbers, _polarity, _restrictions, _names)
-    for check in (*checks, relation_turned_round, arguments_swapped):
+    for check in CHECKS:
         if reason := check(left, right):
             return reason
     return None
@@ -74,6 +91,13 @@ def _numbers(a: Reading, b: Reading) -> str | None:
     return _difference("number", sorted(said_a - said_b), sorted(said_b - said_a))
 
 
+def _units(a: Reading, b: Reading) -> str | None:
+    """Compare the units that no number stands before: "given in ms", "given in s"."""
+    only_a = [unit for key, unit in a.bare_units.items() if key not in b.bare_units]
+    only_b = [unit for key, unit in b.bare_units.items() if key not in a.bare_units]
+    return _difference("unit", only_a, only_b) if only_a and only_b else None
+
+
 def _amounts(reading: Reading, *, weak: bool) -> set[str]:
     return {str(amount) for amount in reading.amounts if weak or not amount.is_weak}
 
@@ -89,6 +113,8 @@ def _polarity(a: Reading, b: Reading) -> str | None:
     if pairs:
         one, other, code = pairs[0]
         return f"{code}: {one} / {other}"
+    if abs(extra) == 1 and is_contrast_retold(a, b):
+        return None
     if extra:
         more = a if extra > 0 else b
         return f'negation: only one side says "{more.words[more.negators[-1]]}"'
@@ -133,7 +159,21 @@ def _restrictions(a: Reading, b: Reading) -> str | None:
     for word in _RESTRICTIONS:
         if (word in a.words) != (word in b.words):
             return f'quantifier: only one side says "{_SPOKEN.get(word, word)}"'
+    for one, other in ((a, b), (b, a)):
+        for noun in _quantified(one, _SOME) & _quantified(other, _EVERY):
+            return f"quantifier: one / every, of {noun}"
     return None
+
+
+def _quantified(reading: Reading, wanted: Set[str]) -> set[str]:
+    """Stems of what "every" stands before; "any" and "a" count in a condition only."""
+    found, is_condition = set(), False
+    for at, token in enumerate(reading.tokens):
+        is_condition = token in _CONDITIONS or (is_condition and token not in STOPS)
+        if token in wanted and (is_condition or token not in _SOME - _ONE):
+            following = reading.tokens[at + 1 : at + 4]
+            found.update([stem(word) for word in following if word not in LIGHT][:1])
+    return found
 
 
 def _names(a: Reading, b: Reading) -> str | None:
@@ -156,3 +196,16 @@ def _difference(code: str, only_a: list[str], only_b: list[str]) -> str | None:
         return None
     shown = (", ".join(side[:3]) or "nothing" for side in (only_a, only_b))
     return f"{code}: {' / '.join(shown)}"
+
+
+CHECKS = (
+    _identifiers,
+    _quotes,
+    _numbers,
+    _units,
+    _polarity,
+    _restrictions,
+    _names,
+    relation_turned_round,
+    arguments_swapped,
+)

@@ -109,16 +109,16 @@ def neighbours(
     )
     alike = {pk: 1 - distance for pk, distance in near if 1 - distance >= threshold}
     rows = Memory.objects.light().in_bulk(list(alike))
-    return [
-        Likeness(
-            memory=rows[pk],
-            similarity=round(similarity, 4),
-            why_not_merged=disagreement.reason_to_keep_apart(
-                memory.content, rows[pk].content
-            ),
-        )
-        for pk, similarity in alike.items()
-    ]
+    return [likeness(memory, rows[pk], similarity) for pk, similarity in alike.items()]
+
+
+def likeness(memory: Memory, other: Memory, similarity: float) -> Likeness:
+    """What a cosine above the threshold says of two memories, once it is guarded."""
+    return Likeness(
+        memory=other,
+        similarity=round(similarity, 4),
+        why_not_merged=disagreement.reason_to_keep_apart(memory.content, other.content),
+    )
 
 
 def compare(memory: Memory, vector: Sequence[float]) -> Verdict:

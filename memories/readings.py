@@ -27,28 +27,61 @@ PREPOSITIONS = words_of(
 SILENT = ARTICLES | BE | LINKS | STOPS
 LIGHT = SILENT | PREPOSITIONS
 
-_NEGATORS = words_of(
+NEGATORS = words_of(
     "not no never none neither without nobody nothing nowhere non unless avoid avoids"
     " avoided avoiding forbid forbids forbidden prohibit prohibits prohibited refrain"
     " prevent prevents prevented lack lacks nor unable unnecessary impossible"
 )
 # Phrases with one meaning become one word, before anything is counted.
+_OFTEN = "second|minute|hour|day|night|week|month|quarter|year|run|request|release"
+_COMPARED = r"(?<=[\w\s)]){}(?=\s*[\w\"'`-])"
 _PHRASES = tuple(
+    (re.compile(_COMPARED.format(sign)), word)
+    for sign, word in (
+        (r"(?:>=|\u2265)", " atleast "),
+        (r"(?:<=|\u2264)", " atmost "),
+        (r"(?:!=|\u2260)", " not equals "),
+        (r"==", " equals "),
+        (r"(?<=\s)>", " more than "),
+        (r"(?<=\s)<", " less than "),
+    )
+) + tuple(
     (re.compile(rf"\b(?:{phrase})\b"), word)
     for phrase, word in (
+        (r"(?:do not|don't|never) forget to|remember to", " "),
+        (r"(?:make|be) sure (?:to|that)|ensure that", " "),
         (r"(?:can|may) ?not|can't", "must not"),
         (r"won't", "will not"),
+        (r"(?:nobody|no one|nothing|none) (?:but|except|other than)", "only"),
         (r"(\w+)n't", r"\1 not"),
         (r"not (?:only|just)", "only"),
+        (r"not (all|always|both|every(?:one|thing|body)?)", r"notall \1"),
+        (r"prior to|ahead of", "before"),
+        (r"subsequent to", "after"),
+        (r"followed by", "then"),
+        (r"(?:a )?(?:pair|couple) of", "two"),
         (r"neither (.{1,80}?) nor", r"not \1 or"),
         (r"no longer", "not"),
+        (r"(?:must |should |do |does |to )?(?:not|never) exceed(?:s|ing)?", "atmost"),
+        (r"(?:leave|leaves|left|leaving) out", "omit"),
+        (r"(?:turn|switch)(?:s|es|ed|ing)? on", "enable"),
+        (r"(?:turn|switch)(?:s|es|ed|ing)? off", "disable"),
+        (rf"once (?=(?:an?|per|every|each) (?:{_OFTEN}))", " "),
+        (
+            r"as soon as|once (?=(?:the|all|an?|every|each|both|it|they|you|this) )",
+            "after ",
+        ),
+        (r"(half|quarter) (?:of )?an? ", r"\1 "),
         (r"any ?more|any longer", " "),
-        (r"at least|no (?:fewer|less) than|a minimum of|(?:the )?minimum", "atleast"),
-        (r"at most|no more than|up to|a maximum of|(?:the )?maximum", "atmost"),
+        (
+            r"at least|(?:no|not) (?:fewer|less) than|a minimum of|(?:the )?minimum",
+            "atleast",
+        ),
+        (r"at most|(?:no|not) more than|up to|a maximum of|(?:the )?maximum", "atmost"),
         (r"a few", "some"),
         (r"each other", " "),
         (r"(?:has|have|need|needs|required) to", "must"),
-        (r"instead of|rather than", "instead"),
+        (r"instead of|rather than|in (?:place|lieu) of|as opposed to", "instead"),
         (r"(prefer\w* (?!to).{1,60}?) (?:over|to)", r"\1 instead"),
         (r"fail(?:s|ed|ing)? to", "not"),
     )
@@ -97,8 +130,12 @@ class Reading:
 
     @cached_property
     def negators(self) -> list[int]:
-        return [at for at, word in enumerate(self.words) if word in _NEGATORS]
+        return [at for at, word in enumerate(self.words) if word in NEGATORS]
 
     @cached_property
     def amounts(self) -> set[amounts.Amount]:
         return set(amounts.read(self.words))
+
+    @cached_property
+    def bare_units(self) -> dict[tuple[str, float], str]:
+        return amounts.bare_units(self.words)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from memories.opposites import stem
 from memories.readings import (
+    ARTICLES,
     BE,
     LIGHT,
     LINKS,
+    NEGATORS,
     PREPOSITIONS,
     SILENT,
     STOPS,
@@ -20,28 +25,87 @@ _IRREGULAR_PARTICIPLES = words_of(
     "built sent read set run put kept held cut made done found sold told lost paid"
     " bound caught taught drawn hung hit let led left shut split"
 )
+_ADVERBS = words_of("also already always hard often only now still then well")
 _SPOKEN = {"instead": "instead of"}
+_EARLIER_FIRST = ("before", "then")
+_JOINING = words_of("and or , &") | ARTICLES
 # Words further apart than this are hardly arguments of one verb.
 _REACH = 12
+# "…, and the" with one more word is the longest that parts two words of a list.
+_LONGEST_JOINT = 6
+_NO_ARGUMENTS = SILENT | NEGATORS
 
 
 def relation_turned_round(a: Reading, b: Reading) -> str | None:
     """Find who comes before whom, and what stands instead of what, turned round."""
-    for markers in (("before", "after"), ("instead",)):
+    for markers in (("before", "after", "then"), ("instead",)):
         one, other = _ends(a.tokens, markers), _ends(b.tokens, markers)
         if one and other and one[0] & other[1] and one[1] & other[0]:
             return f'order: turned round at "{_SPOKEN.get(markers[0], markers[0])}"'
-        said = {word for word in markers if word in a.words}
-        if not (one and other) and said ^ {word for word in markers if word in b.words}:
-            return f"antonym: {' / '.join(markers)}"
+        # "Then" alone says no more than the order of two sentences does.
+        telling = [word for word in markers if word != "then"]
+        said = {word for word in telling if word in a.words}
+        is_lost = said ^ {word for word in telling if word in b.words}
+        if not is_lost or (one and other):
+            continue
+        if not (is_contrast_retold(a, b) or _is_sequence_retold(a, b, markers)):
+            return f"antonym: {' / '.join(telling)}"
     return None
+
+
+def _is_sequence_retold(a: Reading, b: Reading, markers: tuple[str, ...]) -> bool:
+    """Whether "write it and exit" became "exit after writing it"."""
+    one = _ends(a.tokens, markers) or _ends(a.tokens, ("and",))
+    other = _ends(b.tokens, markers) or _ends(b.tokens, ("and",))
+    if "after" not in markers or not (one and other):
+        return False
+    straight = one[0] & other[0] and one[1] & other[1]
+    return bool(straight) and not (one[0] & other[1] or one[1] & other[0])
+
+
+def is_contrast_retold(a: Reading, b: Reading) -> bool:
+    """Whether "use x, not y" became "use x instead of y"."""
+    for one, other in ((a, b), (b, a)):
+        if "instead" in one.words and "instead" not in other.words:
+            return len(other.negators) - len(one.negators) == 1 and any(
+                _is_contrast(one.tokens, other, at) for at in other.negators
+            )
+    return False
+
+
+def _is_contrast(tokens: list[str], other: Reading, negator: int) -> bool:
+    """Whether what the one text puts last is what the other one denies."""
+    place = tokens.index("instead")
+    chosen = _telling(tokens[:place])[-1:]
+    refused = _telling(tokens[place + 1 :])[:1]
+    if not (chosen and refused):
+        return False
+    denied = _denied(other, negator)
+    return refused[0] in denied and chosen[0] not in denied and chosen[0] in other.stems
+
+
+def _denied(reading: Reading, negator: int) -> list[str]:
+    """The first three telling stems after a negation, in its clause."""
+    places = [at for at, token in enumerate(reading.tokens) if token not in STOPS]
+    clause = itertools.takewhile(
+        lambda token: token not in STOPS, reading.tokens[places[negator] + 1 :]
+    )
+    return _telling(clause)[:3]
+
+
+def _telling(tokens: Iterable[str]) -> list[str]:
+    return [stem(token) for token in tokens if token not in LIGHT]
 
 
 def _is_retold(a: Reading, b: Reading) -> bool:
     """Whether "x before y" became "y after x", which turns every word round."""
-    return ("before" in a.words) != ("before" in b.words) and (
-        ("after" in a.words) != ("after" in b.words)
+    return _tells(a, _EARLIER_FIRST) != _tells(b, _EARLIER_FIRST) and (
+        _tells(a, ("after",)) != _tells(b, ("after",))
     )
+
+
+def _tells(reading: Reading, markers: tuple[str, ...]) -> bool:
+    return any(word in reading.words for word in markers)
 
 
 def _ends(
@@ -52,7 +116,10 @@ def _ends(
     if len(places) != 1:
         return None
     (at,) = places
-    start = max((i + 1 for i in range(at) if tokens[i] in ".;!?"), default=0)
+    edge = at
+    while tokens[at] == "then" and edge and tokens[edge - 1] in STOPS:
+        edge -= 1  # "Lint. Then test." tells of the sentence before
+    start = max((i + 1 for i in range(edge) if tokens[i] in ".;!?"), default=0)
     stop = next((i for i in range(at, len(tokens)) if tokens[i] in ".;!?"), len(tokens))
     left, right = tokens[start:at], tokens[at + 1 : stop]
     if not left:
@@ -67,16 +134,24 @@ def _ends(
 
 
 def _content(tokens: list[str]) -> set[str]:
-    return {stem(token) for token in tokens if token not in LIGHT}
+    return set(_telling(tokens))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A text in the active voice; `places` are those of words that stand once."""
+
+    tokens: list[str]
+    places: dict[str, int]
 
 
 def arguments_swapped(a: Reading, b: Reading) -> str | None:
     """Find `x … p … y` against `y … p … x`, after the voices are made equal."""
-    tokens_a, tokens_b = _in_active_voice(a.tokens), _in_active_voice(b.tokens)
-    if _passives(tokens_a) != _passives(tokens_b) or _is_retold(a, b):
+    one, other = _said(a), _said(b)
+    if _passives(one.tokens) != _passives(other.tokens) or _is_retold(a, b):
         return None
-    place_a, place_b = _places(tokens_a), _places(tokens_b)
-    shared = [word for word in place_a if word in place_b]
+    place_b = other.places
+    shared = [word for word in one.places if word in place_b]
     for at, pivot in enumerate(shared):
         before = shared[max(at - _REACH, 0) : at]
         later = [word for word in before if place_b[word] > place_b[pivot]]
@@ -84,7 +159,9 @@ def arguments_swapped(a: Reading, b: Reading) -> str | None:
         for second in after:
             for first in later if place_b[second] < place_b[pivot] else []:
                 if {first, second}.isdisjoint(PREPOSITIONS) and not (
-                    _keep_prepositions(first, second, tokens_a, tokens_b)
+                    _keep_prepositions(first, second, one, other)
+                    or _are_joined(first, pivot, one, other)
+                    or _are_joined(pivot, second, one, other)
                 ):
                     return f'order: {first} / {second} around "{pivot}"'
     return None
@@ -117,7 +194,7 @@ def _passives(tokens: list[str]) -> int:
     return sum(
         _is_participle(tokens[at + 1])
         or (
-            tokens[at + 1].endswith("ly")
+            _may_stand_between(tokens[at + 1])
             and _is_participle("".join(tokens[at + 2 : at + 3]))
         )
         for at, token in enumerate(tokens[:-1])
@@ -125,30 +202,52 @@ def _passives(tokens: list[str]) -> int:
     )
 
 
+def _may_stand_between(word: str) -> bool:
+    return word.endswith("ly") or word in NEGATORS or word in _ADVERBS
+
+
 def _is_participle(word: str) -> bool:
     return word.endswith(("ed", "en", "wn")) or word in _IRREGULAR_PARTICIPLES
 
 
-def _places(tokens: list[str]) -> dict[str, int]:
-    """Map each word that stands once to its place, in order."""
+def _said(reading: Reading) -> _Said:
+    tokens = _in_active_voice(reading.tokens)
     stems = [stem(token) for token in tokens]
     counts = Counter(stems)
-    return {
+    places = {
         word: at
         for at, word in enumerate(stems)
-        if counts[word] == 1 and tokens[at] not in SILENT
+        if counts[word] == 1 and tokens[at] not in _NO_ARGUMENTS
     }
+    return _Said(tokens, places)
 
 
-def _keep_prepositions(first: str, second: str, a: list[str], b: list[str]) -> bool:
+def _are_joined(first: str, second: str, a: _Said, b: _Said) -> bool:
+    """Whether both texts only list the two: "the type and the size" of a file."""
+    return all(
+        _is_list(said.tokens, *sorted((said.places[first], said.places[second])))
+        for said in (a, b)
+    )
+
+
+def _is_list(tokens: list[str], start: int, stop: int) -> bool:
+    """Whether two words are parted by "and" and at most one further word."""
+    if stop - start > _LONGEST_JOINT:
+        return False
+    between = tokens[start + 1 : stop]
+    others = [token for token in between if token not in _JOINING]
+    return len(others) <= 1 and ("and" in between or "or" in between)
+
+
+def _keep_prepositions(first: str, second: str, a: _Said, b: _Said) -> bool:
     """Whether "in tests … for calls" merely became "for calls … in tests"."""
-    of_first = _preposition_of(a, _places(a)[first])
-    of_second = _preposition_of(a, _places(a)[second])
+    of_first = _preposition_of(a.tokens, a.places[first])
+    of_second = _preposition_of(a.tokens, a.places[second])
     return (
         None not in (of_first, of_second)
         and of_first != of_second
-        and of_first == _preposition_of(b, _places(b)[first])
-        and of_second == _preposition_of(b, _places(b)[second])
+        and of_first == _preposition_of(b.tokens, b.places[first])
+        and of_second == _preposition_of(b.tokens, b.places[second])
     )
 
 
