@@ -1,14 +1,14 @@
 """Compaction: several memories of one scope become one (000, §8.8).
 
-The text comes from the caller; everything else is derived by code, so that nothing of
-where the sources came from is lost.
+The text comes from the caller or from a summarizer; everything else is derived by code,
+so that nothing of where the sources came from is lost.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,18 +16,31 @@ from django.db.models import QuerySet
 
 from common import errors
 from common.caller import Caller, Role
+from common.ids import uuid7
 from common.writing import write
-from memories import derivation, drafts, history, lifecycle, summarizing
+from memories import (
+    derivation,
+    drafts,
+    history,
+    lifecycle,
+    model_summary,
+    summarizing,
+)
 from memories.derivation import Derivation
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
 from memories.queries import MemoryQuerySet
 from memories.scopes import Scope
+from memories.summarizing import Summary
 from projects.models import Project
 
-Summarizer = Callable[[Sequence[Memory]], str]
+Summarizer = Callable[[Sequence[Memory]], str | Summary]
 
 RETIRED = "compacted into"
+# The key of the metadata that tells how a text came about: {level, model, generation}.
+MADE = "compaction"
+# What a schedule puts together; a result of the last one is left as it is.
+GENERATIONS = (1, 2, 3)
 # The strictest of the sources holds for the result.
 STRICTNESS = ("public", "private", "sensitive")
 # What must survive of each source, where the sources differ in it (03, "Scopes").
@@ -75,6 +88,9 @@ class Wish:
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     expires_at: datetime | None = None
+    kind: str | None = None
+    # For the history.
+    reason: str = ""
 
 
 def prepare(
@@ -99,7 +115,9 @@ def prepare(
         _refuse_differing_expiries(sources)
     draft = _draft(sources, _summary(sources, summarizer), target, caller, wish)
     retire = RETIRED if wish.delete_sources else ""
-    return derivation.prepare(project, sources, draft, retire=retire)
+    return derivation.prepare(
+        project, sources, draft, retire=retire, reason=wish.reason
+    )
 
 
 def given(content: str) -> Summarizer:
@@ -107,9 +125,27 @@ def given(content: str) -> Summarizer:
     return lambda sources: content
 
 
-def extracted(sources: Sequence[Memory]) -> str:
-    """The summary that needs no model."""
-    return summarizing.extract([memory.content for memory in sources])
+def summarized(project: Project, run_id: uuid.UUID | None = None) -> Summarizer:
+    """By the language model, where there is one; else by the sources' own sentences.
+
+    All that is asked under one `run_id` shares the model's timeout.
+    """
+    run_id = run_id or uuid7()
+    return lambda sources: model_summary.summarize(
+        project, [told(memory) for memory in sources], run_id
+    )
+
+
+def extracted(sources: Sequence[Memory]) -> Summary:
+    """The summary that asks no model."""
+    return summarizing.shorten([told(memory) for memory in sources])
+
+
+def told(memory: Memory) -> str:
+    """What of a memory a summary has to keep."""
+    more = (memory.outcome, memory.lessons)
+    new = [text for text in more if text and text not in memory.content]
+    return "\n".join([memory.content, *new])
 
 
 def _sources(
@@ -138,30 +174,35 @@ def _refuse_differing_expiries(sources: Sequence[Memory]) -> None:
         raise ExpiriesDiffer
 
 
-def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> str:
+def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> Summary:
     ids = ", ".join(str(memory.pk) for memory in sources)
     try:
-        text = summarizer(sources)
+        made = summarizer(sources)
     # Whatever the caller's function raises, the sources stand as they were.
     except Exception as error:
         detail = f"Compaction failed for entries [{ids}]: {error}"
         raise CompactionFailed(detail) from error
-    if not text.strip():
+    summary = Summary(made) if isinstance(made, str) else made
+    if not summary.text.strip():
         raise CompactionFailed(
             f"Compaction failed for entries [{ids}]: the summary is empty"
         )
-    return summarizing.cut(text, drafts.CONTENT)
+    return replace(summary, text=summarizing.cut(summary.text, drafts.CONTENT))
 
 
 def _draft(
-    sources: Sequence[Memory], content: str, target: Scope, caller: Caller, wish: Wish
+    sources: Sequence[Memory],
+    summary: Summary,
+    target: Scope,
+    caller: Caller,
+    wish: Wish,
 ) -> Draft:
     first = sources[0]
     tags = _tags(sources) if wish.tags is None else wish.tags
     return Draft(
-        content=content,
+        content=summary.text,
         scope=target,
-        kind=first.kind,
+        kind=wish.kind or first.kind,
         memory_type=first.memory_type,
         agent_id=_shared(sources, "agent_id") or caller.acting_as(""),
         source=_shared(sources, "source") or Memory.Source.SYSTEM,
@@ -173,10 +214,11 @@ def _draft(
         key=_shared(sources, "key") or "",
         value=_shared(sources, "value"),
         tags=tuple(dict.fromkeys(tags)),
-        metadata=_metadata(sources) | dict(wish.metadata),
+        metadata=_metadata(sources, summary) | dict(wish.metadata),
         sensitivity=max((m.sensitivity for m in sources), key=STRICTNESS.index),
         expires_at=wish.expires_at or _earliest(sources),
         compacted_from=tuple(memory.pk for memory in sources),
+        notes=_notes(summary),
         shortest=1,
     )
 
@@ -191,17 +233,39 @@ def _tags(sources: Iterable[Memory]) -> list[str]:
     return [tag for memory in sources for tag in memory.tags]
 
 
-def _metadata(sources: Sequence[Memory]) -> dict[str, Any]:
-    """The first value of each key, and the provenance in which the sources differ."""
+def _notes(summary: Summary) -> tuple[str, ...]:
+    made = (f"summary: {summary.level}",) if summary.level else ()
+    return (*made, *summary.notes)
+
+
+def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
+    """The first value of each key, and the provenance in which the sources differ.
+
+    How the text came about and how many compactions lie behind it is of the result.
+    """
     merged: dict[str, Any] = {}
     for memory in sources:
         merged = memory.metadata | merged
+    merged.pop(MADE, None)
+    if summary.level:
+        merged[MADE] = {
+            "level": summary.level,
+            "model": summary.model,
+            "generation": 1 + max(generation(memory) for memory in sources),
+        }
     differing = [n for n in PROVENANCE if _differs(sources, n)]
     if differing:
         merged["compacted_provenance"] = [
             _provenance(memory, differing) for memory in sources
         ]
     return merged
+
+
+def generation(memory: Memory) -> int:
+    """How many compactions lie behind a memory, as far as it tells."""
+    made = memory.metadata.get(MADE)
+    told = made.get("generation") if isinstance(made, dict) else None
+    return told if told in GENERATIONS else int(bool(memory.compacted_from))
 
 
 def _differs(sources: Sequence[Memory], name: str) -> bool:

@@ -17,22 +17,32 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class Derivation:
-    """A checked draft of `sources`. `retire` is why they go, empty where they stay."""
+    """A checked draft of `sources`. `retire` is why they go, empty where they stay.
+
+    `reason` is for the history of the new memory.
+    """
 
     project: Project
     sources: Sequence[Memory]
     draft: Draft
     vector: list[float] | None
     retire: str = ""
+    reason: str = ""
 
 
 def prepare(
-    project: Project, sources: Sequence[Memory], draft: Draft, *, retire: str = ""
+    project: Project,
+    sources: Sequence[Memory],
+    draft: Draft,
+    *,
+    retire: str = "",
+    reason: str = "",
 ) -> Derivation:
     """Check, mask and embed: all that is slow, before any transaction."""
     drafts.refuse_short(project, draft)
     draft = drafts.guard_secrets(project.options.secrets, draft)
-    return Derivation(project, sources, draft, _vector(sources, draft), retire)
+    vector = _vector(sources, draft)
+    return Derivation(project, sources, draft, vector, retire, reason)
 
 
 def _vector(sources: Sequence[Memory], draft: Draft) -> list[float] | None:
@@ -51,7 +61,9 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
     StaleVersion, one that has gone a NotFound.
     """
     held = [_hold(memory) for memory in sorted(made.sources, key=lambda m: m.pk)]
-    receipt = writing.derive(made.project, made.draft, held, made.vector, caller)
+    receipt = writing.derive(
+        made.project, made.draft, held, made.vector, caller, reason=made.reason
+    )
     assert receipt.memory
     if made.retire:
         for memory in held:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from django.db.models import Q
@@ -15,6 +15,17 @@ from common.writing import write
 from memories.drafts import FileRef
 from memories.models import File, Memory, MemoryFile
 from projects.models import Project
+
+Renamed = Callable[[Project, str, str], None]
+BATCH = 500  # rows of one UPDATE
+# What apps above keep by path, such as the anchors of playbook entries, moves along.
+RENAMED: list[Renamed] = []
+
+
+def on_rename(move: Renamed) -> Renamed:
+    """Register a function of project, old and new path; it runs in the transaction."""
+    RENAMED.append(move)
+    return move
 
 
 def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
@@ -100,6 +111,8 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         _move_links(file, target)
         target.renamed_from = [*file.renamed_from, old, *target.renamed_from]
         target.first_seen_at = min(file.first_seen_at, target.first_seen_at)
+        moments = [at for at in (file.changed_at, target.changed_at) if at]
+        target.changed_at = max(moments, default=None)
         file.delete()
     else:
         target = file
@@ -108,6 +121,8 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.file_type = PurePosixPath(new).suffix.lstrip(".").lower()[:32]
     target.last_seen_at = timezone.now()
     target.save()
+    for move in RENAMED:
+        move(project, old, new)
     recording.record(
         caller,
         "file.rename",
@@ -149,17 +164,16 @@ def sync(
         .select_for_update(no_key=True, of=("self",))
     }
     now = timezone.now()
-    changed, gone = [], []
+    changed = [file for path, file in known.items() if _is_changed(file, seen[path])]
+    gone = [file for path, file in known.items() if seen[path] is None]
+    for file in [*changed, *(file for file in gone if not file.is_gone)]:
+        file.changed_at = now
     for path, file in known.items():
-        digest = seen[path]
-        if digest is None:
-            gone.append(file)
-        elif digest != file.last_content_hash:
-            if file.last_content_hash:
-                changed.append(file)
+        if (digest := seen[path]) is not None:
             file.last_content_hash = digest
             file.last_seen_at = now
-    File.objects.bulk_update(known.values(), ["last_content_hash", "last_seen_at"])
+    columns = ["last_content_hash", "last_seen_at", "changed_at"]
+    File.objects.bulk_update(known.values(), columns, batch_size=BATCH)
     present = {path: digest for path, digest in seen.items() if digest is not None}
     made = ensure(project, set(present) - set(known))
     for path, file in made.items():
@@ -181,6 +195,13 @@ def sync(
         "gone": len(gone),
         "suspect": suspect,
     }
+
+
+def _is_changed(file: File, digest: str | None) -> bool:
+    """Whether a known content gave way to another one, or came back."""
+    if digest is None or not file.last_content_hash:
+        return False
+    return digest != file.last_content_hash or file.is_gone
 
 
 def _suspect(changed: Sequence[File], gone: Sequence[File]) -> int:

@@ -353,6 +353,11 @@ class File(models.Model):
     def __str__(self) -> str:
         return self.file_path
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether a sync said that it vanished, and nothing has spoken of it since."""
+        return self.changed_at is not None and self.last_seen_at < self.changed_at
+
 
 class MemoryFile(models.Model):
     """How a memory relates to a file."""

@@ -61,8 +61,7 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     rows = readable(project, request.scope, request.filters, caller)
-    question = _question(project, request)
-    ranked = ranking.rank(rows, question)
+    ranked = rank(project, rows, request)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
     page = {
@@ -82,9 +81,16 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         notes=ranked.notes,
         explanation=(
-            _explain(question, ranked, rows, caller) if request.explain else None
+            _explain(_question(project, request), ranked, rows, caller)
+            if request.explain
+            else None
         ),
     )
+
+
+def rank(project: Project, rows: MemoryQuerySet, request: Request) -> ranking.Ranked:
+    """Every candidate among these rows, best first; the request narrows no further."""
+    return ranking.rank(rows, _question(project, request))
 
 
 def readable(

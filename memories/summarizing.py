@@ -14,8 +14,20 @@ from common import text as texts
 LENGTH = 2_000
 # A sentence that shares this much of its words with a chosen one adds nothing.
 REPEATED = 0.7
+# How a summary came about, in the order of the escalation.
+MODEL, SHORTER, EXTRACTIVE, CUT = "model", "shorter", "extractive", "cut"
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
 _WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """`level` tells how the text came about; a text of the caller's own has none."""
+
+    text: str
+    level: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -28,12 +40,19 @@ class Sentence:
     literals: frozenset[str]
 
 
+def shorten(sources: Sequence[str], length: int = LENGTH) -> Summary:
+    """The sources' own sentences; the beginning where not even one of them fits."""
+    if text := extract(sources, length):
+        return Summary(text, EXTRACTIVE)
+    return Summary(cut(" ".join(sources), length), CUT)
+
+
 def extract(sources: Sequence[str], length: int = LENGTH) -> str:
     """The sentences that say most of what the sources say, within `length` characters.
 
     A sentence weighs more the more of its words other sentences have too, and the
     more literals it holds, which a summary must not lose. Repetitions are left out.
-    The same sources give the same text.
+    The same sources give the same text; it is empty when no sentence fits.
     """
     sentences = _sentences(sources)
     spread = Counter(word for sentence in sentences for word in sentence.words)
@@ -45,8 +64,6 @@ def extract(sources: Sequence[str], length: int = LENGTH) -> str:
         if size <= room and not _is_repeated(sentence, chosen):
             chosen.append(sentence)
             room -= size
-    if not chosen:
-        return cut(" ".join(sources), length)
     return "\n".join(s.text for s in sorted(chosen, key=lambda s: s.place))
 
 

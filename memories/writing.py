@@ -114,10 +114,12 @@ def derive(
     sources: Sequence[Memory],
     vector: list[float] | None,
     caller: Caller,
+    *,
+    reason: str = "",
 ) -> Receipt:
     """Store what was made of other memories: with their files, never a duplicate."""
     tags.ensure(project, draft.tags)
-    receipt = _store(project, draft, vector, caller)
+    receipt = _store(project, draft, vector, caller, reason=reason)
     assert receipt.memory
     for source in sources:
         files.copy_links(source, receipt.memory)
@@ -172,13 +174,18 @@ COPIED = [
 
 
 def _store(
-    project: Project, draft: Draft, vector: list[float] | None, caller: Caller
+    project: Project,
+    draft: Draft,
+    vector: list[float] | None,
+    caller: Caller,
+    *,
+    reason: str = "",
 ) -> Receipt:
     memory = build(project, draft)
     verdict = duplicates.judge(memory, vector) if vector else duplicates.NO_VERDICT
     if verdict.original and (original := duplicates.hold(verdict.original.memory)):
-        reason = f"cosine {verdict.original.similarity}"
-        return _store_duplicate(memory, original, draft, caller, reason)
+        cosine = f"cosine {verdict.original.similarity}"
+        return _store_duplicate(memory, original, draft, caller, cosine)
     for _ in range(ATTEMPTS):
         if same := duplicates.current_fact(memory):
             is_same = same.similarity_hash == memory.similarity_hash
@@ -196,7 +203,7 @@ def _store(
         vectors.put(memory, vector)
         Memory.objects.filter(pk=memory.pk).update(is_compared=True)
         duplicates.file_doubts(memory, verdict.doubts)
-    history.record(caller, _action(draft), memory)
+    history.record(caller, _action(draft), memory, reason=reason)
     return Receipt(
         status="superseded_key" if same else "stored",
         memory=memory,

@@ -59,7 +59,7 @@ class CompactDoor(Door):
             metadata=data.get("metadata", {}),
             expires_at=data.get("expires_at"),
         )
-        summarizer: compaction.Summarizer = compaction.extracted
+        summarizer = compaction.summarized(project)
         if "content" in data:
             summarizer = compaction.given(data["content"])
         if answered := self.replayed(project.pk):
