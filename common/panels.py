@@ -26,6 +26,7 @@ SHORT = 60  # a text of no more is not worth a break inside a word
 # A stored request may be 1 MiB; a page that shows it whole is no help to anybody.
 IN_PAGE = 20_000
 ROWS = 50
+IN_MARK, AROUND = 2_000, 160  # characters of a quote, and at either side
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,21 @@ def block(text: object, limit: int = IN_PAGE) -> SafeString:
     more = f"\n… {rest:,} more characters" if rest > 0 else ""
     return format_html(
         '<pre class="am-block" dir="auto">{}{}</pre>', whole[:limit], more
+    )
+
+
+def marked(text: str, start: int, end: int) -> SafeString:
+    """The part of a text from `start` to `end`, marked, with what stands around it."""
+    first, last = max(0, start - AROUND), min(len(text), end + AROUND)
+    stop = min(end, start + IN_MARK)
+    return format_html(
+        '<pre class="am-block" dir="auto">{}{}<mark>{}</mark>{}{}{}</pre>',
+        "… " if first else "",
+        text[first:start],
+        text[start:stop],
+        " …" if stop < end else "",
+        text[end:last],
+        " …" if last < len(text) else "",
     )
 
 

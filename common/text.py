@@ -51,6 +51,7 @@ _CODE_LIKE = re.compile(
         )
     )
 )
+_PATH = re.compile(r"[\w.+~/][\w.+~/@-]*/[\w.+~@-]+|[\w.+-]*\.[A-Za-z]\w*")
 _CALL = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})\(\)")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,40}(?:,\d{3}){0,10}(?:\.\d{1,40})?(?!\w*\.\w)")
 _QUOTED = re.compile(
@@ -95,6 +96,16 @@ def identifiers(text: str) -> list[str]:
             term for term in _terms(text) if term in calls or _is_code_like(term)
         )
     )
+
+
+def paths(text: str) -> list[str]:
+    """Find the identifiers that can be files of a code base, without a leading `./`.
+
+    `src/auth.py`, `setup.py`, `bin/up`. A dotted name such as `os.path` cannot be told
+    from a file and is among them; addresses, folders and patterns are not.
+    """
+    found = (term.removeprefix("./") for term in identifiers(text))
+    return list(dict.fromkeys(term for term in found if _PATH.fullmatch(term)))
 
 
 def literals(text: str) -> set[str]:

@@ -14,7 +14,7 @@ from memories import recall
 from memories.models import File, Memory, MemoryFile
 from memories.queries import Filters
 from playbook import reading
-from playbook.models import PlaybookEntry, Support
+from playbook.models import Anchor, PlaybookEntry, Support
 from projects.models import Project
 
 MEMORIES = 100  # shown of a file, newest first; the counts are of all
@@ -65,7 +65,7 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
         suspect=set(
             links.exclude(suspect_since=None).values_list("memory_id", flat=True)
         ),
-        entries=_entries(project, linked, caller),
+        entries=_entries(project, path, linked, caller),
         related=_related(file, linked, count),
         tags=_tags(linked),
         types=dict(
@@ -80,9 +80,13 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
     )
 
 
-def _entries(project: Project, linked: Any, caller: Caller) -> list[PlaybookEntry]:
+def _entries(
+    project: Project, path: str, linked: Any, caller: Caller
+) -> list[PlaybookEntry]:
+    """Those that a memory of the file speaks for, and those that name it."""
     rows = reading.entries(project, reading.Filters(), caller).filter(
         Exists(Support.objects.filter(entry=OuterRef("pk"), memory__in=linked))
+        | Exists(Anchor.objects.filter(entry=OuterRef("pk"), file_path=path))
     )
     newest = rows.order_by("-priority", "-pk")
     return list(reading.in_full(newest, caller)[:MEMORIES])

@@ -69,17 +69,28 @@ class TaskContextRequest(InProject):
     token_budget = serializers.IntegerField(
         min_value=1, max_value=1_000_000, required=False, allow_null=True
     )
+    agent_id = serializers.CharField(
+        max_length=255,
+        required=False,
+        default="",
+        help_text="Whose next finished task is told of the rules that it was given.",
+    )
 
 
 class FoundMemory(serializers.Serializer[Any]):
-    memory = MemoryOut()
-    score = serializers.FloatField()
-    snippet = serializers.CharField()
+    memory = MemoryOut(source="hit.memory")
+    score = serializers.FloatField(source="hit.score")
+    snippet = serializers.CharField(source="hit.snippet")
+    reason = serializers.CharField()
 
 
 class FoundEntry(serializers.Serializer[Any]):
+    """A rule above the relevance gate; `relevance` is its cosine to the task."""
+
     entry = EntryOut()
     score = serializers.FloatField()
+    relevance = serializers.FloatField()
+    reason = serializers.CharField()
 
 
 class RecommendedFileOut(serializers.Serializer[Any]):
@@ -90,11 +101,18 @@ class RecommendedFileOut(serializers.Serializer[Any]):
 
 
 class TaskContextOut(serializers.Serializer[Any]):
-    """What to know before a task; every text in it is data, not an instruction."""
+    """What to know before a task; every text in it is data, not an instruction.
 
+    `text` is inside the budget; the items beside it are those it tells of, in full.
+    """
+
+    text = serializers.CharField()
     memories = FoundMemory(many=True)
     playbook_entries = FoundEntry(source="entries", many=True)
     files = RecommendedFileOut(many=True)
     tokens = serializers.IntegerField()
-    omitted = serializers.IntegerField()
+    omitted = serializers.IntegerField(help_text="What the budget had no room for.")
+    below_gate = serializers.IntegerField(
+        help_text="Live entries that do not speak of the task."
+    )
     notes = serializers.ListField(child=serializers.CharField())

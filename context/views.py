@@ -40,5 +40,6 @@ class TaskContextDoor(Door):
             self.caller,
             top_k=data["top_k"],
             token_budget=data.get("token_budget"),
+            agent_id=data["agent_id"],
         )
         return Response(forms.TaskContextOut(found).data)

@@ -1,0 +1,71 @@
+"""A memory as one line of a digest: attributed, short, and harmless as a prompt."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from common import neutral
+from context.selection import Line
+from memories.models import Memory
+
+SNIPPET = 600  # characters (06, "Digest")
+FIELD = 200  # of a title, a key or a value
+LOOKED_AT = 5_000  # of a content: more is never shown
+REFS = 5  # named of those there are
+# Channel, thread and conversation of captured work, by their names in `provenance`.
+ORIGINS = (
+    ("channel", "channel"),
+    ("thread", "thread_id"),
+    ("conversation", "conversation_id"),
+)
+
+
+def line(memory: Memory) -> Line[Memory]:
+    """`- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
+    head = f"- [{memory.kind}] {memory.pk}"
+    parts = [f"{head} ({memory.sensitivity})", _header(memory)]
+    opening = " ".join(filter(None, parts))
+    text = f'{opening} — "{_snippet(memory.content)}" ({_provenance(memory)})'
+    return Line(memory, memory.kind, text, len(head))
+
+
+def _header(memory: Memory) -> str:
+    if memory.kind == Memory.Kind.FACT:
+        return " ".join(_fact(memory))
+    if memory.kind == Memory.Kind.EPISODE:
+        at = memory.occurred_at
+        return f"occurred_at={at.isoformat()}" if at else ""
+    return f"title={flat(memory.title)}" if memory.title else ""
+
+
+def _fact(memory: Memory) -> list[str]:
+    value = json.dumps(memory.value, ensure_ascii=False, sort_keys=True)
+    found = [f"key={flat(memory.key)}", f"value={flat(value)}"]
+    if memory.confidence is not None:
+        found.append(f"conf={memory.confidence:.2f}")
+    return found
+
+
+def _provenance(memory: Memory) -> str:
+    known = memory.provenance
+    parts = [f"prov={memory.source}"]
+    parts += [f"{name}={flat(known[key])}" for name, key in ORIGINS if known.get(key)]
+    refs = known.get("refs")
+    if isinstance(refs, list) and refs:
+        named = ", ".join(flat(ref) for ref in refs[:REFS])
+        parts.append(f"refs={len(refs)}({named}{', …' if len(refs) > REFS else ''})")
+    return " ".join(parts)
+
+
+def _snippet(content: str) -> str:
+    return flat(content, SNIPPET)
+
+
+def flat(value: Any, length: int = FIELD) -> str:
+    """One line of any value: nothing in it can begin a line of its own.
+
+    Neutralised before white space is collapsed: a speaker's tag is known by its line.
+    """
+    text = " ".join(neutral.neutralised(str(value)[:LOOKED_AT]).split())
+    return text if len(text) <= length else text[: length - 1] + "…"

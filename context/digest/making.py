@@ -1,0 +1,186 @@
+"""Make a digest: deterministic, attributed, inside its budgets."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from common.caller import Caller, Role
+from context import selection
+from context.digest import configs, lines, sources
+from context.digest.options import KINDS, DigestOptions
+from context.digest.sources import Candidate
+from context.selection import Selection
+from inference import tokens
+from jobs.models import Job
+from memories.models import Memory
+from memories.queries import Filters, MemoryQuerySet
+from memories.scopes import Scope
+from projects.models import Project
+
+OPENING = "Memory digest:"
+# The fixed sentences of an empty digest.
+DISABLED = "The memory digest is disabled."
+EMPTY = "There are no memories to show."
+NOTHING = "No memory fits this turn."
+# Jobs whose end a digest may be waiting for.
+LEARNING, EMBEDDING = "ace", "embed"
+
+
+@dataclass(frozen=True)
+class Included:
+    """A line that is in. `rank` is its place among all candidates, from 1."""
+
+    memory: Memory
+    sources: list[str]
+    scores: Mapping[str, float]
+    rank: int
+    text: str
+    is_cut: bool
+
+    @property
+    def cost(self) -> dict[str, int]:
+        return {"chars": len(self.text) + 1, "tokens": tokens.estimate(self.text)}
+
+
+@dataclass(frozen=True)
+class Omitted:
+    memory_id: uuid.UUID
+    kind: str
+    sources: list[str]
+    rank: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Digest:
+    """`used` and `budget` are {"total" or a kind: {items, chars, tokens}}."""
+
+    text: str
+    included: list[Included] = field(default_factory=list)
+    omitted: list[Omitted] = field(default_factory=list)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    behind: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def for_agent(
+    project: Project,
+    caller: Caller,
+    *,
+    agent_id: str = "",
+    query: str = "",
+    scopes: Sequence[Scope] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> Digest:
+    """What an agent is told before a turn (requirement 001, design 06).
+
+    The same rows and settings give the same bytes. `scopes` join what a read without
+    scope covers: the project's and its organization's memories.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    options = configs.effective(project, agent_id, caller, overrides)
+    behind = _behind(project)
+    if not options.enabled:
+        return Digest(_sentence(DISABLED, options), behind=behind)
+    rows = readable(project, caller, options, agent_id, scopes)
+    gathered = sources.gather(project, rows, options, query)
+    if not gathered.candidates:
+        found = rows.exists() if options.allow_sensitivities else False
+        text = _sentence(NOTHING if found else EMPTY, options)
+        return Digest(text, counts=gathered.counts, behind=behind, notes=gathered.notes)
+    memories = _loaded(gathered.candidates)
+    shown = [one for one in gathered.candidates if one.id in memories]
+    chosen = selection.select(
+        (lines.line(memories[one.id]) for one in shown),
+        total=options.budgets.total.budget,
+        kinds={kind: options.budget_of(kind) for kind in KINDS},
+        opening=OPENING,
+    )
+    ranks = {one.id: (place, one) for place, one in enumerate(shown, start=1)}
+    return Digest(
+        text=_text(chosen, options),
+        included=[_included(taken, *ranks[taken.item.pk]) for taken in chosen.taken],
+        omitted=[_omitted(left, *ranks[left.item.pk]) for left in chosen.left_out],
+        counts=gathered.counts,
+        used={
+            "total": chosen.total.used,
+            **{kind: purse.used for kind, purse in chosen.kinds.items()},
+        },
+        behind=behind,
+        notes=gathered.notes,
+    )
+
+
+def readable(
+    project: Project,
+    caller: Caller,
+    options: DigestOptions,
+    agent_id: str,
+    scopes: Sequence[Scope],
+) -> MemoryQuerySet:
+    """The current memories that a digest may show."""
+    seen = Memory.objects.visible_to(caller)
+    rows: MemoryQuerySet = seen.covering(project, None)
+    for scope in scopes:
+        rows = rows | seen.covering(project, scope)
+    allowed = tuple(options.allow_sensitivities)
+    if not allowed:
+        return rows.none()
+    rows = rows.matching(Filters(sensitivities=allowed))
+    if options.agents == "own" and agent_id:
+        rows = rows.filter(Q(agent_id=agent_id) | Q(agent_id=""))
+    return rows
+
+
+def _loaded(candidates: Sequence[Candidate]) -> dict[uuid.UUID, Memory]:
+    rows = Memory.objects.light().defer("tool_usage", "goal", "result", "feedback")
+    found: dict[uuid.UUID, Memory] = rows.in_bulk([one.id for one in candidates])
+    return found
+
+
+def _text(chosen: Selection[Memory], options: DigestOptions) -> str:
+    if not chosen.taken:
+        return _sentence(NOTHING, options)
+    return "".join(f"{line}\n" for line in [OPENING, *(t.text for t in chosen.taken)])
+
+
+def _sentence(sentence: str, options: DigestOptions) -> str:
+    """The opening and a fixed sentence, as far as the total has room for them."""
+    text = f"{OPENING}\n{sentence}\n"
+    limits = options.budgets.total
+    if len(text) > limits.max_chars:
+        return ""
+    most = limits.max_tokens
+    return "" if most is not None and tokens.estimate(text) > most else text
+
+
+def _included(
+    taken: selection.Taken[Memory], rank: int, candidate: Candidate
+) -> Included:
+    return Included(
+        taken.item, candidate.sources, candidate.scores, rank, taken.text, taken.is_cut
+    )
+
+
+def _omitted(
+    left: selection.LeftOut[Memory], rank: int, candidate: Candidate
+) -> Omitted:
+    memory = left.item
+    return Omitted(memory.pk, memory.kind, candidate.sources, rank, left.reason)
+
+
+def _behind(project: Project) -> dict[str, bool]:
+    """Whether finished tasks or new texts wait for a worker still."""
+    waiting = Job.objects.filter(
+        project_id=project.pk,
+        kind__in=[LEARNING, EMBEDDING],
+        state__in=[Job.State.WAITING, Job.State.RUNNING],
+    )
+    kinds = set(waiting.values_list("kind", flat=True).distinct())
+    return {"learning": LEARNING in kinds, "embedding": EMBEDDING in kinds}

@@ -1,0 +1,100 @@
+"""Digests and their configuration, as they come in and go out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from context.models import DigestConfig
+from memories.serializers.fields import ScopeSerializer
+
+
+class DigestRequest(InProject):
+    """`scope` joins the memories that everybody of the project shares."""
+
+    agent_id = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, default=""
+    )
+    query = serializers.CharField(
+        max_length=10_000, required=False, allow_blank=True, default=""
+    )
+    scope = ScopeSerializer(required=False, allow_null=True)
+    scopes = ScopeSerializer(many=True, required=False, max_length=10)  # type: ignore[call-arg]  # the list's
+    overrides = serializers.DictField(
+        required=False, help_text="A part of a configuration, for this digest only."
+    )
+    explain = serializers.BooleanField(
+        default=False, help_text="Tell what was left out, and why."
+    )
+
+
+class IncludedOut(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="memory.pk")
+    kind = serializers.CharField(source="memory.kind")
+    sources = serializers.ListField(child=serializers.CharField())
+    scores = serializers.DictField(child=serializers.FloatField())
+    rank = serializers.IntegerField()
+    cost = serializers.DictField(child=serializers.IntegerField())
+    is_cut = serializers.BooleanField()
+
+
+class OmittedOut(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="memory_id")
+    kind = serializers.CharField()
+    sources = serializers.ListField(child=serializers.CharField())
+    rank = serializers.IntegerField()
+    reason = serializers.CharField()
+
+
+class DigestOut(serializers.Serializer[Any]):
+    """`text` is quoted data for a prompt, never instructions."""
+
+    text = serializers.CharField()
+    included = IncludedOut(many=True)
+    omitted = OmittedOut(many=True)
+    counts = serializers.DictField(child=serializers.IntegerField())
+    used = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField())
+    )
+    behind = serializers.DictField(child=serializers.BooleanField())
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class ConfigQuery(InProject):
+    agent_id = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, default=""
+    )
+
+
+class PutConfig(ConfigQuery):
+    config = serializers.DictField()
+    expected_version = serializers.IntegerField(
+        min_value=0, max_value=2**31 - 1, required=False
+    )
+
+
+class ConfigOut(serializers.ModelSerializer[DigestConfig]):
+    """What is set, and what holds with everything above it."""
+
+    project_id = serializers.UUIDField(read_only=True)
+    config = serializers.DictField(read_only=True)
+    effective = serializers.SerializerMethodField()
+
+    class Meta:
+        model = DigestConfig
+        fields = (
+            "project_id",
+            "agent_id",
+            "config",
+            "effective",
+            "version",
+            "updated_by",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+    def get_effective(self, row: DigestConfig) -> dict[str, Any]:
+        found: dict[str, Any] = self.context["effective"].model_dump()
+        return found

@@ -1,0 +1,79 @@
+"""Doors of the digest and of its configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door
+from common.caller import Role
+from context.digest import configs, making
+from context.digest import serializers as forms
+from context.models import DigestConfig
+from memories import scopes
+from projects.models import Project
+
+
+class DigestDoor(Door):
+    @extend_schema(
+        operation_id="context_digest",
+        request=forms.DigestRequest,
+        responses=forms.DigestOut,
+    )
+    def post(self, request: Request) -> Response:
+        """What an agent should be told before a turn, inside its budgets."""
+        data = self.body(forms.DigestRequest)
+        project = self.project(data, Role.VIEWER)
+        named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
+        digest = making.for_agent(
+            project,
+            self.caller,
+            agent_id=data["agent_id"] or self.caller.agent_id,
+            query=data["query"],
+            scopes=[scopes.resolve(one, project, self.caller) for one in named],
+            overrides=data.get("overrides"),
+        )
+        answer = forms.DigestOut(digest).data
+        if not data["explain"]:
+            answer["omitted"] = []
+        return Response(answer)
+
+
+class DigestConfigDoor(Door):
+    @extend_schema(
+        operation_id="context_digest_config_read",
+        parameters=[forms.ConfigQuery],
+        responses=forms.ConfigOut,
+    )
+    def get(self, request: Request) -> Response:
+        """What a project, or one agent of it, sets; and what holds by that."""
+        data = self.query(forms.ConfigQuery)
+        project = self.project(data)
+        row = configs.stored(project, data["agent_id"], self.caller)
+        blank = DigestConfig(project=project, agent_id=data["agent_id"], version=0)
+        return Response(self.shown(project, row or blank))
+
+    @extend_schema(
+        operation_id="context_digest_config_put",
+        request=forms.PutConfig,
+        responses=forms.ConfigOut,
+    )
+    def put(self, request: Request) -> Response:
+        """Replace what a project or an agent sets; an empty one sets nothing."""
+        data = self.body(forms.PutConfig)
+        project = self.project(data, Role.CURATOR)
+        row = configs.put(
+            project,
+            data["agent_id"],
+            data["config"],
+            self.caller,
+            version=data.get("expected_version"),
+        )
+        return Response(self.shown(project, row))
+
+    def shown(self, project: Project, row: DigestConfig) -> dict[str, Any]:
+        holds = configs.effective(project, row.agent_id, self.caller)
+        return forms.ConfigOut(row, context={"effective": holds}).data

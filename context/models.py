@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from django.db import models
+
+from common.ids import uuid7
+from context.queries import ConfigQuerySet
+from projects.models import Project
+
+
+class DigestConfig(models.Model):
+    """What a project, or one agent of it, sets about its digests."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    # Empty: for every agent of the project.
+    agent_id = models.CharField(max_length=255, blank=True)
+    # What differs from the defaults of `digest.options`.
+    config = models.JSONField(default=dict, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    updated_by = models.CharField(max_length=200, blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ConfigQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "digest configuration"
+        ordering = ["project_id", "agent_id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "agent_id"], name="digest_config_once_per_agent"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.agent_id or "every agent"

@@ -1,0 +1,150 @@
+"""What fits into budgets: whole lines in order, the last one perhaps cut.
+
+Sources give candidates, a ranking orders them, and this decides what is in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from inference import tokens
+
+T = TypeVar("T")
+
+# When the tokens of a line do not fit, it is tried once more at this share of its
+# characters (06, "Digest").
+RETRY = 0.7
+CUT = "…"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most items, characters and, if set, tokens."""
+
+    items: int
+    chars: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Line(Generic[T]):
+    """A candidate as text. It is never cut within its first `head` characters."""
+
+    item: T
+    kind: str
+    text: str
+    head: int
+
+
+@dataclass(frozen=True)
+class Taken(Generic[T]):
+    """A line that is in; `text` is what is left of it, `is_cut` says whether less."""
+
+    item: T
+    kind: str
+    text: str
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class LeftOut(Generic[T]):
+    item: T
+    reason: str
+
+
+@dataclass
+class Purse:
+    """What is spent of a budget; a newline counts."""
+
+    budget: Budget
+    items: int = 0
+    chars: int = 0
+    size: int = 0  # bytes, which tokens are estimated from
+
+    @property
+    def room(self) -> int:
+        """The characters that one more line may have."""
+        return self.budget.chars - self.chars - 1
+
+    def has_tokens_for(self, text: str) -> bool:
+        if self.budget.tokens is None:
+            return True
+        size = self.size + len(text.encode()) + 1
+        return math.ceil(size / tokens.BYTES_PER_TOKEN) <= self.budget.tokens
+
+    def spend(self, text: str) -> None:
+        self.items += 1
+        self.chars += len(text) + 1
+        self.size += len(text.encode()) + 1
+
+    @property
+    def used(self) -> dict[str, int]:
+        return {
+            "items": self.items,
+            "chars": self.chars,
+            "tokens": math.ceil(self.size / tokens.BYTES_PER_TOKEN),
+        }
+
+
+@dataclass(frozen=True)
+class Selection(Generic[T]):
+    taken: list[Taken[T]]
+    left_out: list[LeftOut[T]]
+    total: Purse
+    kinds: Mapping[str, Purse] = field(default_factory=dict)
+
+
+def select(
+    lines: Iterable[Line[T]],
+    *,
+    total: Budget,
+    kinds: Mapping[str, Budget],
+    opening: str = "",
+) -> Selection[T]:
+    """Take lines in their order while the budgets last.
+
+    What breaks the budget of its kind is skipped; the total ends the selection. The
+    opening, a line of its own, is paid from the total.
+    """
+    purse = Purse(total)
+    if opening:
+        purse.spend(opening)
+        purse.items = 0
+    each = {kind: Purse(budget) for kind, budget in kinds.items()}
+    taken: list[Taken[T]] = []
+    left_out: list[LeftOut[T]] = []
+    for line in lines:
+        found = _fit(line, purse, each[line.kind])
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+            continue
+        taken.append(found)
+        for one in (purse, each[line.kind]):
+            one.spend(found.text)
+    return Selection(taken, left_out, purse, each)
+
+
+def _fit(line: Line[T], total: Purse, kind: Purse) -> Taken[T] | LeftOut[T]:
+    for purse, name in ((total, "total"), (kind, line.kind)):
+        if purse.items >= purse.budget.items:
+            return LeftOut(line.item, f"the {name} budget of items is spent")
+    narrow, name = min((total.room, "total"), (kind.room, line.kind))
+    text = cut(line, narrow)
+    if text is None:
+        return LeftOut(line.item, f"the {name} budget of characters is spent")
+    for attempt in (text, cut(line, int(len(text) * RETRY))):
+        if attempt and total.has_tokens_for(attempt) and kind.has_tokens_for(attempt):
+            return Taken(line.item, line.kind, attempt, len(attempt) < len(line.text))
+    return LeftOut(line.item, "the budget of tokens is spent")
+
+
+def cut(line: Line[T], length: int) -> str | None:
+    """The line within `length` characters; None when not even its head fits."""
+    if len(line.text) <= length:
+        return line.text
+    if length < line.head + len(CUT):
+        return None
+    return line.text[: length - len(CUT)].rstrip() + CUT

@@ -1,0 +1,7 @@
+"""Celery imports this in a worker: what it imports registers the work it can do."""
+
+from __future__ import annotations
+
+from context import deletion
+
+__all__ = ["deletion"]
