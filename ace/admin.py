@@ -8,12 +8,21 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from ace.models import AceRun, Reflection
+from ace.shown import (
+    calls_of,
+    evidence_of,
+    lessons_of,
+    observations_of,
+    phases_of,
+    texts_of,
+)
 from audit import admin as audit_admin
 from common import panels
 from common.admin import RowsAdmin, caller_of
 from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
 from common.panels import IN_PANEL, Panel, labelled, link, moment, words
-from playbook.admin.shown import delta_lines, evidence_of, history_of
+from playbook.admin.deltas import PlaybookDeltaAdmin
+from playbook.admin.shown import delta_lines, history_of
 from playbook.models import PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
@@ -28,40 +37,8 @@ OUTCOMES = {
 }
 
 
-def phases_of(run: AceRun) -> Panel:
-    known = [
-        (name, told) for name, told in run.phases.items() if isinstance(told, dict)
-    ]
-    phases = sorted(known, key=lambda phase: str(phase[1].get("at")))
-    return panels.table(
-        "Phases",
-        ["Phase", "Status", "At", "Took", "Error"],
-        (
-            [
-                name,
-                phase.get("status", ""),
-                moment(phase.get("at")),
-                f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
-                panels.block(phase.get("error") or "", 2_000),
-            ]
-            for name, phase in phases
-        ),
-        empty="No phase has run yet.",
-    )
-
-
-def calls_of(run: AceRun) -> Panel:
-    """The task's tool calls, whatever shape they were sent in."""
-    calls = run.request.get("tool_usage") or []
-    return panels.table(
-        "Tool calls",
-        ["", "Call"],
-        (
-            [number, panels.plain_json(call, 1_500)]
-            for number, call in enumerate(calls, start=1)
-        ),
-        empty="None.",
-    )
+def by(found: Reflection) -> SafeString:
+    return words(f"{found.producer} {found.producer_name}", 60)
 
 
 @admin.register(AceRun)
@@ -176,7 +153,10 @@ class AceRunAdmin(RowsAdmin):
         yield phases_of(row)
         if hasattr(row, "reflection"):
             yield self._reflection(row.reflection)
-            yield evidence_of(row.reflection.evidence)
+            text_of = texts_of(row)
+            yield lessons_of(row.reflection.lessons, text_of)
+            yield evidence_of(row.reflection.evidence, text_of)
+        yield observations_of(row.observations.order_by("pk"))
         caller = caller_of(request)
         deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=row.pk)
         yield panels.table(
@@ -194,13 +174,14 @@ class AceRunAdmin(RowsAdmin):
         told = [
             ["outcome", f"{found.outcome} by {found.outcome_source}"],
             ["confidence", f"{found.outcome_confidence:.2f}"],
+            ["reflected by", by(found)],
+            ["notes", words(" · ".join(map(str, found.notes)), IN_PANEL)],
             ["why", words(found.outcome_reason, IN_PANEL)],
             ["abstained", words(found.abstained, IN_PANEL)],
             ["error", words(found.error_identification, IN_PANEL)],
             ["root cause", words(found.root_cause, 60)],
             ["correct approach", words(found.correct_approach, IN_PANEL)],
             ["key insight", words(found.key_insight, IN_PANEL)],
-            ["lessons", panels.plain_json(found.lessons, 4_000)],
             ["votes", panels.plain_json(found.votes, 2_000)],
         ]
         return Panel("Reflection", ["", ""], [line for line in told if line[1]])
@@ -240,6 +221,8 @@ class ReflectionAdmin(RowsAdmin):
                     "outcome_confidence",
                     "outcome_reason",
                     "abstained",
+                    "by_shown",
+                    "notes_shown",
                 ]
             },
         ),
@@ -274,6 +257,7 @@ class ReflectionAdmin(RowsAdmin):
         panels.column("lessons", panels.plain_json, title="lessons")
     )
     votes_shown = staticmethod(panels.column("votes", panels.plain_json, title="votes"))
+    notes_shown = staticmethod(panels.column("notes", panels.plain_json, title="notes"))
     related_shown = staticmethod(
         panels.column("related", panels.plain_json, title="related entries")
     )
@@ -285,9 +269,27 @@ class ReflectionAdmin(RowsAdmin):
     def outcome_shown(self, found: Reflection) -> str:
         return found.outcome
 
+    @admin.display(description="reflected by")
+    def by_shown(self, found: Reflection) -> SafeString:
+        return by(found)
+
     @admin.display(description="run")
     def run_shown(self, found: Reflection) -> Any:
         return link(RUN, found.run_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        yield evidence_of(row.evidence)
+        yield evidence_of(row.evidence, texts_of(row.run))
+
+
+# The playbook knows no runs; here the quotes of a delta are shown where they stand.
+admin.site.unregister(PlaybookDelta)
+
+
+@admin.register(PlaybookDelta)
+class LearnedDeltaAdmin(PlaybookDeltaAdmin):
+    def evidence(self, request: HttpRequest, row: Any) -> Panel:
+        runs = AceRun.objects.visible_to(caller_of(request))
+        run = runs.filter(pk=row.run_id).first() if row.run_id else None
+        if run is None:
+            return super().evidence(request, row)
+        return evidence_of(row.evidence, texts_of(run))

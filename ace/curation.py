@@ -7,14 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ace import observations
+from ace.model import curator as model_curator
+from ace.model.curator import Placed
 from ace.models import AceRun, Reflection
 from ace.rules import task as tasks
 from ace.rules.task import Task
 from common.caller import Caller
-from playbook import curator
+from common.writing import write
+from playbook import curator, proposals
 from playbook.drafts import Quote
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.votes import Vote
+from projects import language
 
 
 def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
@@ -23,8 +28,9 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     The lessons are read from the stored reflection, so that a resumed run proposes
     what was reflected and not what newer rules would say.
     """
-    reflection = Reflection.objects.get(run=run)
+    reflection = _placed(run)
     task = tasks.parse(run.request)
+    proposals.propose(run.project, observations.outgrown(run), caller)
     done = curator.curate(
         run.project,
         [_lesson(lesson) for lesson in reflection.lessons],
@@ -50,6 +56,33 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     }
 
 
+def _placed(run: AceRun) -> Reflection:
+    """The run's reflection, with what a language model says of each lesson.
+
+    It is asked once: what it said is kept before anything is proposed, so that a
+    resumed run proposes the same.
+    """
+    reflection = Reflection.objects.get(run=run)
+    is_known = all("placement" in lesson for lesson in reflection.lessons)
+    if is_known or not language.is_on(run.project):
+        return reflection
+    return _keep(run, model_curator.place(run, reflection.lessons))
+
+
+@write
+def _keep(run: AceRun, placed: Placed) -> Reflection:
+    # Locked against a second process that has asked at the same time.
+    held = Reflection.objects.select_for_update(no_key=True).get(run=run)
+    if any("placement" not in lesson for lesson in held.lessons):
+        held.lessons = [
+            {**lesson, "placement": placement}
+            for lesson, placement in zip(held.lessons, placed.placements, strict=True)
+        ]
+        held.notes = [*held.notes, *placed.notes]
+        held.save(update_fields=["lessons", "notes"])
+    return held
+
+
 def _lesson(lesson: Mapping[str, Any]) -> curator.Lesson:
     return curator.Lesson(
         content=lesson["content"],
@@ -59,6 +92,11 @@ def _lesson(lesson: Mapping[str, Any]) -> curator.Lesson:
         root_cause=lesson["root_cause"],
         signature=lesson["signature"],
         confidence=lesson["confidence"],
+        reason=lesson.get("reason", ""),
+        producer=lesson["producer"],
+        producer_name=lesson["producer_name"],
+        producer_version=lesson["producer_version"],
+        placement=model_curator.of_json(lesson.get("placement")),
         evidence=tuple(
             Quote(span["field"], span["start"], span["end"], span["quote"])
             for span in lesson["evidence"]
@@ -83,7 +121,8 @@ def _operation(delta: PlaybookDelta) -> dict[str, Any]:
         "status": delta.status,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
         "entry_label": delta.entry.label if delta.entry else None,
-        "content": delta.content,
+        # Whoever reads the answer is an agent: what is in quarantine is not told to it.
+        "content": "" if delta.risk == "quarantine" else delta.content,
         "reason": delta.reason,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ace.models import AceRun, Reflection
+from inference.models import ModelCall
 from jobs.running import Run
 from projects import deletion
 
@@ -13,7 +14,7 @@ BATCH = 1000
 
 @deletion.register
 def remove(project_id: uuid.UUID, run: Run) -> None:
-    """Delete runs with their reflections, a thousand at a time."""
+    """Delete runs with their reflections and model calls, a thousand at a time."""
     rows = AceRun.objects.filter(project_id=project_id).order_by("pk")
     done = run.job.done
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
@@ -21,3 +22,5 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
         AceRun.objects.filter(pk__in=chosen).delete()
         done += len(chosen)
         run.step(done)
+    # Of an app below, which cannot register: it knows no projects.
+    ModelCall.objects.filter(project_id=project_id).delete()

@@ -4,62 +4,78 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q
 
-from ace import reflector
+from ace import crediting, observations, reflector
+from ace.model import reflector as model_reflector
+from ace.model.reflector import Author, Taught
 from ace.models import AceRun, Reflection
 from ace.reflector import Reflected
+from ace.rules import causes
+from ace.rules import lessons as rules
 from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
+from ace.rules.lessons import Lesson
 from ace.rules.task import Task
+from common import text
 from common.caller import Caller
 from playbook import neighbours
 from playbook.models import PlaybookEntry
+from playbook.neighbours import Neighbour
+from playbook.votes import Vote
+from projects.models import Project
 
 # What an ACEResult shows; the Reflection keeps everything.
 ERRORS_SHOWN = 20
+LESSON_SHOWN = ("content", "category", "root_cause", "confidence", "producer")
 
 
 def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
-    """Reflect on the run's task once; a second call reports the same."""
+    """Reflect on the run's task once; a second call reports the same.
+
+    What is reported is what was kept, so that of two processes both tell the same and
+    a language model is not asked again.
+    """
+    crediting.credit(
+        run,
+        given=entries_named(run, "injected_entry_ids"),
+        cited=entries_named(run, "cited_entry_ids"),
+    )
+    held = Reflection.objects.filter(run=run).first() or _kept(run)
+    return _report(run.project, held)
+
+
+def _kept(run: AceRun) -> Reflection:
     task = tasks.parse(run.request)
+    read = _read(run, task)
+    taught = model_reflector.reflect(run, task, read)
+    lessons = _lessons(task, read, taught)
+    related = neighbours.related(run.project, _subject(task, lessons))
+    kept, _ = Reflection.objects.get_or_create(
+        run=run,
+        defaults={
+            "project": run.project,
+            "lessons": lessons,
+            "votes": [_vote(vote) for vote in read.votes],
+            "related": [_related(near) for near in related],
+            **_outcome(read),
+            **_columns(task, read, taught),
+        },
+    )
+    return kept
+
+
+def _read(run: AceRun, task: Task) -> Reflected:
+    """What the rules make of it, with what earlier runs have shown."""
     cited = entries_named(run, "cited_entry_ids")
     used = entries_named(run, "cited_entry_ids", "injected_entry_ids")
     read = reflector.reflect(
         task, run.project, used=used, cited={entry.pk for entry in cited}
     )
-    related = neighbours.related(run.project, _subject(task, read))
-    Reflection.objects.get_or_create(
-        run=run,
-        defaults={"project": run.project, **_columns(task, read, related)},
-    )
-    return {
-        "outcome": read.outcome.value,
-        "outcome_source": read.outcome.source,
-        "insights": [_insight(task, insight) for insight in read.insights],
-        "errors": _errors(task, read),
-        "related_playbook_entries": [
-            {
-                "id": str(near.entry.pk),
-                "label": near.entry.label,
-                "content": near.entry.content,
-                "similarity": near.similarity,
-            }
-            for near in related
-        ],
-        "lessons": [
-            {
-                "content": lesson.content,
-                "category": lesson.category,
-                "root_cause": lesson.root_cause,
-                "confidence": lesson.confidence,
-            }
-            for lesson in read.lessons
-        ],
-        "abstained": read.abstained or None,
-    }
+    return observations.learned(run, task, read)
 
 
 def entries_named(run: AceRun, *fields: str) -> list[PlaybookEntry]:
@@ -77,68 +93,136 @@ def _uuid(name: str) -> uuid.UUID | None:
         return None
 
 
-def _subject(task: Task, read: Reflected) -> str:
+def _lessons(task: Task, read: Reflected, taught: Taught) -> list[dict[str, Any]]:
+    """The model's lessons, then those of the rules that do not say the same."""
+    by_model = {text.similarity_hash(lesson.content) for lesson in taught.lessons}
+    others = [
+        lesson
+        for lesson in read.lessons
+        if text.similarity_hash(lesson.content) not in by_model
+    ]
+    return [
+        *(_lesson(task, lesson, taught.author) for lesson in taught.lessons),
+        *(_lesson(task, lesson, Author()) for lesson in others),
+    ]
+
+
+def _lesson(task: Task, lesson: Lesson, author: Author) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(lesson),
+        "evidence": [reflector.as_json(task, span) for span in lesson.evidence],
+        **dataclasses.asdict(author),
+    }
+
+
+def _subject(task: Task, lessons: Sequence[Mapping[str, Any]]) -> str:
     """What the task was about: its lessons, else its goal."""
-    lessons = " ".join(lesson.content for lesson in read.lessons)
-    return lessons or task.goal or task.result
+    told = " ".join(lesson["content"] for lesson in lessons)
+    return told or task.goal or task.result
 
 
-def _columns(
-    task: Task, read: Reflected, related: list[neighbours.Neighbour]
-) -> dict[str, Any]:
-    errors = _errors(task, read)
-    lesson = read.lessons[0] if read.lessons else None
+def _vote(vote: Vote) -> dict[str, Any]:
+    return {
+        "entry_id": str(vote.entry_id),
+        "kind": vote.kind,
+        "reason": vote.reason,
+    }
+
+
+def _related(near: Neighbour) -> dict[str, Any]:
+    return {"entry_id": str(near.entry.pk), "similarity": near.similarity}
+
+
+def _outcome(read: Reflected) -> dict[str, Any]:
     return {
         "outcome": read.outcome.value,
         "outcome_source": read.outcome.source,
         "outcome_confidence": read.outcome.confidence,
         "outcome_reason": read.outcome.reason[:500],
-        "error_identification": errors[0]["message"] if errors else "",
-        "root_cause": read.root_cause,
-        "correct_approach": lesson.action if lesson else "",
-        "key_insight": lesson.content if lesson else "",
-        "evidence": [reflector.as_json(task, span) for span in read.evidence],
-        "insights": [_insight(task, insight) for insight in read.insights],
-        "lessons": [
-            {
-                **dataclasses.asdict(each),
-                "evidence": [reflector.as_json(task, span) for span in each.evidence],
-            }
-            for each in read.lessons
-        ],
-        "votes": [
-            {"entry_id": str(vote.entry_id), "kind": vote.kind, "reason": vote.reason}
-            for vote in read.votes
-        ],
-        "related": [
-            {"entry_id": str(near.entry.pk), "similarity": near.similarity}
-            for near in related
-        ],
-        "abstained": read.abstained[:500],
     }
 
 
-def _insight(task: Task, insight: Any) -> dict[str, Any]:
+def _columns(task: Task, read: Reflected, taught: Taught) -> dict[str, Any]:
+    lessons = [*taught.lessons, *read.lessons]
+    error = next((span for span in read.evidence if is_error(span)), None)
     return {
-        "insight_type": insight.insight_type,
-        "content": insight.content,
-        "confidence": insight.confidence,
-        "evidence": [reflector.as_json(task, span) for span in insight.evidence],
+        "error_identification": taught.error_identification
+        or (error.message if error else ""),
+        "root_cause": taught.root_cause or read.root_cause,
+        "correct_approach": taught.correct_approach
+        or (lessons[0].action if lessons else ""),
+        "key_insight": taught.key_insight or (lessons[0].content if lessons else ""),
+        "evidence": [reflector.as_json(task, span) for span in read.evidence],
+        "insights": _insights(task, read, taught),
+        "abstained": "" if taught.lessons else read.abstained[:500],
+        "notes": list(taught.notes),
+        **dataclasses.asdict(taught.author),
     }
 
 
-def _errors(task: Task, read: Reflected) -> list[dict[str, Any]]:
+def _insights(task: Task, read: Reflected, taught: Taught) -> list[dict[str, Any]]:
+    found = [*map(rules.taught, taught.lessons), *read.insights]
+    return [
+        {
+            "insight_type": insight.insight_type,
+            "content": insight.content,
+            "confidence": insight.confidence,
+            "evidence": [reflector.as_json(task, span) for span in insight.evidence],
+        }
+        for insight in found
+    ]
+
+
+def _report(project: Project, kept: Reflection) -> dict[str, Any]:
+    """The reflection's part of an ACEResult."""
+    return {
+        "outcome": kept.outcome,
+        "outcome_source": kept.outcome_source,
+        "insights": kept.insights,
+        "errors": _errors(project, kept.evidence),
+        "related_playbook_entries": _entries(kept.related),
+        "lessons": [
+            {name: lesson[name] for name in LESSON_SHOWN} for lesson in kept.lessons
+        ],
+        "abstained": kept.abstained or None,
+    }
+
+
+def _entries(related: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    ids = [uuid.UUID(near["entry_id"]) for near in related]
+    entries = PlaybookEntry.objects.light().in_bulk(ids)
+    return [
+        {
+            "id": str(pk),
+            "label": entries[pk].label,
+            "content": entries[pk].content,
+            "similarity": near["similarity"],
+        }
+        for pk, near in zip(ids, related, strict=True)
+        if pk in entries
+    ]
+
+
+def _errors(
+    project: Project, evidence: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """The distinct errors of a task: {error_type, message, root_cause, evidence}."""
-    distinct: dict[str, Evidence] = {}
-    for span in read.evidence:
-        if span.error_type or span.code:
-            distinct.setdefault(span.signature, span)
+    distinct: dict[str, tuple[Evidence, Mapping[str, Any]]] = {}
+    for shown in evidence:
+        span = reflector.of_json(shown)
+        if is_error(span):
+            distinct.setdefault(span.signature, (span, shown))
+    rows = reflector.project_causes(project)
     return [
         {
             "error_type": span.error_type or span.code or span.kind,
             "message": span.message,
-            "root_cause": read.cause_of(span),
-            "evidence": [reflector.as_json(task, span)],
+            "root_cause": causes.root_cause([span], rows),
+            "evidence": [shown],
         }
-        for span in list(distinct.values())[:ERRORS_SHOWN]
+        for span, shown in list(distinct.values())[:ERRORS_SHOWN]
     ]
+
+
+def is_error(span: Evidence) -> bool:
+    return bool(span.error_type or span.code)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ace.rules import causes, lessons, outcome
+from ace.rules import causes, corrections, lessons, outcome, sightings
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.lessons import Insight, Lesson
 from ace.rules.outcome import Outcome
+from ace.rules.sightings import Sighting
 from ace.rules.task import Task
+from common import text
 from playbook.models import PlaybookEntry
 from playbook.votes import Vote
 from projects.models import Project
@@ -31,9 +33,7 @@ class Reflected:
     root_cause: str
     abstained: str
     rows: tuple[causes.Row, ...] = ()
-
-    def cause_of(self, span: Evidence) -> str:
-        return causes.root_cause([span], self.rows)
+    sightings: Sequence[Sighting] = ()
 
 
 def reflect(
@@ -58,6 +58,7 @@ def reflect(
         root_cause=causes.root_cause(found, rows) if failed else "",
         abstained=drawn.abstained or "",
         rows=rows,
+        sightings=sightings.find(task, found, drawn.lessons, rows),
     )
 
 
@@ -94,9 +95,10 @@ def _vote(
 
 
 def _implicated(task: Task, entry: PlaybookEntry, failed: Iterable[Evidence]) -> bool:
-    """Whether an entry names a tool or identifier of what failed."""
-    from common import text
-
+    """Whether an entry told the wrong answer, or names a tool or identifier that failed."""
+    wrong = corrections.wrong_answer(task)
+    if wrong and wrong in text.literals(entry.action or entry.content):
+        return True
     named = {word.lower() for word in text.identifiers(entry.content)}
     words = {word.lower() for word in entry.content.split()}
     for span in failed:
@@ -110,11 +112,8 @@ def _implicated(task: Task, entry: PlaybookEntry, failed: Iterable[Evidence]) ->
 
 
 def _tool(task: Task, field: str) -> str:
-    head, _, rest = field.partition(".")
-    number = rest.partition(".")[0]
-    if head != "tool_usage" or not number.isdecimal():
-        return ""
-    return task.calls[int(number)].tool_name.lower()
+    call = task.call(field)
+    return call.tool_name.lower() if call else ""
 
 
 def project_causes(project: Project) -> tuple[causes.Row, ...]:
@@ -128,3 +127,8 @@ def project_causes(project: Project) -> tuple[causes.Row, ...]:
 def as_json(task: Task, span: Evidence) -> dict[str, Any]:
     """A span as the API shows it; `field`, `start` and `end` slice to the quote."""
     return {**dataclasses.asdict(span), "quote": spans.quote(task, span)}
+
+
+def of_json(shown: Mapping[str, Any]) -> Evidence:
+    """A span as it was before `as_json`."""
+    return Evidence(**{name: v for name, v in shown.items() if name != "quote"})

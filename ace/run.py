@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from access import idempotency
 from ace import curation, executor, reflection
+from ace.model import asking
 from ace.models import AceRun
 from ace.rules import task as tasks
 from audit import recording
@@ -32,7 +33,8 @@ from projects.models import Project
 log = structlog.get_logger(__name__)
 
 KIND = "ace"
-# A run that its own request does not finish in this time is taken over by a job.
+# A run that its own request does not finish in this time, beside what a language model
+# may take, is taken over by a job.
 TAKE_OVER = timedelta(seconds=60)
 ATTEMPTS = 8
 
@@ -126,7 +128,7 @@ def _commit(
         object_id=run.pk,
         agent=run.agent_id,
     )
-    later = timezone.now() + TAKE_OVER if wait else None
+    later = timezone.now() + TAKE_OVER + asking.longest(run.project) if wait else None
     queue.enqueue(
         KIND,
         project_id=run.project_id,

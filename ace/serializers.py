@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import InProject
-from ace.models import AceRun, Reflection
+from ace.models import AceRun, Observation, Reflection
 
 # A task may hold this much: docs/limits.md
 CALLS = 500
@@ -113,6 +113,7 @@ class LessonOut(serializers.Serializer[Any]):
     category = serializers.CharField()
     root_cause = serializers.CharField()
     confidence = serializers.FloatField()
+    producer = serializers.ChoiceField(choices=["rule", "model"])
 
 
 class DeltaOperation(serializers.Serializer[Any]):
@@ -182,8 +183,19 @@ class ReflectionOut(serializers.ModelSerializer[Reflection]):
             "votes",
             "related",
             "abstained",
+            "producer",
+            "producer_name",
+            "producer_version",
+            "notes",
             "created_at",
         )
+        read_only_fields = fields
+
+
+class ObservationOut(serializers.ModelSerializer[Observation]):
+    class Meta:
+        model = Observation
+        fields = ("id", "signature", "root_cause", "seen", "created_at")
         read_only_fields = fields
 
 
@@ -210,9 +222,16 @@ class RunOut(serializers.ModelSerializer[AceRun]):
 class RunDetail(RunOut):
     result = serializers.SerializerMethodField()
     reflection = ReflectionOut(read_only=True, allow_null=True)
+    observations = ObservationOut(many=True, read_only=True)
 
     class Meta(RunOut.Meta):
-        fields = (*RunOut.Meta.fields, "request", "result", "reflection")
+        fields = (
+            *RunOut.Meta.fields,
+            "request",
+            "result",
+            "reflection",
+            "observations",
+        )
         read_only_fields = fields
 
     def get_result(self, run: AceRun) -> dict[str, Any]:

@@ -31,6 +31,11 @@ app.conf.update(
             "task": "playbook.tasks.refresh_statistics",
             "schedule": 15,
         },
+        "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
+        "playbook-exposures": {
+            "task": "playbook.tasks.forget_exposures",
+            "schedule": 86400,
+        },
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.caller import Caller
-from playbook import operations
+from playbook import conflicts, operations
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta
 from playbook.revisions import Cause, Revision
 
@@ -35,4 +35,8 @@ def apply(
     delta.status = status
     delta.version += 1
     delta.save()
-    return revision.close()
+    changes = revision.close()
+    gone = [change.entry_id for change in changes if change.operation == "delete"]
+    if gone:
+        conflicts.close_beside(delta, gone, caller)
+    return changes

@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
-
-from django.db.models import Q
-from django.utils import timezone
 
 from inference import tokens
-from playbook import gates
-from playbook.drafts import Item, Operation, Proposal
+from playbook import blast, gates, votes
+from playbook.drafts import Item, Operation, Producer, Proposal
 from playbook.gates import Gate
-from playbook.models import (
-    Playbook,
-    PlaybookChange,
-    PlaybookDelta,
-    PlaybookEntry,
-    line,
-)
+from playbook.models import Playbook, PlaybookEntry, line
 from playbook.revisions import label
 
-# What takes text out of the playbook, or may.
-SHRINKING = (
-    Operation.UPDATE,
-    Operation.MERGE,
-    Operation.DELETE,
-    Operation.DEPRECATE,
-)
-# Changes outside a run count together with what the same actor did in this time.
-WINDOW = timedelta(days=1)
+AROUND = 300  # characters before and after a quote: an attack and what it is after
+# What the gate says of a text that has no vector yet.
+NOT_COMPARED = "not compared"
 
 
-def check(playbook: Playbook, item: Item) -> list[Gate]:
+def check(
+    playbook: Playbook, item: Item, *, key_id: uuid.UUID | None = None
+) -> list[Gate]:
     """Every gate that speaks to this kind of proposal, read under the lock.
 
     A vote carries its evidence and changes no text. A person needs no evidence and may
-    judge length and usefulness: for people the gates only tell.
+    judge length and usefulness: for people the gates only tell. `key_id` is the key
+    that proposes it.
     """
     proposal = item.proposal
     is_vote = proposal.operation == Operation.VOTE
     touched = [] if is_vote else _touched(proposal)
     found: list[Gate] = []
-    if not proposal.is_by_person:
+    if proposal.origin:
+        found += _of_import(proposal)
+    elif not proposal.is_by_person:
         found += _of_evidence(proposal, touched)
     if not is_vote and _text(proposal):
         found += _of_text(item)
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
         found.append(_budget(playbook, proposal))
     if touched:
-        found += _of_entries(playbook, proposal, touched)
+        found += _of_entries(proposal, touched)
+    takes_out = proposal.operation in blast.TAKES_OUT or proposal.targets
+    if takes_out and (proposal.origin or not proposal.is_by_person):
+        found += blast.radius(playbook, proposal, touched, key_id=key_id)
     return found
 
 
@@ -78,12 +71,35 @@ def _of_evidence(
         yield gates.has_quote(quotes)
     if proposal.evidence:
         yield _verbatim(proposal)
+        yield gates.not_from_an_attack([*_surroundings(proposal)])
+    if proposal.operation == Operation.DELETE:
+        yield _told(gates.has_quote(quotes))
     if proposal.content and proposal.operation != Operation.VOTE:
         held = [entry.content for entry in touched]
         yield gates.grounded(proposal.content, [*quotes, *held])
-        yield gates.actionable(proposal.content)
-        yield gates.specific(proposal.content)
-        yield gates.not_one_off(proposal.content)
+        yield from _of_usefulness(proposal)
+
+
+def _of_import(proposal: Proposal) -> Iterator[Gate]:
+    """It comes without a run, long and from one case as it may be (design 04)."""
+    if proposal.content:
+        yield _told(gates.actionable(proposal.content))
+        yield _told(gates.specific(proposal.content))
+
+
+def _of_usefulness(proposal: Proposal) -> Iterator[Gate]:
+    """What is made of entries was let in before: of a merge these only tell."""
+    asked = (gates.actionable, gates.specific, gates.not_one_off)
+    for gate in asked:
+        found = gate(proposal.content or "")
+        yield _told(found) if proposal.operation == Operation.MERGE else found
+
+
+def _surroundings(proposal: Proposal) -> Iterator[str]:
+    """What stands around each quote: who is quoted may have been told what to say."""
+    for quote in proposal.evidence:
+        text = proposal.sources.get(quote.field, "")
+        yield text[max(quote.start - AROUND, 0) : quote.end + AROUND]
 
 
 def _verbatim(proposal: Proposal) -> Gate:
@@ -102,7 +118,8 @@ def _verbatim(proposal: Proposal) -> Gate:
 
 def _of_text(item: Item) -> Iterator[Gate]:
     proposal = item.proposal
-    yield _atomic(proposal)
+    if not proposal.origin:
+        yield _atomic(proposal)
     yield _secret(item)
     yield gates.not_instruction(_text(proposal))
     if proposal.content:
@@ -111,10 +128,15 @@ def _of_text(item: Item) -> Iterator[Gate]:
 
 
 def _atomic(proposal: Proposal) -> Gate:
-    """A person may write at length, and is told."""
+    """A person may write at length, and two long entries make a long one."""
     gate = gates.atomic(proposal.content or "")
-    is_told = gate.verdict == "fail" and proposal.is_by_person
-    return replace(gate, verdict="warn") if is_told else gate
+    is_merge = proposal.operation == Operation.MERGE
+    return _told(gate) if proposal.is_by_person or is_merge else gate
+
+
+def _told(gate: Gate) -> Gate:
+    """A gate that holds what it would refuse."""
+    return replace(gate, verdict="warn") if gate.verdict == "fail" else gate
 
 
 def _secret(item: Item) -> Gate:
@@ -127,19 +149,21 @@ def _secret(item: Item) -> Gate:
 
 def _duplicate(item: Item) -> Gate:
     near, verdict = item.match.neighbour, item.match.verdict
-    if near and verdict in ("same", "alike", "wider"):
+    if near and verdict in ("same", "alike", "wider", "both"):
         gate = gates.duplicate(near.similarity)
         told = {
             "same": f"{near.entry.label} says it already.",
             "alike": f"{near.entry.label} is much like it; merge them or keep both.",
             "wider": f"{near.entry.label} says a part of it; update that one instead.",
+            "both": f"{near.entry.label} says a part of it, and more; merge the two.",
         }
         is_known = verdict == "same" and gate.verdict == "fail"
         kind = gate.verdict if is_known else "warn"
         return replace(gate, verdict=kind, message=told[verdict])
     if item.vector is None:
-        message = "It was not compared: the embedding model did not answer."
-        return Gate("duplicate", "warn", "not compared", gates.SAME, message)
+        why = "a job does it" if item.proposal.origin else "the model did not answer"
+        message = f"It was not compared with the playbook: {why}."
+        return Gate("duplicate", "warn", NOT_COMPARED, gates.SAME, message)
     # A neighbour that names other things is no duplicate, however near.
     return gates.duplicate(None)
 
@@ -162,17 +186,27 @@ def _budget(playbook: Playbook, proposal: Proposal) -> Gate:
     return gates.within_budget(playbook.tokens, tokens.estimate(added), budget)
 
 
-def _of_entries(
-    playbook: Playbook, proposal: Proposal, touched: Sequence[PlaybookEntry]
-) -> Iterator[Gate]:
+def _of_entries(proposal: Proposal, touched: Sequence[PlaybookEntry]) -> Iterator[Gate]:
     if not proposal.is_by_person:
         yield _protection(touched)
+    if (
+        proposal.operation == Operation.DEPRECATE
+        and proposal.producer == Producer.MODEL
+    ):
+        yield _refuted(touched[0])
     if proposal.content:
         for entry in touched:
             yield gates.keeps_literals(entry.content, proposal.content)
         yield gates.keeps_words(touched[0].content, proposal.content)
-    if not proposal.is_by_person and proposal.operation in SHRINKING:
-        yield from _blast_radius(playbook, proposal, touched)
+
+
+def _refuted(entry: PlaybookEntry) -> Gate:
+    """A model's word alone retires nothing that has served."""
+    lead = entry.harmful - entry.helpful
+    if votes.is_refuted(entry):
+        return Gate("refuted", "pass", lead, votes.HARMFUL_LEAD)
+    message = f"The votes for {entry.label} have not refuted it."
+    return Gate("refuted", "warn", lead, votes.HARMFUL_LEAD, message)
 
 
 def _protection(touched: Sequence[PlaybookEntry]) -> Gate:
@@ -182,60 +216,3 @@ def _protection(touched: Sequence[PlaybookEntry]) -> Gate:
     kind = "locked" if entry.locked else "written by a person"
     message = f"{entry.label} is {kind}, so only a person changes it."
     return Gate("protection", "fail", kind, "none", message)
-
-
-def _blast_radius(
-    playbook: Playbook, proposal: Proposal, touched: Sequence[PlaybookEntry]
-) -> Iterator[Gate]:
-    """What is removed or shrunk together with what the run took out before.
-
-    An update that takes nothing away is not counted.
-    """
-    first, *others = touched
-    after = 0
-    if proposal.operation in (Operation.UPDATE, Operation.MERGE):
-        after = tokens.estimate(line(first.label, proposal.content or first.content))
-    lost = sum(entry.tokens for entry in touched) - after
-    if lost <= 0 and not others:
-        return
-    gone, gone_tokens = _taken_before(playbook, proposal, without=first)
-    live = PlaybookEntry.objects.current().filter(project=playbook.project).count()
-    yield gates.blast_radius(gone + 1 + len(others), live)
-    yield gates.blast_radius(gone_tokens + max(lost, 0), playbook.tokens)
-
-
-def _taken_before(
-    playbook: Playbook, proposal: Proposal, *, without: PlaybookEntry
-) -> tuple[int, int]:
-    """Entries and tokens that were removed or shrunk, without a person."""
-    together = Q(run_id=proposal.run_id)
-    if proposal.run_id is None:
-        since = timezone.now() - WINDOW
-        together = Q(run_id=None, agent_id=proposal.agent_id, changed_at__gte=since)
-    rows = PlaybookChange.objects.filter(
-        together,
-        project_id=playbook.project_id,
-        delta_id__in=PlaybookDelta.objects.filter(
-            status=PlaybookDelta.Status.APPLIED,
-            project_id=playbook.project_id,
-        )
-        .exclude(producer=PlaybookDelta.Producer.HUMAN)
-        .values("pk"),
-    ).exclude(entry_id=without.pk)
-    removed = rows.filter(operation=PlaybookChange.Operation.DELETE)
-    gone = set(removed.values_list("entry_id", flat=True))
-    lost = sum(
-        tokens.estimate(text)
-        for text in PlaybookEntry.objects.filter(pk__in=gone).values_list(
-            "content", flat=True
-        )
-    )
-    edited = rows.filter(before__has_key="content", after__has_key="content")
-    for change in edited.only("entry_id", "before", "after"):
-        old, new = (
-            tokens.estimate(s["content"]) for s in (change.before, change.after)
-        )
-        if new < old:
-            gone.add(change.entry_id)
-            lost += old - new
-    return len(gone), lost

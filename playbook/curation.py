@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from django.utils import timezone
-
-from audit import recording
 from common import errors, secrets
 from common.caller import Caller, Role
 from common.writing import write
 from memories.drafts import SecretFound
 from memories.models import Memory
-from playbook import applying, drafts, neighbours, operations, proposals
-from playbook.drafts import Operation, Producer, Proposal
-from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
-from playbook.revisions import hold
+from playbook import (
+    applying,
+    conflicts,
+    drafts,
+    operations,
+    proposals,
+    rejected,
+    reviewing,
+)
+from playbook.drafts import WRITES_TEXT, Operation, Producer, Proposal
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.reviewing import DeltaState as DeltaState
+from playbook.reviewing import Made
+from playbook.reviewing import OwnDelta as OwnDelta
 from projects.models import Project
 
 Status = PlaybookDelta.Status
@@ -36,27 +42,6 @@ EDITABLE = [
     "review_after",
 ]
 IN_PROPOSAL = ("content", "category", "condition", "action", "tags")
-
-
-class OwnDelta(errors.Forbidden):
-    """A key cannot approve what it proposed itself; another curator has to."""
-
-    code = "own_delta"
-
-
-class DeltaState(errors.Conflict):
-    """The delta is decided already."""
-
-    code = "delta_state"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one delta of a bulk request."""
-
-    delta_id: uuid.UUID
-    status: str
-    refusal: errors.Refusal | None = None
 
 
 def get(delta_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookDelta:
@@ -82,14 +67,20 @@ def entry(
 
 
 def accept(
-    delta: PlaybookDelta, caller: Caller, *, version: int | None = None, note: str = ""
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    version: int | None = None,
+    note: str = "",
+    made: Made | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta. Of two curators at once exactly one succeeds.
 
     A delta whose entry has changed since becomes stale, and StaleEntry is raised with
     the entry's present version.
     """
-    return _decide(delta, caller, Status.ACCEPTED, {}, version=version, note=note)
+    made = made or reviewing.embedded(delta, delta.content)
+    return _decide(delta, caller, Status.ACCEPTED, {}, made.vector, version, note)
 
 
 def edit_and_accept(
@@ -99,15 +90,20 @@ def edit_and_accept(
     *,
     version: int | None = None,
     note: str = "",
+    made: Made | None = None,
 ) -> PlaybookDelta:
-    """Apply a waiting delta in a person's own words, which makes it human-written."""
+    """Apply a waiting delta in a person's own words, which makes it human-written.
+
+    What was proposed stays in `suggested`.
+    """
     if not changes:
         raise errors.Invalid("An edit names at least one column to change.")
-    if delta.operation not in (Operation.ADD, Operation.UPDATE, Operation.MERGE):
+    if delta.operation not in WRITES_TEXT:
         raise DeltaState(f"A delta that is a {delta.operation} has no text to edit.")
-    _refuse_secrets(delta.project, changes)
+    refuse_secrets(delta.project, changes)
     refuse_unknown_category(delta.project, changes)
-    return _decide(delta, caller, Status.EDITED, changes, version=version, note=note)
+    made = made or reviewing.embedded(delta, changes.get("content") or delta.content)
+    return _decide(delta, caller, Status.EDITED, changes, made.vector, version, note)
 
 
 def _decide(
@@ -115,24 +111,18 @@ def _decide(
     caller: Caller,
     status: PlaybookDelta.Status,
     changes: Mapping[str, Any],
-    *,
+    vector: Vector,
     version: int | None,
     note: str,
 ) -> PlaybookDelta:
     caller.require(Role.CURATOR, delta.project_id)
-    _refuse_own(delta, caller)
-    vector = _vector(changes.get("content") or delta.content)
+    reviewing.refuse_own(delta, caller)
     try:
         return _accept(delta, caller, status, changes, vector, version, note)
     except operations.StaleEntry:
         # In its own transaction: the one that was refused is rolled back.
-        _mark_stale(delta, caller)
+        reviewing.mark_stale(delta, caller)
         raise
-
-
-def _vector(text: str) -> Vector:
-    made = neighbours.embed([text]) if text else None
-    return made[0] if made else None
 
 
 @write
@@ -145,118 +135,54 @@ def _accept(
     version: int | None,
     note: str,
 ) -> PlaybookDelta:
-    playbook, delta = _hold(delta, version)
+    playbook, delta = reviewing.hold_delta(delta, version)
+    if changes:
+        _reword(delta, changes)
+    reviewing.sign(delta, caller, note)
+    applying.apply(playbook, delta, caller, status=status, vector=vector)
+    rejected.forget(delta)
+    reviewing.audit(delta, caller, "edit" if changes else "accept")
+    return delta
+
+
+def _reword(delta: PlaybookDelta, changes: Mapping[str, Any]) -> None:
+    delta.suggested = reviewing.as_proposed(delta)
+    delta.producer = Producer.HUMAN
     for name, value in changes.items():
         if name in ("content", "category"):
             setattr(delta, name, value)
         else:
             delta.payload[name] = drafts.plain(value)
-    if changes:
-        delta.producer = Producer.HUMAN
-    _review(delta, caller, note)
-    applying.apply(playbook, delta, caller, status=status, vector=vector)
-    _audit(delta, caller, "edit" if changes else "accept")
-    return delta
-
-
-@write
-def _mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
-    rows = PlaybookDelta.objects.filter(pk=delta.pk).waiting()
-    note = "The entry has changed since this was proposed."
-    if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
-        _audit(delta, caller, "stale")
 
 
 @write
 def reject(
-    delta: PlaybookDelta, caller: Caller, *, reason: str, version: int | None = None
-) -> PlaybookDelta:
-    """Decide against a waiting or stale delta, with the reason that its producer sees."""
-    caller.require(Role.CURATOR, delta.project_id)
-    _, delta = _hold(delta, version, also=(Status.STALE,))
-    _review(delta, caller, reason)
-    delta.status = Status.REJECTED
-    delta.version += 1
-    delta.save()
-    _audit(delta, caller, "reject")
-    return delta
-
-
-def bulk(
-    project: Project,
-    delta_ids: Sequence[uuid.UUID],
-    action: Literal["accept", "reject"],
+    delta: PlaybookDelta,
     caller: Caller,
     *,
-    reason: str = "",
-) -> list[Outcome]:
-    """Decide about many deltas, each on its own: one refusal does not stop the rest."""
-    caller.require(Role.CURATOR, project.pk)
-    rows = PlaybookDelta.objects.visible_to(caller).filter(project=project)
-    found = rows.select_related("project", "entry").in_bulk(list(delta_ids))
-    return [
-        _one_of_many(found.get(pk), pk, action, caller, reason)
-        for pk in dict.fromkeys(delta_ids)
-    ]
-
-
-def _one_of_many(
-    delta: PlaybookDelta | None,
-    delta_id: uuid.UUID,
-    action: str,
-    caller: Caller,
     reason: str,
-) -> Outcome:
-    try:
-        if delta is None:
-            raise errors.NotFound(f"There is no delta {delta_id}.")
-        if action == "accept":
-            done = accept(delta, caller, note=reason)
-        else:
-            done = reject(delta, caller, reason=reason)
-    except errors.Refusal as refusal:
-        return Outcome(delta_id, "refused", refusal)
-    return Outcome(delta_id, done.status)
+    reason_code: str = "",
+    version: int | None = None,
+) -> PlaybookDelta:
+    """Decide against a waiting or stale delta, with the reason that its producer sees.
 
-
-def _hold(
-    delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
-) -> tuple[Playbook, PlaybookDelta]:
-    """Lock the playbook, then the delta, and refuse one that is decided already."""
-    playbook = hold(delta.project)
-    held = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
-    held.project = delta.project
-    if held.status not in (Status.PENDING, *also):
-        by = f" by {held.reviewer}" if held.reviewer else ""
-        raise DeltaState(f"This delta is {held.status}{by} already.")
-    if version is not None and held.version != version:
-        raise errors.StaleVersion(
-            f"This delta is at version {held.version}, not {version}; read it again.",
-            current_version=held.version,
-        )
-    return playbook, held
-
-
-def _refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
-    if caller.key_id and delta.key_id == caller.key_id:
-        raise OwnDelta
-
-
-def _review(delta: PlaybookDelta, caller: Caller, note: str) -> None:
-    delta.reviewer = caller.name[:200]
-    delta.review_note = note[:1000]
-    delta.reviewed_at = timezone.now()
-
-
-def _audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
-    recording.record(
-        caller,
-        f"delta.{verb}",
-        project_id=delta.project_id,
-        object_type="playbook_delta",
-        object_id=delta.pk,
-        operation=delta.operation,
-    )
+    A lesson that runs bring again is known by it (`playbook.rejected`), and two
+    entries that were not merged are not brought up again (`playbook.tidying`).
+    """
+    caller.require(Role.CURATOR, delta.project_id)
+    _, delta = reviewing.hold_delta(delta, version, also=(Status.STALE,))
+    reviewing.sign(delta, caller, reason)
+    if reason_code:
+        delta.payload["reason_code"] = reason_code
+    delta.status = Status.REJECTED
+    delta.seen_again = 0
+    delta.version += 1
+    delta.save()
+    if not rejected.recalled(delta):
+        rejected.embed_later(delta.project_id)
+    conflicts.close_rejected(delta, caller)
+    reviewing.audit(delta, caller, "reject")
+    return delta
 
 
 def addition(changes: Mapping[str, Any], caller: Caller, *, reason: str) -> Proposal:
@@ -340,11 +266,11 @@ def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> Non
         )
 
 
-def _refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
+def refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
     if project.options.secrets == "allow":
         return
-    texts = [str(changes[name]) for name in IN_PROPOSAL if name in changes]
-    kinds = {kind for text in texts for kind in secrets.mask(text).kinds}
+    said = [str(changes[name]) for name in IN_PROPOSAL if name in changes]
+    kinds = {kind for text in said for kind in secrets.mask(text).kinds}
     if kinds:
         found = ", ".join(sorted(kinds))
         raise SecretFound(f"The text holds a secret ({found}); take it out.")

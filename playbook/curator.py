@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from common import text as texts
 from common.caller import Caller
 from memories.models import Memory
-from playbook import drafts, proposals, votes
+from playbook import drafts, placements, proposals, votes
 from playbook.drafts import FeedbackSource, Operation, Producer, Proposal, Quote
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.placements import Placement
 from playbook.revisions import Cause
 from playbook.votes import Vote
 from projects.models import Project
@@ -36,6 +37,11 @@ class Lesson:
     evidence: tuple[Quote, ...] = ()
     confidence: float = 0.0
     tags: tuple[str, ...] = ()
+    reason: str = ""
+    producer: str = Producer.RULE
+    producer_name: str = "reflector"
+    producer_version: str = VERSION
+    placement: Placement | None = None
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,6 @@ class Run:
     feedback_source: FeedbackSource = "agent"
     agent_id: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
-    producer: str = Producer.RULE
-    producer_name: str = "reflector"
-    producer_version: str = VERSION
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ def curate(
         agent_id=run.agent_id,
     )
     votes.record(project, cast, supported, cause, caller)
-    learned = [_addition(project, lesson, run) for lesson in lessons]
+    learned = [
+        proposal for lesson in lessons for proposal in _learned(project, lesson, run)
+    ]
     proposals.propose(project, learned, caller)
     proposals.propose(project, _refuted(project, run), caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
@@ -95,6 +100,13 @@ def curate(
         changes=list(changes.in_order()),
         updated=list(touched.order_by("pk")),
     )
+
+
+def _learned(project: Project, lesson: Lesson, run: Run) -> list[Proposal]:
+    addition = _addition(project, lesson, run)
+    if lesson.placement is None:
+        return [addition]
+    return placements.proposals(project, addition, lesson.placement)
 
 
 def _addition(project: Project, lesson: Lesson, run: Run) -> Proposal:
@@ -111,15 +123,15 @@ def _addition(project: Project, lesson: Lesson, run: Run) -> Proposal:
         sources=run.sources,
         root_cause=lesson.root_cause,
         signature=lesson.signature,
-        producer=run.producer,
-        producer_name=run.producer_name,
-        producer_version=run.producer_version,
+        producer=lesson.producer,
+        producer_name=lesson.producer_name,
+        producer_version=lesson.producer_version,
         agent_id=run.agent_id,
         run_id=run.id,
         memory_id=run.memory.pk if run.memory else None,
         feedback_source=run.feedback_source,
         outcome=run.outcome,
-        idempotency_key=drafts.key_of(run.id, run.producer_name, lesson.content),
+        idempotency_key=drafts.key_of(run.id, lesson.producer_name, lesson.content),
     )
 
 
@@ -134,7 +146,7 @@ def _reason(lesson: Lesson, run: Run) -> str:
     cause = f", root cause {lesson.root_cause}" if lesson.root_cause else ""
     return texts.clip(
         f"Learned from a task whose outcome was {run.outcome}, "
-        f"told by {run.feedback_source}{cause}.",
+        f"told by {run.feedback_source}{cause}. {lesson.reason}".rstrip(),
         1000,
     )
 
@@ -148,25 +160,32 @@ def _refuted(project: Project, run: Run) -> list[Proposal]:
         pk__in=harmed.order_by().values("entry_id")
     )
     return [
-        Proposal(
-            operation=Operation.DEPRECATE,
-            entry=entry,
-            expected_version=entry.version,
-            reason=f"{entry.label} was harmful {entry.harmful} times and helpful "
-            f"{entry.helpful} times in {entry.uses} uses.",
-            producer=Producer.RULE,
-            producer_name=NAME,
-            producer_version=VERSION,
+        replace(
+            retirement(entry),
             agent_id=run.agent_id,
             run_id=run.id,
             memory_id=run.memory.pk if run.memory else None,
             feedback_source=run.feedback_source,
             outcome=run.outcome,
-            idempotency_key=_retirement_key(entry),
         )
         for entry in entries.order_by("pk")
         if votes.is_refuted(entry)
     ]
+
+
+def retirement(entry: PlaybookEntry) -> Proposal:
+    """Retire an entry whose votes refute it."""
+    return Proposal(
+        operation=Operation.DEPRECATE,
+        entry=entry,
+        expected_version=entry.version,
+        reason=f"{entry.label} was harmful {entry.harmful} times and helpful "
+        f"{entry.helpful} times in {entry.uses} uses.",
+        producer=Producer.RULE,
+        producer_name=NAME,
+        producer_version=VERSION,
+        idempotency_key=_retirement_key(entry),
+    )
 
 
 def _retirement_key(entry: PlaybookEntry) -> str:

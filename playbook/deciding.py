@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,11 +27,15 @@ REMOVING = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 @dataclass(frozen=True)
 class Decision:
-    """`reason` is a sentence for the person who reviews; risk orders the inbox."""
+    """`reason` is a sentence for the person who reviews; risk orders the inbox.
+
+    `repeats` is the delta in which the same lesson was met before.
+    """
 
     status: PlaybookDelta.Status
     risk: str
     reason: str = ""
+    repeats: uuid.UUID | None = None
 
 
 def decide(
@@ -40,6 +45,10 @@ def decide(
     risk = _risk(proposal, gates)
     if risk == "quarantine":
         return Decision(Status.PENDING, risk, _told(gates, {"instruction"}))
+    if proposal.origin:
+        held = {gate.name for gate in gates if gate.verdict != "pass"}
+        reason = f"It was imported, so a person decides. {_told(gates, held)}"
+        return Decision(Status.PENDING, risk, reason.strip())
     if proposal.is_by_person:
         if caller.may(Role.CURATOR, project.pk):
             return Decision(Status.APPLIED, risk)
@@ -64,7 +73,7 @@ def _held_by_policy(policy: str, proposal: Proposal) -> str:
         return ""
     if proposal.feedback_source == "agent":
         return "It rests on the agent's own word alone, so a person decides."
-    if proposal.operation != Operation.ADD:
+    if proposal.operation != Operation.ADD or proposal.targets:
         return (
             "The project's policy is assisted: only votes and additions are applied "
             "without a person."

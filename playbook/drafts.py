@@ -18,6 +18,16 @@ Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
 # Operations that bring a text into the playbook, or back into it.
 WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+# What a delta keeps of a proposal's `settings`.
+SETTINGS = (
+    "priority",
+    "pinned",
+    "locked",
+    "review_after",
+    "aliases",
+    "helpful",
+    "harmful",
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,9 @@ class Proposal:
     """One change that somebody wants. None leaves a column as it is.
 
     `sources` are the texts that quotes are cut from, by field; the evidence gate
-    compares. `settings` are further columns: priority, pinned, locked, review_after.
+    compares. `settings` are further columns: priority, pinned, locked, review_after;
+    of an import also the aliases and counters that it brings along, and `beside` is
+    what the whole import takes out: {entry id: tokens}.
     """
 
     operation: str
@@ -64,6 +76,8 @@ class Proposal:
     feedback_source: FeedbackSource = "agent"
     outcome: str = "unknown"
     idempotency_key: str = ""
+    origin: Literal["", "import"] = ""
+    beside: Mapping[uuid.UUID, int] = field(default_factory=dict)
 
     @property
     def is_by_person(self) -> bool:
@@ -79,7 +93,7 @@ class Proposal:
             found["action"] = self.action
         if self.tags is not None:
             found["tags"] = list(self.tags)
-        for name in ("vote", "root_cause", "signature"):
+        for name in ("vote", "root_cause", "signature", "origin"):
             if value := getattr(self, name):
                 found[name] = value
         if not self.is_by_person:
@@ -93,6 +107,39 @@ class Proposal:
 def plain(value: Any) -> Any:
     """A column's value as JSON holds it; `operations.columns` reads it back."""
     return value.isoformat() if isinstance(value, datetime) else value
+
+
+def of(delta: PlaybookDelta) -> Proposal:
+    """What a delta proposes. The texts that its quotes are cut from are not kept."""
+    told = delta.payload
+    tags = told.get("tags")
+    return Proposal(
+        operation=delta.operation,
+        entry=delta.entry,
+        expected_version=delta.expected_version,
+        targets=tuple(delta.targets),
+        content=delta.content or None,
+        category=delta.category or None,
+        condition=told.get("condition"),
+        action=told.get("action"),
+        tags=None if tags is None else tuple(tags),
+        settings={name: told[name] for name in SETTINGS if name in told},
+        vote=told.get("vote", ""),
+        reason=delta.reason,
+        evidence=tuple(Quote(**quote) for quote in delta.evidence),
+        root_cause=told.get("root_cause", ""),
+        signature=told.get("signature", ""),
+        producer=delta.producer,
+        producer_name=delta.producer_name,
+        producer_version=delta.producer_version,
+        agent_id=delta.agent_id,
+        run_id=delta.run_id,
+        memory_id=delta.memory_id,
+        feedback_source=told.get("feedback_source", "agent"),
+        outcome=told.get("outcome", "unknown"),
+        idempotency_key=delta.idempotency_key,
+        origin=told.get("origin", ""),
+    )
 
 
 def key_of(run_id: uuid.UUID, producer: str, lesson: str) -> str:
@@ -130,10 +177,23 @@ def masked(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
 class Item:
     """A proposal with what was slow to find out.
 
-    `vector` is None when the text was not embedded; `secrets` are kinds found in it.
+    `asked` is what came in, `proposal` what its neighbours leave of it. `vector` is
+    that of the text that was asked, None when it was not embedded; `secrets` are
+    kinds found in it.
     """
 
+    asked: Proposal
     proposal: Proposal
     match: Match
     vector: Sequence[float] | None = None
     secrets: tuple[str, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """What two copies of the text share; empty when there is no text."""
+        return text.similarity_hash(self.asked.content) if self.asked.content else ""
+
+    @property
+    def own_vector(self) -> Sequence[float] | None:
+        """The vector of the text that would stand in the entry."""
+        return self.vector if self.proposal.content == self.asked.content else None

@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from common import secrets
+from common import injections, secrets
 from common.text import literals
 from playbook import wording
 
 Verdict = Literal["pass", "warn", "fail"]
+
+# Names of injections that no log has by itself.
+COMMANDS = {
+    "it cancels other instructions",
+    "it gives the reader another role",
+    "it asks for what the reader must not give",
+    "it hides from the user",
+}
 
 # Design 04: "atomic (60 words at most)", the curator's bands, "40 % of the words",
 # "5 % of live entries or tokens".
@@ -141,13 +149,30 @@ def no_secret(content: str) -> Gate:
 
 def not_instruction(content: str) -> Gate:
     """It does not speak to the model that will read it, over the heads of its users."""
-    found = _first(wording.INJECTIONS, content)
+    found = _first(injections.PATTERNS, content)
     return _gate(
         "instruction",
         not found,
         value=found or "none",
         threshold="none",
         message=f"It reads like an attack on the reader: {found}.",
+    )
+
+
+def not_from_an_attack(surroundings: Sequence[str]) -> Gate:
+    """No quote stands beside words that command whoever reads the run.
+
+    Of what a log has by itself, such as speakers and tool calls, nothing is held
+    against it.
+    """
+    commands = [row for row in injections.PATTERNS if row[0] in COMMANDS]
+    found = next(filter(None, (_first(commands, text) for text in surroundings)), "")
+    return _gate(
+        "instruction",
+        not found,
+        value=found or "none",
+        threshold="none",
+        message=f"Beside its quote the run reads like an attack on the reader: {found}.",
     )
 
 
@@ -193,7 +218,8 @@ def keeps_literals(before: str, after: str) -> Gate:
     dropped = sorted(
         literal
         for literal in literals(before)
-        if literal.casefold() not in known and not _stands_in(_folded(literal), folded)
+        if literal.casefold() not in known
+        and not _stands_whole(_folded(literal), folded)
     )
     return _gate(
         "shrink",
@@ -260,3 +286,9 @@ def _stands_in(literal: str, folded: str) -> bool:
     end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
     pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
     return re.search(pattern, folded) is not None
+
+
+def _stands_whole(literal: str, folded: str) -> bool:
+    """Whether it stands there and does not go on: `/orders` is not in `/orders/bulk`."""
+    longer = rf"(?<!\w){re.escape(literal)}[./]\w[\w./-]*"
+    return _stands_in(literal, re.sub(longer, " ", folded))

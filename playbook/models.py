@@ -11,7 +11,13 @@ from pgvector.django import HalfVectorField
 from common.ids import uuid7
 from inference import tokens
 from memories.models import Memory
-from playbook.queries import ChangeQuerySet, DeltaQuerySet, EntryQuerySet, InProject
+from playbook.queries import (
+    ChangeQuerySet,
+    ConflictQuerySet,
+    DeltaQuerySet,
+    EntryQuerySet,
+    InProject,
+)
 from projects.models import Project
 from search.fields import TermsField, terms_of
 
@@ -137,15 +143,19 @@ class PlaybookEntry(models.Model):
     def is_contested(self) -> bool:
         """Harmful at least as often as helpful, or in an open conflict."""
         return (
-            self.harmful >= max(self.helpful, 1)
+            self.is_doubted
             or self.conflicts_as_left.filter(state="open").exists()
             or self.conflicts_as_right.filter(state="open").exists()
         )
 
     @property
+    def is_doubted(self) -> bool:
+        """Harmful at least as often as helpful, which is to be contested."""
+        return is_doubted(self.helpful, self.harmful)
+
+    @property
     def confidence(self) -> float:
-        """The share of helpful uses, with one of each assumed: (h+1)/(h+x+2)."""
-        return (self.helpful + 1) / (self.helpful + self.harmful + 2)
+        return confidence(self.helpful, self.harmful)
 
     @property
     def is_live(self) -> bool:
@@ -177,7 +187,7 @@ class PlaybookEntry(models.Model):
         from inference import embedding  # loads the model runtime
 
         vector = self.vectors.filter(model=embedding.active().name).first()
-        return vector.embedding.to_list() if vector else None
+        return list(vector.embedding) if vector else None
 
     @property
     def supporting_memory_ids(self) -> list[str]:
@@ -189,6 +199,15 @@ def line(label: str, content: str) -> str:
     return f"[{label}] {' '.join(content.split())}"
 
 
+def confidence(helpful: int, harmful: int) -> float:
+    """The share of helpful uses, with one of each assumed (design 04)."""
+    return (helpful + 1) / (helpful + harmful + 2)
+
+
+def is_doubted(helpful: int, harmful: int) -> bool:
+    return harmful >= max(helpful, 1)
+
+
 class Support(models.Model):
     """A memory that speaks for an entry."""
 
@@ -196,8 +215,9 @@ class Support(models.Model):
     entry = models.ForeignKey(
         PlaybookEntry, on_delete=models.CASCADE, related_name="supports"
     )
+    # It ends by a change (`votes.withdraw`): a cascade would leave the history wrong.
     memory = models.ForeignKey(
-        Memory, on_delete=models.CASCADE, related_name="supports"
+        Memory, on_delete=models.PROTECT, related_name="supports"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -388,7 +408,7 @@ class PlaybookDelta(models.Model):
 
 
 class DeltaVector(models.Model):
-    """The vector of a rejected lesson, so that its paraphrase is known as well."""
+    """The vector of a lesson that waits or was rejected: its paraphrase is known too."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delta = models.ForeignKey(
@@ -513,7 +533,7 @@ class Conflict(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = InProject.as_manager()
+    objects = ConflictQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from common import text as texts
 from inference import embedding
 from inference.errors import InferenceError
 from memories import disagreement
+from playbook import merging
 from playbook.models import PlaybookEntry
 from projects.models import Project
 from search import ranking
@@ -26,6 +27,8 @@ LOOKED_AT = 5
 TURNED = ("negation", "antonym", "quantifier", "order")
 
 _WORD = re.compile(r"\w+")
+# The action of a lesson that corrects an answer.
+_ANSWER = re.compile(r"answer `[^`\n]+`")
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,13 @@ class Match:
     """How a text goes together with the playbook.
 
     new: nothing is near · same: the neighbour says it · wider: the text says it and
-    more · alike: nobody but a person can tell · against: one of the two is wrong.
+    more · both: each says something more, and `merged` says it all · alike: nobody but
+    a person can tell · against: one of the two is wrong.
     """
 
-    verdict: Literal["new", "same", "wider", "alike", "against"]
+    verdict: Literal["new", "same", "wider", "both", "alike", "against"]
     neighbour: Neighbour | None = None
+    merged: str = ""
 
 
 NEW = Match("new")
@@ -58,6 +63,11 @@ def embed(lines: Sequence[str]) -> list[list[float]] | None:
         return embedding.active().embed(lines) if lines else []
     except InferenceError:
         return None
+
+
+def embed_one(text: str) -> list[float] | None:
+    made = embed([text])
+    return made[0] if made else None
 
 
 def exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
@@ -91,10 +101,10 @@ def related(
     project: Project, text: str, *, top: int = 5, threshold: float = ALIKE
 ) -> list[Neighbour]:
     """The entries that a task's text is about; none when the model does not answer."""
-    vectors = embed([text])
-    if not vectors:
+    vector = embed_one(text)
+    if not vector:
         return []
-    return nearest(project.pk, vectors[0], top=top, threshold=threshold)
+    return nearest(project.pk, vector, top=top, threshold=threshold)
 
 
 def match(
@@ -103,6 +113,7 @@ def match(
     vector: Sequence[float] | None,
     *,
     condition: str = "",
+    action: str = "",
     without: Collection[uuid.UUID] = (),
 ) -> Match:
     """Place a text among the active entries; without a vector only exact copies count."""
@@ -110,38 +121,67 @@ def match(
     if twin and twin.pk not in without:
         return Match("same", Neighbour(twin, 1.0))
     near = nearest(project_id, vector, without=without) if vector else []
-    verdicts = [_verdict(text, condition, neighbour) for neighbour in near]
-    for wanted in ("same", "wider", "against", "alike"):
+    verdicts = [
+        compare(text, neighbour, condition=condition, action=action)
+        for neighbour in near
+    ]
+    for wanted in ("same", "wider", "both", "against", "alike"):
         for verdict in verdicts:
             if verdict.verdict == wanted:
                 return verdict
     return NEW
 
 
-def _verdict(text: str, condition: str, near: Neighbour) -> Match:
+def compare(
+    text: str, near: Neighbour, *, condition: str = "", action: str = ""
+) -> Match:
+    """How a text goes together with one entry that is near it."""
+    if _ANSWER.fullmatch(action) and _ANSWER.fullmatch(near.entry.action):
+        return _of_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
     ours, theirs = texts.literals(text), texts.literals(entry.content)
-    beside = _beside_literals(entry.content, text, shared=ours & theirs)
     reason = disagreement.reason_to_keep_apart(entry.content, text)
+    beside = reason and disagreement_beside_names(entry.content, text)
     near = Neighbour(entry, similarity, beside or reason)
     is_turned = bool(beside) and str(beside).partition(":")[0] in TURNED
     if is_turned:
         return Match("against", near) if _meet(condition, near) else NEW
-    if beside or not (ours <= theirs or theirs <= ours):
+    # "4 workers" and "four workers" name the same, whatever their literals.
+    names_differ = bool(reason) and not (ours <= theirs or theirs <= ours)
+    is_one_rule = similarity >= MERGE and not beside
+    both = merging.merged(entry.content, text) if names_differ and is_one_rule else None
+    if both:
+        return Match("both", near, both)
+    if beside or names_differ:
         # Two rules that name different things are two rules, unless all else is equal.
         is_slot = similarity >= MERGE and _meet(condition, near)
         return Match("against", near) if is_slot else NEW
     if similarity >= MERGE:
-        return Match("same" if ours <= theirs else "wider", near)
+        adds = bool(reason) and not ours <= theirs
+        return Match("wider" if adds else "same", near)
     is_superset = theirs <= ours and _words(entry.content) <= _words(text)
     return Match("wider" if is_superset else "alike", near)
 
 
-def _beside_literals(old: str, new: str, *, shared: Collection[str]) -> str | None:
+def _of_answers(condition: str, action: str, near: Neighbour) -> Match:
+    """Two rules that give the answer to a question: each question has one.
+
+    The names and numbers in two questions are no names of two things.
+    """
+    is_one = _folded(condition) == _folded(near.entry.condition)
+    if action == near.entry.action:
+        is_near = is_one or near.similarity >= MERGE
+        return Match("same", near) if is_near else NEW
+    told = replace(near, disagreement=f"value: {near.entry.action} / {action}")
+    return Match("against", told) if is_one else NEW
+
+
+def disagreement_beside_names(old: str, new: str) -> str | None:
     """What two texts disagree about once the literals of one side are taken out.
 
     The guard names its first reason only; an added path must not hide a "never".
     """
+    shared = texts.literals(old) & texts.literals(new)
     return disagreement.reason_to_keep_apart(
         _without(texts.literals(old).difference(shared), old),
         _without(texts.literals(new).difference(shared), new),

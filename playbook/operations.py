@@ -27,6 +27,9 @@ SETTABLE = (
     "review_after",
 )
 
+# What an imported entry brings along beside its text.
+CARRIED = ("aliases", "helpful", "harmful")
+
 
 class EntryState(errors.Conflict):
     """The entry is in a state that does not allow this."""
@@ -77,21 +80,40 @@ def columns(delta: PlaybookDelta) -> dict[str, Any]:
 
 
 def _add(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+    carried = {n: delta.payload[n] for n in CARRIED if n in delta.payload}
     entry = PlaybookEntry(
-        project_id=delta.project_id, author_kind=delta.producer, **columns(delta)
+        project_id=delta.project_id,
+        author_kind=delta.producer,
+        **columns(delta),
+        **carried,
     )
+    _supersede(revision, delta, entry)
     revision.add(entry, vector=vector)
     delta.entry = entry
 
 
 def _update(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
     entry = _live(delta)
+    _supersede(revision, delta, entry)
     wanted = columns(delta)
+    if gained := delta.payload.get("aliases"):
+        wanted["aliases"] = list(dict.fromkeys([*entry.aliases, *gained]))
     changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
     if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
         changed["author_kind"] = PlaybookEntry.Author.HUMAN
     if changed:
         revision.change(entry, "update", changed, vector=vector)
+
+
+def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -> None:
+    """Retire the entries that a new or changed one takes the place of.
+
+    First, so that their tokens are free. Unlike in a merge, nothing is taken over.
+    """
+    for given in delta.targets:
+        other = _taken_up(given)
+        changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
+        revision.change(other, "supersede", changed)
 
 
 def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
@@ -121,27 +143,39 @@ def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
 
 
 def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
-    """Take others up into one entry: counters are summed, supports and labels kept."""
+    """Take others up into one entry: counters are summed, supports and labels kept.
+
+    Without others it takes up the text of the delta, and what an import brought.
+    """
     entry = _live(delta)
     others = [_taken_up(given) for given in delta.targets]
-    if not others or entry.pk in {other.pk for other in others}:
+    is_empty = not others and not delta.content
+    if is_empty or entry.pk in {other.pk for other in others}:
         raise EntryState("A merge needs other entries than the one that stays.")
     supports = [support.memory_id for o in others for support in o.supports.all()]
     for other in others:
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
     summed = {
-        name: getattr(entry, name) + sum(getattr(other, name) for other in others)
+        name: getattr(entry, name)
+        + sum(getattr(other, name) for other in others)
+        + delta.payload.get(name, 0)
         for name in COUNTERS
     }
     labels = [name for other in others for name in (other.label, *other.aliases)]
+    labels += delta.payload.get("aliases", [])
     tags = [tag for other in others for tag in other.tags]
     kept = {
         "merged_from": [*entry.merged_from, *(other.pk for other in others)],
         "aliases": list(dict.fromkeys([*entry.aliases, *labels])),
         "tags": list(dict.fromkeys([*entry.tags, *tags])),
     }
-    revision.change(entry, "merge", {**kept, **columns(delta), **summed}, vector=vector)
+    wanted = {**kept, **columns(delta), **summed}
+    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
+        changed["author_kind"] = PlaybookEntry.Author.HUMAN
+    if changed:
+        revision.change(entry, "merge", changed, vector=vector)
     revision.support(entry, gained=supports)
 
 

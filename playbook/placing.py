@@ -20,6 +20,8 @@ def placed(proposal: Proposal, match: Match) -> Proposal:
         return as_vote(proposal, match.neighbour.entry)
     if match.neighbour and match.verdict == "wider":
         return as_update(proposal, match.neighbour)
+    if match.neighbour and match.verdict == "both":
+        return as_merge(proposal, match.neighbour, match.merged)
     return proposal
 
 
@@ -49,5 +51,15 @@ def as_update(proposal: Proposal, near: Neighbour) -> Proposal:
         category=None,
         tags=None,
         reason=f"It says what {near.entry.label} says and more "
+        f"(cosine {near.similarity}). {proposal.reason}".strip(),
+    )
+
+
+def as_merge(proposal: Proposal, near: Neighbour, text: str) -> Proposal:
+    """A lesson and an entry that each say something more: one text for both."""
+    return replace(
+        as_update(proposal, near),
+        content=text,
+        reason=f"It adds to what {near.entry.label} says "
         f"(cosine {near.similarity}). {proposal.reason}".strip(),
     )

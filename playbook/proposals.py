@@ -6,8 +6,9 @@ Whatever becomes of a proposal, its delta stays as a row, with the reasons.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from django.db import transaction
 
@@ -25,21 +26,23 @@ from playbook import (
     neighbours,
     operations,
     placing,
+    rejected,
 )
 from playbook.drafts import WRITES_TEXT, Item, Operation, Proposal
 from playbook.models import Conflict, Playbook, PlaybookDelta
-from playbook.neighbours import Match, Neighbour
+from playbook.neighbours import Match
 from playbook.revisions import DuplicateEntry, hold
 from projects.models import Project
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Proposals that were masked, embedded and compared."""
+    """Proposals that were masked, embedded and compared with a revision."""
 
     project: Project
     caller: Caller
     items: list[Item]
+    revision: int
 
 
 def propose(
@@ -61,12 +64,26 @@ def prepare(
     """Mask, embed and compare: all that is slow, before any transaction."""
     caller.require(Role.WRITER, project.pk)
     cleaned = [_cleaned(project, proposal) for proposal in proposals]
-    texts = [p.content for p, _ in cleaned if p.operation in WRITES_TEXT and p.content]
+    texts = [p.content for p, _ in cleaned if _is_embedded_now(p) and p.content]
     wanted = list(dict.fromkeys(texts))
     made = neighbours.embed(wanted)
     vectors = dict(zip(wanted, made, strict=True)) if made else {}
-    items = [_item(project, p, vectors, kinds) for p, kinds in cleaned]
-    return Prepared(project, caller, items)
+    # Read first: what is added from here on is looked at again under the lock.
+    revision = _revision(project)
+    items = [
+        _item(project, p, vectors.get(p.content or ""), kinds) for p, kinds in cleaned
+    ]
+    return Prepared(project, caller, items, revision)
+
+
+def _is_embedded_now(proposal: Proposal) -> bool:
+    """An import has thousands of texts, which a job embeds while they wait."""
+    return proposal.operation in WRITES_TEXT and not proposal.origin
+
+
+def _revision(project: Project) -> int:
+    rows = Playbook.objects.filter(project=project).values_list("revision", flat=True)
+    return rows.first() or 0
 
 
 def _cleaned(project: Project, proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
@@ -82,19 +99,26 @@ def _cleaned(project: Project, proposal: Proposal) -> tuple[Proposal, tuple[str,
 def _item(
     project: Project,
     proposal: Proposal,
-    vectors: Mapping[str, list[float]],
+    vector: Sequence[float] | None,
     kinds: tuple[str, ...],
 ) -> Item:
-    text = proposal.content
-    if proposal.operation not in WRITES_TEXT or not text:
-        return Item(proposal, neighbours.NEW, secrets=kinds)
-    vector = vectors.get(text)
+    if proposal.operation not in WRITES_TEXT or not proposal.content:
+        return Item(proposal, proposal, neighbours.NEW, secrets=kinds)
     match = _match(project, proposal, vector)
     learned = placing.placed(proposal, match)
     if learned.operation == Operation.UPDATE and learned is not proposal:
         # Now without the entry that it updates.
         match = _match(project, learned, vector)
-    return Item(learned, match, vector, kinds)
+    return Item(proposal, learned, match, vector, kinds)
+
+
+def again(delta: PlaybookDelta, vector: Sequence[float] | None) -> Item:
+    """What a waiting delta proposes, compared with the playbook as it is now."""
+    proposal = drafts.of(delta)
+    if proposal.operation not in WRITES_TEXT or not proposal.content:
+        return Item(proposal, proposal, neighbours.NEW)
+    match = _match(delta.project, proposal, vector)
+    return Item(proposal, proposal, match, vector)
 
 
 def _match(
@@ -108,6 +132,7 @@ def _match(
         proposal.content or "",
         vector,
         condition=proposal.condition or "",
+        action=proposal.action or "",
         without=own,
     )
 
@@ -116,26 +141,38 @@ def _match(
 def file(prepared: Prepared) -> list[PlaybookDelta]:
     """Write the deltas of prepared proposals and apply what may be applied."""
     playbook = hold(prepared.project)
-    return [_file(playbook, item, prepared.caller) for item in prepared.items]
+    deltas = [_file(playbook, item, prepared) for item in prepared.items]
+    waits = any(delta.status == PlaybookDelta.Status.PENDING for delta in deltas)
+    left = [i for i in prepared.items if i.hash and not i.vector and not i.asked.origin]
+    if waits and left:
+        rejected.embed_later(prepared.project.pk)
+    return deltas
 
 
-def _file(playbook: Playbook, item: Item, caller: Caller) -> PlaybookDelta:
-    if known := _known(item.proposal):
+def _file(playbook: Playbook, item: Item, prepared: Prepared) -> PlaybookDelta:
+    if known := _known(item.asked):
         return known
-    item = _met_since(playbook.project, item)
+    caller = prepared.caller
+    if playbook.revision != prepared.revision:
+        # Another run, or an earlier item of this one, may have said the same.
+        item = _item(playbook.project, item.asked, item.vector, item.secrets)
+    _refuse_twin(item)
     proposal = item.proposal
-    gates = checking.check(playbook, item)
+    gates = checking.check(playbook, item, key_id=caller.key_id)
     decision = deciding.decide(playbook.project, proposal, gates, caller)
-    delta = _delta(playbook.project, proposal, caller)
+    decision = rejected.reconsidered(playbook.project, item, decision)
+    delta = _delta(playbook.project, item, caller)
     delta.gates = [asdict(gate) for gate in gates]
     delta.status = decision.status
     delta.risk = decision.risk
     delta.review_note = decision.reason[:1000]
+    if decision.repeats:
+        delta.payload["repeats"] = str(decision.repeats)
     delta.save(force_insert=True)
+    rejected.remember(delta, item.vector)
     if delta.status == PlaybookDelta.Status.APPLIED:
         _apply(playbook, delta, item, caller)
-    if item.match.verdict == "against":
-        _file_conflict(delta, item.match)
+    dispute(delta, item.match)
     if delta.status != PlaybookDelta.Status.APPLIED:
         # What is applied is told by the audit rows of its revision.
         recording.record(
@@ -158,21 +195,20 @@ def _known(proposal: Proposal) -> PlaybookDelta | None:
     return found
 
 
-def _met_since(project: Project, item: Item) -> Item:
-    """Look again under the lock: another run may have added the same text."""
-    proposal = item.proposal
-    if proposal.operation != Operation.ADD or not proposal.content:
-        return item
-    twin = neighbours.exact(project.pk, proposal.content)
-    if twin is None:
-        return item
-    if proposal.is_by_person:
+def _refuse_twin(item: Item) -> None:
+    """A person who adds a text that an entry has is told so at once."""
+    proposal, near = item.proposal, item.match.neighbour
+    is_addition = proposal.operation == Operation.ADD and proposal.is_by_person
+    if (
+        is_addition
+        and not proposal.origin
+        and near
+        and near.entry.similarity_hash == item.hash
+    ):
         raise DuplicateEntry(
-            f"{twin.label} says this already; change that entry instead.",
-            entry_id=str(twin.pk),
+            f"{near.entry.label} says this already; change that entry instead.",
+            entry_id=str(near.entry.pk),
         )
-    met = replace(item, match=Match("same", Neighbour(twin, 1.0)))
-    return replace(met, proposal=placing.placed(proposal, met.match))
 
 
 def _apply(
@@ -186,7 +222,7 @@ def _apply(
                 delta,
                 caller,
                 status=PlaybookDelta.Status.APPLIED,
-                vector=item.vector,
+                vector=item.own_vector,
             )
     except errors.Refusal as refusal:
         if item.proposal.is_by_person:
@@ -198,7 +234,8 @@ def _apply(
         delta.save(update_fields=["status", "review_note"])
 
 
-def _delta(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
+def _delta(project: Project, item: Item, caller: Caller) -> PlaybookDelta:
+    proposal = item.proposal
     return PlaybookDelta(
         project=project,
         operation=proposal.operation,
@@ -207,7 +244,8 @@ def _delta(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelt
         targets=[dict(target) for target in proposal.targets],
         content=proposal.content or "",
         category=proposal.category or "",
-        payload=proposal.payload,
+        payload=proposal.payload | _near(item.match),
+        similarity_hash=item.hash,
         reason=proposal.reason[:1000],
         evidence=[asdict(quote) for quote in proposal.evidence],
         producer=proposal.producer,
@@ -222,11 +260,29 @@ def _delta(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelt
     )
 
 
-def _file_conflict(delta: PlaybookDelta, match: Match) -> None:
-    """Show two rules that cannot both hold, unless the newer one was refused."""
-    assert match.neighbour
+def _near(match: Match) -> dict[str, Any]:
+    """The neighbour that the gates speak of, with the text that it had."""
+    if match.neighbour is None:
+        return {}
+    entry = match.neighbour.entry
+    told = {"entry_id": str(entry.pk), "label": entry.label}
+    return {
+        "near": told
+        | {
+            "similarity": match.neighbour.similarity,
+            "similarity_hash": entry.similarity_hash,
+        }
+    }
+
+
+def dispute(delta: PlaybookDelta, match: Match) -> None:
+    """File a conflict of two rules that cannot both hold, unless one was refused."""
     near = match.neighbour
+    if match.verdict != "against" or near is None:
+        return
     if delta.status not in (delta.Status.PENDING, *delta.IN_FORCE):
+        return
+    if Conflict.objects.undecided().of_pair(near.entry, delta).exists():
         return
     Conflict.objects.create(
         project_id=delta.project_id,

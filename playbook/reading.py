@@ -15,7 +15,8 @@ from common import errors
 from common.caller import Caller, Role
 from inference import embedding
 from memories.models import Memory
-from playbook import indexing, replay
+from playbook import freshness, indexing, replay
+from playbook.freshness import Freshness
 from playbook.models import (
     Conflict,
     EntryVector,
@@ -44,6 +45,7 @@ ACTIONS = (
     "restore",
     "tag",
     "revert",
+    "verify",
 )
 SORTS = ("priority", "created_at", "updated_at", "helpful", "label")
 
@@ -62,6 +64,7 @@ class Filters:
     tags: tuple[str, ...] = ()
     tags_match: str = "all"
     status: tuple[str, ...] = ("active",)
+    freshness: Freshness | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,16 @@ def entries(project: Project, filters: Filters, caller: Caller) -> EntryQuerySet
     if filters.tags:
         overlap = "overlap" if filters.tags_match == "any" else "contains"
         rows = rows.filter(**{f"tags__{overlap}": list(filters.tags)})
+    if filters.freshness:
+        rows = freshness.narrowed(rows, filters.freshness, caller)
     return rows
+
+
+def disputed(project: Project) -> set[uuid.UUID]:
+    """The entries that an open conflict names."""
+    rows = Conflict.objects.filter(project=project, state=Conflict.State.OPEN)
+    sides = rows.values_list("left_id", "right_id")
+    return {pk for pair in sides for pk in pair if pk}
 
 
 def _refuse_unknown_categories(project: Project, wanted: Sequence[str]) -> None:
@@ -111,7 +123,8 @@ def in_full(rows: QuerySet[PlaybookEntry], caller: Caller) -> QuerySet[PlaybookE
     )
     disputed = Conflict.objects.filter(state=Conflict.State.OPEN)
     return (
-        rows.defer("content_tsv", "content_terms")
+        freshness.annotated(rows, caller)
+        .defer("content_tsv", "content_terms")
         .prefetch_related(Prefetch("supports", shown, to_attr="shown_supports"))
         .annotate(
             support_count=Count("supports"),

@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Iterable
 
 from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.queries import ChangeQuerySet
 from playbook.revisions import SUPPORTS, State, state
 from projects.models import Project
 
 States = dict[uuid.UUID, State]
+# What replay reads of a change: entry, memories that ceased to support it, `after`.
+Told = tuple[uuid.UUID, list[str] | None, State]
 
 
 def state_at(project: Project, revision: int | None = None) -> States:
@@ -17,18 +20,35 @@ def state_at(project: Project, revision: int | None = None) -> States:
     rows = PlaybookChange.objects.filter(project_id=project.pk).in_order()
     if revision is not None:
         rows = rows.filter(revision__lte=revision)
-    return fold(rows.only("entry_id", "before", "after").iterator(chunk_size=2000))
+    return fold(_told(rows))
 
 
-def fold(changes: Iterable[PlaybookChange]) -> States:
+def around(project: Project, first: int, last: int) -> tuple[States, States]:
+    """The entries that changed between two revisions, as they were at each."""
+    rows = PlaybookChange.objects.filter(project_id=project.pk, revision__lte=last)
+    changed = rows.filter(revision__gt=first)
+    theirs = rows.filter(entry_id__in=changed.values("entry_id")).in_order()
+    return fold(_told(theirs.filter(revision__lte=first))), fold(_told(theirs))
+
+
+def _told(rows: ChangeQuerySet) -> Iterable[Told]:
+    """Plain values: a row object for each change would take most of the time."""
+    return rows.values_list(
+        "entry_id", f"before__{SUPPORTS}", "after", named=False
+    ).iterator(chunk_size=5000)
+
+
+def fold(changes: Iterable[Told]) -> States:
     """Apply changes, oldest first, to an empty playbook."""
     states: States = {}
-    for change in changes:
-        entry = states.setdefault(change.entry_id, {SUPPORTS: []})
-        gone = set(change.before.get(SUPPORTS, ()))
-        kept = [memory for memory in entry[SUPPORTS] if memory not in gone]
-        entry.update(change.after)
-        entry[SUPPORTS] = kept + change.after.get(SUPPORTS, [])
+    for entry_id, gone, after in changes:
+        entry = states.get(entry_id)
+        if entry is None:
+            entry = states[entry_id] = {SUPPORTS: []}
+        if gone is not None:
+            kept = [memory for memory in entry[SUPPORTS] if memory not in gone]
+            after = after | {SUPPORTS: kept + after[SUPPORTS]}
+        entry.update(after)
     return states
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from audit import recording
+from audit.models import AuditEvent
 from common import errors
 from common.caller import Caller
-from playbook import indexing, vectors
+from playbook import anchors, freshness, indexing, vectors
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects.models import Project
 
@@ -127,6 +129,7 @@ class Revision:
         self.now = timezone.now()
         self.changes: list[PlaybookChange] = []
         self._unembedded = False
+        self._reworded: list[PlaybookEntry] = []
 
     def add(
         self,
@@ -140,10 +143,13 @@ class Revision:
         entry.label = label(self.playbook, entry.category)
         entry.created_at = entry.updated_at = self.now
         entry.created_by = self.caller.name[:200]
+        if entry.review_after is None:
+            entry.review_after = freshness.next_review(self.playbook.project, self.now)
         self.refuse_over_budget(entry.tokens)
         entry.save(force_insert=True)
         self.playbook.next_label += 1
         self.playbook.tokens += entry.tokens
+        self._reworded.append(entry)
         self._embed(entry, vector)
         self._record(entry, "add", action, {}, state(entry))
 
@@ -153,7 +159,6 @@ class Revision:
         action: str,
         changed: State,
         *,
-        reverts: uuid.UUID | None = None,
         vector: Sequence[float] | None = None,
     ) -> None:
         """Set columns of an entry that is locked with its playbook."""
@@ -169,16 +174,17 @@ class Revision:
             columns |= {"content_tsv", "similarity_hash"}
         if entry.is_live and (content != entry.content or not was_live):
             refuse_repeated(entry)
-        if not was_live:
-            self.refuse_over_budget(entry.tokens)
+        if entry.tokens > cost:
+            self.refuse_over_budget(entry.tokens - cost)
         entry.save(update_fields=columns)
         self.playbook.tokens += entry.tokens - cost
         if content != entry.content:
             vectors.drop(entry)
+            self._reworded.append(entry)
             self._embed(entry, vector)
         operation = "delete" if was_live and not entry.is_live else "update"
         old, new = _differing(before, state(entry))
-        self._record(entry, operation, action, old, new, reverts)
+        self._record(entry, operation, action, old, new)
 
     def count(
         self,
@@ -187,15 +193,22 @@ class Revision:
         *,
         action: str = "vote",
         reason: str = "",
-        reverts: uuid.UUID | None = None,
     ) -> None:
         """Move counters. The version stays: it tells of the text, not of its use."""
         before = state(entry)
         for name, step in steps.items():
-            setattr(entry, name, max(getattr(entry, name) + step, 0))
+            setattr(entry, name, getattr(entry, name) + step)
         entry.save(update_fields=list(steps))
         old, new = _differing(before, state(entry))
-        self._record(entry, "update", action, old, new, reverts, reason=reason)
+        self._record(entry, "update", action, old, new, reason=reason)
+
+    def confirm(self, entry: PlaybookEntry, review_after: datetime | None) -> None:
+        """Note that a person found it true. The version stays, as the text does."""
+        before = state(entry)
+        entry.verified_at, entry.review_after = self.now, review_after
+        entry.save(update_fields=["verified_at", "review_after"])
+        old, new = _differing(before, state(entry))
+        self._record(entry, "update", "verify", old, new)
 
     def support(
         self,
@@ -204,7 +217,6 @@ class Revision:
         gained: Sequence[uuid.UUID] = (),
         lost: Sequence[uuid.UUID] = (),
         action: str = "support",
-        reverts: uuid.UUID | None = None,
     ) -> None:
         """Let memories speak for an entry, or stop; what is so already is no change."""
         have = set(
@@ -222,7 +234,20 @@ class Revision:
             [Support(entry=entry, memory_id=memory_id) for memory_id in new]
         )
         before, after = ({SUPPORTS: [str(pk) for pk in ids]} for ids in (old, new))
-        self._record(entry, "update", action, before, after, reverts)
+        self._record(entry, "update", action, before, after)
+
+    def revert(
+        self, change: PlaybookChange, operation: str, before: State, after: State
+    ) -> None:
+        """Note that a change was taken back; the caller has moved its entry.
+
+        The row belongs to the delta and the run of the change that it reverts.
+        """
+        row = self._row(change.entry_id, change.entry_label, operation, "revert")
+        row.before, row.after, row.reverts_id = before, after, change.pk
+        row.delta_id, row.run_id = change.delta_id, change.run_id
+        row.related_memory_id = change.related_memory_id
+        self.changes.append(row)
 
     def refuse_over_budget(self, more: int) -> None:
         budget = self.playbook.project.options.budgets.playbook_tokens
@@ -239,16 +264,22 @@ class Revision:
         PlaybookChange.objects.bulk_create(self.changes)
         self.playbook.revision = self.number
         self.playbook.save(update_fields=["revision", "next_label", "tokens"])
-        for entry_id in dict.fromkeys(change.entry_id for change in self.changes):
-            self._audit([c for c in self.changes if c.entry_id == entry_id])
+        anchors.follow(self._reworded)
+        self._audit()
         if self._unembedded:
             vectors.embed_later(self.playbook.project_id)
         return self.changes
 
-    def _audit(self, changes: Sequence[PlaybookChange]) -> None:
-        """One row for what the revision did to one entry, named for the first change."""
+    def _audit(self) -> None:
+        """A row for what the revision did to each entry, named for the first change."""
+        by_entry: dict[uuid.UUID, list[PlaybookChange]] = {}
+        for change in self.changes:
+            by_entry.setdefault(change.entry_id, []).append(change)
+        recording.record_all(self._event(changes) for changes in by_entry.values())
+
+    def _event(self, changes: Sequence[PlaybookChange]) -> AuditEvent:
         first = changes[0]
-        recording.record(
+        return recording.event(
             self.caller,
             f"playbook.{first.action}",
             project_id=self.playbook.project_id,
@@ -275,31 +306,33 @@ class Revision:
         action: str,
         before: State,
         after: State,
-        reverts: uuid.UUID | None = None,
         *,
         reason: str = "",
     ) -> None:
-        self.changes.append(
-            PlaybookChange(
-                project_id=self.playbook.project_id,
-                revision=self.number,
-                position=len(self.changes),
-                operation=operation,
-                action=action,
-                entry_id=entry.pk,
-                entry_label=entry.label,
-                before=before,
-                after=after,
-                actor=self.caller.name[:200],
-                agent_id=self.cause.agent_id or self.caller.agent_id,
-                reason=(reason or self.cause.reason)[:1000],
-                related_memory_id=self.cause.memory_id,
-                delta_id=self.cause.delta_id,
-                run_id=self.cause.run_id,
-                reverts_id=reverts,
-                request_id=self.caller.request_id,
-                changed_at=self.now,
-            )
+        row = self._row(entry.pk, entry.label, operation, action)
+        row.before, row.after = before, after
+        row.reason = (reason or row.reason)[:1000]
+        self.changes.append(row)
+
+    def _row(
+        self, entry_id: uuid.UUID, label: str, operation: str, action: str
+    ) -> PlaybookChange:
+        return PlaybookChange(
+            project_id=self.playbook.project_id,
+            revision=self.number,
+            position=len(self.changes),
+            operation=operation,
+            action=action,
+            entry_id=entry_id,
+            entry_label=label,
+            actor=self.caller.name[:200],
+            agent_id=self.cause.agent_id or self.caller.agent_id,
+            reason=self.cause.reason[:1000],
+            related_memory_id=self.cause.memory_id,
+            delta_id=self.cause.delta_id,
+            run_id=self.cause.run_id,
+            request_id=self.caller.request_id,
+            changed_at=self.now,
         )
 
 

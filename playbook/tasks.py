@@ -5,12 +5,21 @@ from __future__ import annotations
 from celery import shared_task
 
 from jobs.models import Heartbeat
-from playbook import indexing, removal, vectors
+from playbook import exposures, indexing, rejected, removal, tidying, vectors
+from playbook.exchange import comparing
 from playbook.models import PlaybookEntry
 from projects.models import Project
 from search import statistics
 
-__all__ = ["refresh_statistics", "removal", "vectors"]
+__all__ = [
+    "comparing",
+    "refresh_statistics",
+    "rejected",
+    "removal",
+    "tidy",
+    "tidying",
+    "vectors",
+]
 
 
 @shared_task
@@ -21,3 +30,17 @@ def refresh_statistics() -> None:
         if statistics.is_stale(rows, project_id=project_id, name=indexing.CORPUS):
             statistics.rebuild(rows, project_id=project_id, name=indexing.CORPUS)
     Heartbeat.beat("playbook_statistics")
+
+
+@shared_task
+def tidy() -> None:
+    """Look through the playbooks that moved for what says the same or is refuted."""
+    tidying.enqueue_due()
+    Heartbeat.beat("playbook_tidying")
+
+
+@shared_task
+def forget_exposures() -> None:
+    """Delete what agents were given long ago and no finished task tells of."""
+    exposures.forget()
+    Heartbeat.beat("playbook_exposures")

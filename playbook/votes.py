@@ -14,7 +14,7 @@ from typing import Literal
 from common.caller import Caller, Role
 from common.writing import write
 from memories.models import Memory
-from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.models import PlaybookChange, PlaybookEntry, Support
 from playbook.revisions import Cause, Revision, hold
 from projects.models import Project
 
@@ -82,6 +82,28 @@ def vote(
 def support(entry: PlaybookEntry, cause: Cause, caller: Caller) -> list[PlaybookChange]:
     """Let the cause's memory speak for an entry; nothing changes when it does so."""
     return record(entry.project, [], [entry.pk], cause, caller)
+
+
+@write
+def withdraw(
+    project: Project, memory_ids: Sequence[uuid.UUID], cause: Cause, caller: Caller
+) -> list[PlaybookChange]:
+    """Let memories speak for no entry any more, in one revision.
+
+    What deletes memories for good calls it first: a support may only end by a change.
+    """
+    caller.require(Role.CURATOR, project.pk)
+    if not memory_ids:
+        return []
+    playbook = hold(project)
+    rows = Support.objects.filter(entry__project=project, memory__in=memory_ids)
+    by_entry: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for entry_id, memory_id in rows.values_list("entry_id", "memory_id"):
+        by_entry.setdefault(entry_id, []).append(memory_id)
+    revision = Revision(playbook, caller, cause)
+    for entry in PlaybookEntry.objects.light().filter(pk__in=by_entry).order_by("pk"):
+        revision.support(entry, lost=by_entry[entry.pk])
+    return revision.close()
 
 
 def count(

@@ -20,7 +20,11 @@ _VERBS = (
     "|choose|select|pick|provide|specify|state|mark|tag|remember|note that|do|don't"
     "|never|always|instead|only|first|begin|end|finish|consult|consider|increase|reduce"
     "|lower|drop|wrap|assign|assert|await|authenticate|log in|sign|refresh|paginate"
-    "|download|upload|book|cancel|offer|refuse|reject|accept|explain|answer|tell"
+    "|download|upload|book|cancel|offer|refuse|reject|accept|explain|answer|tell|show"
+    "|try|attach|double-check|freeze|prefix|refrain|reproduce|seed|stick to|batch|back up"
+    "|generate|group|inform|invalidate|investigate|introduce|link|migrate|name|notify"
+    "|post|prepare|publish|repeat|reload|rotate|schedule|summari[sz]e|trust|warn"
+    "|write down|log ?in|monitor|measure|trace|trim|unlock|pause"
 )
 DIRECTIVE = re.compile(
     r"\b(?:should(?:n't)?|must(?:n't)?|shall|need(?:s)? to|ha(?:s|ve) to|ought to|always"
@@ -60,65 +64,6 @@ VAGUE = frozenset(
     change changes changing changed data assumption assumptions assume job time times
     start finish finishing submit submitting first last next final once one two twice
     """,
-    )
-)
-
-INJECTIONS = tuple(
-    (name, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
-    for name, pattern in (
-        (
-            "it cancels other instructions",
-            r"\b(?:ignore|disregard|forget)\b.{0,40}?"
-            r"\b(?:previous|prior|above|earlier|preceding|your|system)\b.{0,30}?"
-            r"\b(?:instructions?|prompts?|rules|directions?|guidelines?|guardrails?"
-            r"|training)\b|\b(?:ignore|disregard|forget) all (?:instructions|prompts)\b"
-            r"|\b(?:override|bypass)\b.{0,20}?\b(?:your|system|safety)\b.{0,20}?"
-            r"\b(?:instructions?|prompts?|rules|guidelines?|guardrails?|filters?)\b"
-            r"|\b(?:ignore|disregard|forget)\s+(?:everything|(?:all of|all) the above"
-            r"|what (?:you|i)\b)",
-        ),
-        (
-            "it gives the reader another role",
-            r"\byou are (?:now|no longer)\b|\bfrom now on,? you\b|\bpretend (?:to be|you)\b"
-            r"|\bact as (?:if you|an? (?:unrestricted|evil|jailbroken)|DAN\b)"
-            r"|\byour new (?:role|task|instructions?|goal|persona|identity)\b"
-            r"|\b(?:jailbreak|god|DAN) mode\b",
-        ),
-        (
-            "it has a speaker's tag",
-            r"^\W{0,4}(?:system|assistant|developer|human|user)\s{0,3}:"
-            r"|\[/?INST\]|<</?SYS>>|<\|[a-z_]{2,30}\|>"
-            r"|</?(?:system|assistant|user|human|im_start|im_end)\b[^>\n]{0,40}>"
-            r"|^#{2,}\s{0,3}(?:system|instructions?)\b"
-            r"|\b(?:new|updated|important|override|hidden|secret) (?:system )?instructions?"
-            r"\s{0,3}:|\bBEGIN (?:SYSTEM|PROMPT|INSTRUCTIONS)\b",
-        ),
-        (
-            "it has the mark-up of a tool call",
-            r"</?(?:[a-z]{1,12}:)?(?:tool_call|tool_use|function_calls?|invoke|tool_result"
-            r"|function_results)s?\b|<function=|\"tool_calls\"\s{0,3}:"
-            r"|\{\s{0,8}\"(?:name|tool)\"\s{0,3}:[^\n]{1,80}"
-            r"\"(?:arguments|parameters|input)\"\s{0,3}:",
-        ),
-        (
-            "it asks for what the reader must not give",
-            r"\b(?:reveal|print|show|repeat|output|leak|disclose|expose|send)\b.{0,30}?"
-            r"\b(?:system prompt|(?:your|hidden|initial) (?:prompt|instructions))\b"
-            r"|\b(?:send|post|forward|exfiltrate|upload|e-?mail|leak)\b.{0,40}?"
-            r"\b(?:credentials|api keys?|passwords?|secrets|private keys?|tokens"
-            r"|environment variables|user data|conversation)\b.{0,30}?"
-            r"\bto (?:https?://|\S{1,80}@|me\b|my\b|an? (?:external|attacker))",
-        ),
-        (
-            "it hides from the user",
-            r"\b(?:do not|don't|never|without) (?:tell|inform|mention|notify)(?:ing)?\b"
-            r".{0,20}?\b(?:users?|human|operator|reviewer)\b.{0,20}?"
-            r"\b(?:this|these instructions|about it)\b",
-        ),
-        (
-            "it has hidden characters",
-            r"[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]",
-        ),
     )
 )
 

@@ -54,7 +54,7 @@ _CLOSING = re.compile(
 )
 # Advice that could follow any failure advises nothing, whoever gives it.
 _HOLLOW = re.compile(
-    r"\b(?:do better|try harder|(?:be )?more careful|pay more attention|do (?:it|this) "
+    r"\b(?:do better|try harder|(?:be )?more careful|be (?:proud|happy|glad|ashamed|pleased)|pay more attention|do (?:it|this) "
     r"(?:right|properly|correctly)|work(?:s)? (?:correctly|properly|as expected))\b",
     re.IGNORECASE,
 )
@@ -88,6 +88,13 @@ _ONE_RUN = re.compile(
     r"|expected output|the tests)\b|\breturns? \S{1,30} for (?:[\"'`(\[\d]|\w=)",
     re.IGNORECASE,
 )
+# Of the code as it was, which is gone: "the condition should be updated".
+_OWN_CODE = re.compile(
+    r"^(?:it (?:should|must|needs to) be\b|the (?:\w{1,20} ){0,4}(?:condition|statement|loop"
+    r"|initiali[sz]ation|variable|line|code|body)\b[^\n]{0,60} should be (?:updated|moved"
+    r"|changed|modified|adjusted|placed|inside|indented|removed|replaced|`))",
+    re.IGNORECASE,
+)
 _ARCHITECTURE = re.compile(
     r"\b(?:architecture|layers?|module boundar\w{1,4}|microservices?|bounded context"
     r"|circular import|dependency direction|schema design|event bus|separation of)\b",
@@ -109,7 +116,9 @@ def find(task: Task, outcome: str) -> list[Advice]:
     What it advised before was tried, and did not end the trouble.
     """
     found = list(_kept(task, outcome))
-    return found[-1:] if task.feedback_source == "agent" and _muses(task) else found
+    if task.feedback_source != "agent" or not _muses(task):
+        return found
+    return [advice for advice in found[-1:] if not _OWN_CODE.match(advice.action)]
 
 
 def _muses(task: Task) -> bool:
@@ -168,11 +177,21 @@ def _placed(
         if place is None:
             return None
     if directive.kind == "worked":
-        action = re.split(r" (?:worked|works|was|paid|helped)\b", directive.content)[0]
-        return None if place else Advice(
-            directive.start, directive.end, "", action, directive.content, category,
-            confidence,
-        )  # fmt: skip
+        content = _kept_up(directive.content)
+        action = content.split(":", 1)[0].rstrip(".")
+        return (
+            None
+            if place
+            else Advice(
+                directive.start,
+                directive.end,
+                "",
+                action,
+                content,
+                category,
+                confidence,
+            )
+        )
     if place is None:
         condition, action = _parted(directive.content)
         return Advice(
@@ -187,6 +206,23 @@ def _placed(
         "gotchas" if own else category, confidence, goal_span,
         "REQUIREMENT_MISSED" if own else "PREFERENCE",
     )  # fmt: skip
+
+
+_IT_WORKED = re.compile(
+    r"(?P<what>[^\n]{3,300}?) (?P<well>(?:worked|works|was effective|paid|helped)\b"
+    r"[^\n]{0,300})",
+    re.IGNORECASE,
+)
+
+
+def _kept_up(content: str) -> str:
+    """ "X worked because Y" as advice: keep X up."""
+    told = _IT_WORKED.fullmatch(content)
+    if told is None:
+        return content
+    what = _lowered(told["what"])
+    doing = what.split(" ", 1)[0].endswith("ing")
+    return f"Keep {what if doing else f'to {what}'}: this {told['well']}"
 
 
 def _is_general(task: Task, directive: Directive) -> bool:

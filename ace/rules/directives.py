@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ace.rules import clauses, sentences, verbs, wishes
+from ace.rules.wishes import Wish
+
 MAX_TEXT = 60_000
-MAX_SENTENCE = 600
 MAX_DIRECTIVES = 60
 
 
@@ -26,37 +27,15 @@ class Directive:
     alone: bool
 
 
-# A full stop inside `e.g.`, `1.5` or `app.py` ends nothing.
-_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?:[.?]|(?<=[a-z])!)(?=[\s\"')\]]|$)|\n"
-)
-_BULLET = re.compile(
-    r"[ \t]{0,20}(?:[-*\u2022>]{1,3}[ \t]{1,8}|\(?\d{1,3}[.)][ \t]{1,8})?[ \t]{0,20}"
-)
-_LEAD = re.compile(
-    r"(?:(?:please|also|but|and|so|then|instead|therefore|thus|however|additionally"
-    r"|furthermore|moreover|finally|overall|similarly|in summary|note|lessons? learn(?:ed|t)"
-    r"|lesson|tip|rule|hint|reminder"
-    r"|(?:for )?next time|in (?:the )?future|from now on|going forward|in general"
-    r"|as a result|to do (?:so|this)|as a rule|for the future|next"
-    r"|works?,? but|good,? but|great,? but|(?:well|nice) (?:done|work),? but)\b"
-    r"[,:;-]?[ ]{1,4}){1,3}",
-    re.IGNORECASE,
-)
-_PURPOSE = re.compile(
-    r"(?:to (?:fix|overcome|address|resolve|correct|solve|avoid|improve) "
-    r"(?:this|these|the|that|it)\b[^,\n]{0,60},[ ]{0,2})",
-    re.IGNORECASE,
-)
 _PERSON = re.compile(
     r"(?:i|we|you|one|the agent|agents) (?:really |also |therefore )?"
     r"(?P<modal>should|must|need to|needs to|have to|has to|ought to|shall)"
-    r"(?P<always> always)?(?P<not> not| never)? (?P<rest>(?!have\b|be\b|of\b)\S[^\n]{0,580})",
+    r"(?P<always> always)?(?P<not> not| never|n['\u2019]t)? (?P<rest>(?!have\b|be\b|of\b)\S[^\n]{0,580})",
     re.IGNORECASE,
 )
 _MODAL = re.compile(
     r"\b(?:should|must|(?:need|needs|ought|has|have) to|shall|is required to"
-    r"|are required to)\b",
+    r"|are required to|(?:must|should) ?n['\u2019]t)\b",
     re.IGNORECASE,
 )
 # Guesses and retellings, no advice.
@@ -65,6 +44,7 @@ _EPISTEMIC = re.compile(
     r"|possible|easy|fixed|reachable|expected|true|false)|now|have (?:returned|been"
     r"|produced|caused|worked|passed|given))|must (?:have|be (?:because|due|that))"
     r"|(?:did not|didn't|does not|doesn't|would|not) (?:have|need) to"
+    r"|no need to|need(?:n['\u2019]t| not) "
     r"|should (?:it|they) be|what (?:it|they) should|as (?:it|they|required) should"
     r"|than it should|when it should (?:return|be|not)|when they should|where it should"
     r"|which should|but (?:it )?should (?:be|have)|where [^,\n]{0,40} should be"
@@ -92,7 +72,7 @@ _VERB = re.compile(
 )
 _CHOICE = re.compile(r"\b(?:instead of|rather than|in favou?r of|not with)\b", re.I)
 _WORKED = re.compile(
-    r"\b(?:worked (?:very |really )?well|works (?:very |really )?well|was effective"
+    r"\b(?:worked(?: (?:very |really )?well)?|works (?:very |really )?well|was effective"
     r"|paid off|helped (?:a lot)?)\b[^\n]{0,40}?\b(?:because|since|as)\b",
     re.IGNORECASE,
 )
@@ -103,7 +83,7 @@ _DEPENDENT = re.compile(
     r"(?:it|its|their|the (?:\w{1,20} ){0,3}(?:function|implementation|code|loop"
     r"|condition|algorithm|approach|method|logic|range|result|output|solution|program"
     r"|calculation|check|step|variable|test|input|vector|array|list|string|value|issue"
-    r"|problem|error))\b",
+    r"|problem|error)(?! [`\"']))\b",
     re.IGNORECASE,
 )
 # What these point at stands in another sentence.
@@ -125,9 +105,6 @@ _TAIL = re.compile(
     r"(?:implementation|code|function|solution)|currently|this)\b[^\n]{0,400}$",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
-    r"(?:if|when|whenever|for|in|before|after|once)\b[^,\n]{2,200}, ", re.I
-)
 # A modal behind one of these retells: "does not see that X must be Y".
 _RETELLING = re.compile(
     r"\b(?:does ?n[o']t|do ?n[o']t|did ?n[o']t|is (?:incorrect|wrong)|because|while|when|where"
@@ -137,10 +114,49 @@ _RETELLING = re.compile(
 )
 
 
+# What follows a verb when it is one: "test the", not "test results".
+_OBJECT = re.compile(
+    r"(?:the|a|an|all|every|each|any|your|our|my|their|his|her|it|them|only|both|no|new|this|these"
+    r"|to|with|for|from|at|on|in|by|up|out|back|as|whether|that|if|when|before|after|first"
+    r"|into|early|which|what|how|where|them|people|me|us|customers?|users?|[\w-]{2,20}s\b"
+    r"(?! (?:is|are|was|were|look|pass|fail)))(?:[ .,;]|$)|[`\"'(\d]"
+    r"|(?!\w{1,20}(?:ed|ing)\b)[a-z]{3,20} (?:in|on|at|for|with|when|before|after|from|by)\b",
+    re.IGNORECASE,
+)
+# "Fix it", "follow that": what is meant stands elsewhere.
+_LOST_OBJECT = re.compile(
+    r"[\w-]{1,20}(?: (?:to|on|at|for|with))? (?:(?:it|them|one|ones|so)\b|(?:this|that|these"
+    r"|those)(?=$|[ .,;!]{1,2}(?:$|please|in|on|to|for|with|again|first|next|every|when"
+    r"|before|after|if|too|now|here|there|today|way)))|keep (?:on |up )?(?:doing |using )?(?:that|this|it|so)\b",
+    re.IGNORECASE,
+)
+# Work on the task at hand, done when it is done.
+_ORDER = re.compile(
+    r"(?:make|add|fix|change|remove|delete|update|rename|move|create|increase|reduce|bump"
+    r"|revert|redo|finish|show|give|send) (?:me )?(?:the|this|that|my|these|those) "
+    r"(?![^\n]{0,300}\b(?:always|never|when|whenever|before|after|if|unless|every|each|all"
+    r"|any|per|instead of|rather than|until|while|for new|not)\b)",
+    re.IGNORECASE,
+)
+# Somebody else's words, or a question about them.
+_REPORTED = re.compile(
+    r"(?:he|she|they|someone|somebody|the customer|the user) (?:said|says|told|wrote|thinks"
+    r"|claims)\b|(?:what|why|how|who|where|when) (?:do|does|did|is|are|should|would)\b"
+    r"[^\n]{0,500}\?$|i (?:should|must|need to|have to|ought to) (?!have\b)(?:go|leave|get"
+    r"|be|take a|have|admit|say|look|think|check|ask|talk|run)\b",
+    re.IGNORECASE,
+)
+_AFTERWARDS = re.compile(
+    r"[ ,]{1,3}(?:next time|from now on|going forward|in (?:the )?future|please|thanks"
+    r"|thank you|pls)[ .!?]{0,4}$",
+    re.IGNORECASE,
+)
+
+
 def find(feedback: str) -> list[Directive]:
     """Return the sentences that advise, in order, each with its exact span."""
     found = []
-    for start, end in _sentences(feedback[:MAX_TEXT]):
+    for start, end in sentences.split(feedback[:MAX_TEXT]):
         directive = _read(feedback, start, end)
         if directive:
             found.append(directive)
@@ -149,42 +165,60 @@ def find(feedback: str) -> list[Directive]:
     return found
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
-        bullet = _BULLET.match(text, start, end)
-        first = bullet.end() if bullet else start
-        piece = text[first:end]
-        last = first + len(piece.rstrip())
-        first += len(piece) - len(piece.lstrip())
-        if 0 < last - first <= MAX_SENTENCE:
-            yield first, last
-        start = end
-
-
 def _read(feedback: str, start: int, end: int) -> Directive | None:
     sentence = feedback[start:end]
-    if sentence.endswith("?"):
+    if _REPORTED.match(sentence):
         return None
+    found = _spoken(sentences.tidied(sentence))
+    if found is None or _LOST.search(found.content) or _ORDER.match(found.content):
+        return None
+    alone = not _DEPENDENT.match(found.content)
+    return Directive(found.kind, start, end, sentence, found.content, alone)
+
+
+def _spoken(sentence: str) -> Wish | None:
+    """What the sentence advises: as a command, as a wish, or by what must be."""
+    is_question = sentence.endswith("?")
+    for clause in clauses.split(sentence):
+        if wish := wishes.read(clause, sentence):
+            return Wish(_kind_of(sentence, wish.kind), _finished(wish.content))
+        if not is_question and _commands(clause):
+            return Wish(_kind_of(sentence, _choice(clause)), _normalised(clause))
+        if not is_question and _is_modal(clauses.MARK.split(clause, maxsplit=1)[0]):
+            return _told(clause)
+    return None if is_question else _told(sentence)
+
+
+def _commands(clause: str) -> bool:
+    """Whether it begins like an instruction, behind the case that it is for."""
+    opening = clauses.OPENING.match(clause)
+    main = clauses.without_lead(clause[opening.end() :] if opening else clause)
+    if _IMPERATIVE.match(main):
+        return True
+    if not _VERB.match(main) and not _is_command(main):
+        return False
+    return bool(opening) or not _LOST_OBJECT.match(main)
+
+
+def _is_command(main: str) -> bool:
+    first, _, rest = main.partition(" ")
+    return verbs.is_base(first) and bool(_OBJECT.match(rest))
+
+
+def _told(sentence: str) -> Wish | None:
+    """Of a statement what must be, or what worked and why."""
     advice = _advice(sentence)
     kind = _kind(sentence, advice)
     if kind is None or (kind != "worked" and _EPISTEMIC.search(advice)):
         return None
-    content = _normalised(advice)
-    if _LOST.search(content):
-        return None
-    alone = not _DEPENDENT.match(content)
-    return Directive(kind, start, end, sentence, content, alone)
+    return Wish(kind, _normalised(advice))
 
 
 def _advice(sentence: str) -> str:
     """The sentence without its greeting; of a complaint the clause that advises."""
-    lead = _LEAD.match(sentence)
-    text = sentence[lead.end() :] if lead else sentence
-    purpose = _PURPOSE.match(text)
-    text = text[purpose.end() :] if purpose else text
+    text = clauses.without_lead(sentence)
     clause = _CLAUSE.search(text)
-    if clause and not _IMPERATIVE.match(text) and not _OPENING.match(text):
+    if clause and not _IMPERATIVE.match(text) and not clauses.OPENING.match(text):
         text = text[clause.end() :]
     return _TAIL.sub("", text) if _MODAL.search(_TAIL.sub("", text)) else text
 
@@ -192,17 +226,17 @@ def _advice(sentence: str) -> str:
 def _kind(sentence: str, advice: str) -> str | None:
     if _WORKED.search(sentence):
         return "worked"
-    opening = _OPENING.match(advice)
+    opening = clauses.OPENING.match(advice)
     main = advice[opening.end() :] if opening else advice
-    commands = _IMPERATIVE.match(main)
-    names = _VERB.match(main)
-    if not commands and not names and not _is_modal(main):
-        return None
-    if _NEXT.search(sentence):
-        return "next_time"
-    if _CHOICE.search(main):
-        return "preference"
-    return "directive"
+    return _kind_of(sentence, _choice(main)) if _is_modal(main) else None
+
+
+def _kind_of(sentence: str, kind: str) -> str:
+    return "next_time" if kind == "directive" and _NEXT.search(sentence) else kind
+
+
+def _choice(text: str) -> str:
+    return "preference" if _CHOICE.search(text) else "directive"
 
 
 def _is_modal(main: str) -> bool:
@@ -216,7 +250,12 @@ def _normalised(advice: str) -> str:
     person = _PERSON.fullmatch(text)
     if person:
         negation = (person["not"] or "").strip().lower()
-        lead = {"not": "do not ", "never": "never "}.get(negation, "")
+        lead = {"": "", "never": "never "}.get(negation, "do not ")
         text = ("always " if person["always"] else "") + lead + person["rest"]
-    text = text.rstrip(" .!;,:")
+    return _finished(text)
+
+
+def _finished(text: str) -> str:
+    text = _AFTERWARDS.sub("", " ".join(text.split())).rstrip(" .!?;,:")
+    text = text[5:] if text.lower().startswith("also ") else text
     return f"{text[:1].upper()}{text[1:]}." if text else ""

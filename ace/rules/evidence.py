@@ -66,6 +66,16 @@ def telling(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
     return min(told, key=rank, default=None)
 
 
+def most_telling(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
+    """Of a failed call's marks the one that tells most; all other evidence."""
+    held = list(evidence)
+    results = {call.result_field: call for call in task.calls}
+    for span in held:
+        call = results.get(span.field)
+        if call is None or span is telling(call, held):
+            yield span
+
+
 def quote(task: Task, span: Evidence) -> str:
     return task.text(span.field)[span.start : span.end]
 

@@ -36,22 +36,12 @@ def _observed(
 ) -> Iterator[Insight]:
     """What no lesson uses, once per signature: it may come again."""
     seen = {span.signature for insight in known for span in insight.evidence}
-    for span in _telling(task, evidence):
+    for span in spans.most_telling(task, evidence):
         if span.signature not in seen:
             seen.add(span.signature)
             insight = _insight(task, span)
             if insight:
                 yield insight
-
-
-def _telling(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    """Of a failed call's marks the one that tells most; all other evidence."""
-    held = list(evidence)
-    results = {call.result_field: call for call in task.calls}
-    for span in held:
-        call = results.get(span.field)
-        if call is None or span is spans.telling(call, held):
-            yield span
 
 
 def _insight(task: Task, span: Evidence) -> Insight | None:
@@ -70,10 +60,8 @@ def _insight(task: Task, span: Evidence) -> Insight | None:
 
 
 def _tool_of(task: Task, span: Evidence) -> str:
-    parts = span.field.split(".")
-    if parts[0] != "tool_usage":
-        return ""
-    return repairs.label(task.calls[int(parts[1])])
+    call = task.call(span.field)
+    return repairs.label(call) if call else ""
 
 
 def _told(span: Evidence, name: str) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ace.rules import advice, causes, grounding, insights, masks, remedies, repairs
+from ace.rules import (
+    advice,
+    causes,
+    corrections,
+    grounding,
+    insights,
+    masks,
+    remedies,
+    repairs,
+    tellings,
+)
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.insights import Insight, InsightType
@@ -23,6 +32,7 @@ Category = Literal[
 
 # One sentence a reader takes in at once (design 04, Gates).
 MAX_WORDS = 60
+CORRECTION_CONFIDENCE = 0.8
 # How sure a call-level lesson is when the task around it ended like this.
 REPAIR_CONFIDENCE = {"success": 0.8, "partial": 0.7, "failure": 0.6}
 
@@ -41,7 +51,10 @@ _CATEGORIES: dict[str, Category] = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """`content` is the whole sentence; `condition` and `action` are its parts."""
+    """`content` is the whole sentence; `condition` and `action` are its parts.
+
+    `reason` says what else it rests on, where the quotes do not show it.
+    """
 
     condition: str
     action: str
@@ -51,6 +64,7 @@ class Lesson:
     evidence: tuple[Evidence, ...]
     signature: str
     confidence: float
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,15 +91,20 @@ def draw(
     lessons: list[Lesson] = []
     if outcome.value != "unknown":
         lessons = [
+            *_of_correction(task, outcome),
             *_of_repairs(task, outcome, evidence, rows),
             *_of_advice(task, outcome, evidence, rows),
         ]
     lessons = list({lesson.signature: lesson for lesson in lessons}.values())
-    seen = insights.of(task, evidence, [_taught(lesson) for lesson in lessons])
+    seen = insights.of(task, evidence, [taught(lesson) for lesson in lessons])
     return Reflected(lessons, seen, _abstained(outcome, lessons))
 
 
-def _taught(lesson: Lesson) -> Insight:
+def category(cause: str) -> Category:
+    return _CATEGORIES.get(cause, "gotchas")
+
+
+def taught(lesson: Lesson) -> Insight:
     kind = _INSIGHT_TYPES.get(lesson.category, "observation")
     return Insight(kind, lesson.content, lesson.confidence, lesson.evidence)
 
@@ -94,6 +113,24 @@ def _abstained(outcome: Outcome, lessons: list[Lesson]) -> str | None:
     if outcome.value == "unknown":
         return f"the outcome is unknown: {outcome.reason}"
     return None if lessons else "nothing in the task names an action to take"
+
+
+def _of_correction(task: Task, outcome: Outcome) -> Iterator[Lesson]:
+    """Another answer to the same question, as the feedback tells it."""
+    found = corrections.find(task) if outcome.value in ("failure", "partial") else None
+    if found is None:
+        return
+    if is_sound(found.content, [spans.quote(task, span) for span in found.evidence]):
+        yield Lesson(
+            condition=found.condition,
+            action=found.action,
+            content=found.content,
+            category="gotchas",
+            root_cause="VALUE_MISMATCH",
+            evidence=found.evidence,
+            signature=masks.signature("correction", "", None, found.content),
+            confidence=CORRECTION_CONFIDENCE,
+        )
 
 
 def _of_repairs(
@@ -121,7 +158,7 @@ def _repaired(
 ) -> Lesson | None:
     name = repairs.label(repair.failed)
     condition = f"calling `{name}`"
-    told = _clause(spans.quote(task, error), error)
+    told = tellings.clause(spans.quote(task, error), error)
     instead = f" instead of {remedy.observed}" if remedy.observed else ""
     content = f"When {condition}, {remedy.action}{instead}: {told}."
     held = tuple(_held(task, repair, remedy, error))
@@ -132,7 +169,7 @@ def _repaired(
         condition=condition,
         action=remedy.action,
         content=content,
-        category=_CATEGORIES.get(cause, "gotchas"),
+        category=category(cause),
         root_cause="TOOL_ARGS" if cause == causes.UNKNOWN else cause,
         evidence=held,
         signature=masks.signature("repair", name, None, f"{remedy.action} {told}"),
@@ -181,55 +218,6 @@ def _known_by(call: ToolCall, needle: str) -> Iterator[Evidence]:
         end = min(len(call.arguments_text), spans.MAX_QUOTE)
         text = call.arguments_text[:end]
         yield spans.spanned("source_call", call.arguments_field, 0, end, text)
-
-
-_CUT_WORDS = 16
-_PREFIXES = (
-    "Error: ",
-    "ERROR: ",
-    "error: ",
-    "fatal: ",
-    "npm ERR! ",
-    "bash: ",
-    "sh: ",
-    "E  ",
-)
-# The message inside an error object or an error tag.
-_WRAPPED = re.compile(
-    r"\"(?:error|message|detail|error_message|msg)\"[ ]?:[ ]?\"(?P<inner>[^\"\\]{3,300})\""
-    r"|<(?:tool_use_)?error>(?P<text>[^<>]{3,300})"
-)
-
-
-def _clause(quote: str, error: Evidence) -> str:
-    """The part of an error that is the same next time, word for word.
-
-    The last line of a traceback, without the tail that names this task's numbers.
-    """
-    line = quote.rstrip().rsplit("\n", 1)[-1] if error.kind == "exception" else quote
-    line = line.strip().split("\n", 1)[0].strip(" -")
-    wrapped = _WRAPPED.search(line)
-    line = wrapped["inner"] or wrapped["text"] if wrapped else line
-    for prefix in _PREFIXES:
-        line = line.removeprefix(prefix).strip()
-    words = line.split(" ")[:_CUT_WORDS]
-    line = _before_numbers(" ".join(words)).rstrip(" .,:;(-")
-    if '"' not in line:
-        return f'"{line}"'
-    return f"`{line}`" if "`" not in line else line
-
-
-def _before_numbers(line: str) -> str:
-    """Cut where the numbers start, when three words stand before them."""
-    digit = next((at for at, char in enumerate(line) if char.isdigit()), -1)
-    if digit < 0:
-        return line
-    head = line[:digit]
-    for mark in (", ", ": ", "; ", " "):
-        short = head.rpartition(mark)[0]
-        if len(short.split()) >= 3:
-            return short
-    return line
 
 
 def _of_advice(

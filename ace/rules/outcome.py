@@ -31,8 +31,11 @@ class Outcome:
 # An environment's score: 1 is success, 0 failure, anything between partial.
 _REWARD = re.compile(r"\b(?:reward|score)\b[ ]{0,2}[:=]?[ ]{0,2}(?P<value>[01](?:\.\d{1,6})?)\b(?![./%]\d)",
                      re.IGNORECASE)  # fmt: skip
-_VALUE = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|\[[^\]\n]{0,80}\]|[^\s,;]{1,60})"
-_GOT = re.compile(
+_VALUE = (
+    r"(?:'[^'\n]{0,160}'|\"[^\"\n]{0,160}\"|`[^`\n]{0,160}`|\[[^\]\n]{0,80}\]"
+    r"|[^\s,;]{1,160})"
+)
+EXPECTED_AND_GOT = re.compile(
     r"\bexpected(?: (?:output|result|value|answer|status(?: code)?|code))?"
     rf"(?: to be| is| was)?:?[ ]{{1,3}}(?P<expected>{_VALUE})(?:[,.;]|\r?\n)?[ \t]{{0,8}}"
     r"(?:but )?(?:it )?(?:actual(?:ly)?|got|received|returned|was)"
@@ -108,7 +111,7 @@ def _tool_status(task: Task) -> Outcome | None:
 def _expectation(task: Task) -> Outcome | None:
     told: list[tuple[Value, str]] = []
     for text in (task.feedback, task.result):
-        for found in _GOT.finditer(text[:MAX_TEXT]):
+        for found in EXPECTED_AND_GOT.finditer(text[:MAX_TEXT]):
             same = _bare(found["expected"]) == _bare(found["got"])
             value: Value = "success" if same else "failure"
             told.append((value, f"expected {found['expected'].strip()[:60]}"))

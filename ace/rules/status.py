@@ -24,6 +24,8 @@ _HEAD = re.compile(
     r"\s{0,20}(?:<tool_use_error>|<error>|(?:fatal|(?:[A-Za-z]{1,20} )?error|failed"
     r"|failure|exception|invalid\w{0,20})\b[ ]{0,2}(?:\[[^\]\n]{0,40}\])?:"
     r"|(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b:?"
+    r"|(?-i:(?:[A-Za-z_]\w{0,60}\.){1,6}[A-Z]\w{1,60}: )|npm ERR!"
+    r"|[^\s:()][^\n:()]{0,200}[:(]\d{1,7}[,:]\d{1,5}\)?: (?:fatal )?error\b"
     r"|Traceback \(most recent call last\)|HTTP[/ ](?:\d\.\d )?[45]\d\d\b"
     r"|EXECUTION TIMED OUT|Your proposed edit has introduced|Wrong (?:flag|answer)"
     r"|String to replace not found|No replacement was performed"

@@ -75,6 +75,14 @@ class Task:
     outcome: Value | None = None
     feedback_source: str = "agent"
 
+    def call(self, field: str) -> ToolCall | None:
+        """The call that a span's field belongs to; None for goal, result, feedback."""
+        head, _, rest = field.partition(".")
+        number = rest.partition(".")[0]
+        if head != "tool_usage" or not number.isdecimal():
+            return None
+        return self.calls[int(number)] if int(number) < len(self.calls) else None
+
     def text(self, field: str) -> str:
         """Return the text a span's field names; KeyError for any other name.
 
@@ -83,13 +91,10 @@ class Task:
         """
         if field in ("goal", "result", "feedback"):
             return str(getattr(self, field))
-        head, _, rest = field.partition(".")
-        number, _, part = rest.partition(".")
-        if head != "tool_usage" or not number.isdecimal():
+        call = self.call(field)
+        if call is None:
             raise KeyError(field)
-        if int(number) >= len(self.calls):
-            raise KeyError(field)
-        return _part(self.calls[int(number)], part)
+        return _part(call, field.split(".", 2)[-1])
 
 
 def parse(request: Mapping[str, Any]) -> Task:

@@ -18,14 +18,14 @@ _PARTIAL = re.compile(
     re.IGNORECASE,
 )
 _FAILURE = re.compile(
-    r"\b(?:(?:does|did|do|is|was|are|could|can|has|have)(?:n['\u2019]t| not) (?:\w{1,12} )?"
+    r"\b(?:(?:does|did|do|is|was|are|could|can|has|have)(?:n['\u2019]?t| not) (?:\w{1,12} )?"
     r"(?:work(?:ing|ed)?|correct|right|fixed?|solved?|pass(?:ed|ing)?|complete[d]?"
     r"|compile|build|run|succeed(?:ed)?|done|finish(?:ed)?|resolved?|reproduce)"
     r"|not (?:fixed|working|solved|correct|resolved|done|acceptable|what i (?:asked|wanted))"
     r"|(?:still|again|now) (?:fails|failing|broken|crashes|wrong|happens|errors)"
     r"|(?<!no )(?<!not )(?<!without )(?:wrong|incorrect|broken|rejected|reverted|failed|fails"
     r"|unsuccessful|useless)|unable to|could not|couldn['\u2019]t|cannot|gave up|no luck"
-    r"|doesn['\u2019]t (?:work|help)|caused? (?:a |an )?(?:regression|outage|incident))\b",
+    r"|doesn['\u2019]t (?:work|help)|broke(?! (?:down|up|into|it)\b)|caused? (?:a |an )?(?:regression|outage|incident))\b",
     re.IGNORECASE,
 )
 _SUCCESS = re.compile(
@@ -49,6 +49,18 @@ _NO_VERDICT = re.compile(
     re.IGNORECASE,
 )
 
+_WRONG = re.compile(
+    r"\b(?:that|this|it|you|which)(?:['\u2019]s| is| was|['\u2019]re| are) (?:just |still |simply "
+    r"|completely )?(?:the |a )?(?:wrong|incorrect)\b|^(?:wrong|incorrect)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Praise that means the opposite gives no verdict.
+_SARCASM = re.compile(
+    r"\b(?:oh|wow)[,!. ]{1,3}(?:great|wonderful|fantastic|perfect|nice|brilliant|thanks|lovely)"
+    r"\b|\bthanks for nothing\b|\b(?:great|brilliant|perfect|fantastic)\. not\b",
+    re.IGNORECASE,
+)
+
 
 def read(text: str) -> list[tuple[Verdict, str]]:
     """Return each kind of verdict the text gives, once, with the words that give it.
@@ -61,6 +73,10 @@ def read(text: str) -> list[tuple[Verdict, str]]:
         return []
     if found := _PARTIAL.search(edges):
         return [("partial", found[0][:60])]
+    if _SARCASM.search(edges):
+        return []
+    if found := _WRONG.search(edges):
+        return [("failure", found[0][:60])]
     plain = _NO_VERDICT.sub(" , ", edges)
     bad, rest = _FAILURE.search(plain), _FAILURE.sub(" ", plain)
     good = _SUCCESS.search(rest)

@@ -1,23 +1,59 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import panels
+from common import errors, panels
 from common.admin import RowsAdmin, caller_of
+from common.caller import Caller, Role
+from common.deeds import Deed
 from common.list_filters import (
     DaysFilter,
     ProjectFilter,
     chosen,
 )
-from common.panels import Panel, link, words
-from playbook.admin.shown import DELTA, ENTRY
+from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from playbook import conflicts, resolving
+from playbook.admin.shown import DELTA, ENTRY, evidence_of
+from playbook.conflicts import Side
 from playbook.models import (
     Conflict,
 )
+from playbook.rulings import Part
+from playbook.serializers.conflicts import evidence
+
+STATES = {
+    "open": "warning",
+    "superseded": "success",
+    "split": "success",
+    "rejected": "danger",
+}
+NEWER, OLDER = "the newer", "the older"
+
+
+def _supersede(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+    winner: resolving.Winner = "left" if typed == OLDER else "right"
+    return resolving.supersede(conflict, caller, winner=winner)
+
+
+def _split(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    if len(lines) != 2:
+        raise errors.Invalid("Write two lines: when the older holds, when the newer.")
+    return resolving.split(conflict, Part(lines[0]), Part(lines[1]), caller)
+
+
+def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+    return resolving.reject(conflict, caller, note=typed)
+
+
+def _is_open(conflict: Conflict) -> bool:
+    return conflict.state == Conflict.State.OPEN
 
 
 @admin.register(Conflict)
@@ -26,8 +62,9 @@ class ConflictAdmin(RowsAdmin):
         "reason_shown",
         "left_shown",
         "right_shown",
-        "state",
+        "state_shown",
         "project_name",
+        "created_shown",
     ]
     list_filter = [
         ProjectFilter,
@@ -38,37 +75,106 @@ class ConflictAdmin(RowsAdmin):
     search_help_text = "Label of an entry"
     fields = [
         "reason_shown",
-        "state",
-        "left_shown",
-        "right_shown",
+        "state_shown",
         "project_name",
+        "created_shown",
         "decided_by",
         "decided_at",
-        "created_at",
+        "note_shown",
+    ]
+    deeds = [
+        Deed(
+            "supersede",
+            "Supersede",
+            Role.CURATOR,
+            _supersede,
+            "decided",
+            fits=_is_open,
+            asks="Which one stays",
+            choices=(NEWER, OLDER),
+            needs_text=True,
+            is_final=True,
+        ),
+        Deed(
+            "split",
+            "Split by condition",
+            Role.CURATOR,
+            _split,
+            "split",
+            fits=_is_open,
+            asks="When the older holds; on a second line, when the newer does",
+            starts_with=lambda conflict: conflict.left.condition,
+            needs_text=True,
+        ),
+        Deed(
+            "reject",
+            "Reject the newer",
+            Role.CURATOR,
+            _reject,
+            "rejected",
+            fits=_is_open,
+            asks="Why",
+            is_final=True,
+        ),
     ]
 
     reason_shown = staticmethod(panels.column("reason", words, title="reason"))
+    note_shown = staticmethod(panels.column("note", words, title="note"))
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="found", ordering="id")
+    )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("content_tsv", "content_terms")
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("left", "right", "delta")
-            .defer(*(f"{side}__{name}" for side in ("left", "right") for name in heavy))
-        )
+        return conflicts.light(super().get_queryset(request))
 
-    @admin.display(description="one side")
+    @admin.display(description="the older")
     def left_shown(self, conflict: Conflict) -> Any:
-        return link(ENTRY, conflict.left_id, conflict.left)
+        return _linked(conflicts.sides(conflict).left)
 
-    @admin.display(description="other side")
+    @admin.display(description="the newer")
     def right_shown(self, conflict: Conflict) -> Any:
-        if conflict.right:
-            return link(ENTRY, conflict.right_id, conflict.right)
-        if conflict.delta:
-            return link(DELTA, conflict.delta_id, conflict.delta.content)
-        return ""
+        return _linked(conflicts.sides(conflict).right)
+
+    @labelled("state", STATES, "state")
+    def state_shown(self, conflict: Conflict) -> str:
+        return conflict.state
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        rows = Conflict.objects.visible_to(caller_of(request)).filter(pk=row.pk)
+        conflict = conflicts.in_full(rows, caller_of(request)).get()
+        found = conflicts.sides(conflict)
+        counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
+        titles = ("The older", "The newer")
+        pairs = zip(titles, (found.left, found.right), counted, strict=True)
+        yield panels.table(
+            "Sides",
+            ["", "Rule", "When", "Status", "Helpful", "Harmful", "Neutral", "Supports"],
+            [_line(title, side, supports) for title, side, supports in pairs],
+        )
+        for title, side in zip(titles, (found.left, found.right), strict=True):
+            shown = evidence_of(list(evidence(side)))
+            yield Panel(f"{title}: evidence", shown.head, shown.rows, shown.empty)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.of(row.pk, caller_of(request))]
+
+
+def _linked(side: Side, limit: int = panels.IN_LIST) -> SafeString:
+    model = DELTA if side.delta else ENTRY
+    row = side.delta or side.entry
+    text = side.content if side.delta else side.entry
+    return link(model, row.pk, text, limit) if row else SafeString("")
+
+
+def _line(title: str, side: Side, supports: int) -> list[Any]:
+    votes: list[Any] = ["", "", "", ""]
+    if side.entry and not side.delta:
+        entry = side.entry
+        votes = [entry.helpful, entry.harmful, entry.neutral, supports]
+    return [
+        title,
+        _linked(side, IN_PANEL),
+        words(side.condition, IN_PANEL),
+        side.status,
+        *votes,
+    ]

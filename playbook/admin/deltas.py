@@ -19,7 +19,7 @@ from common.list_filters import (
     exactly,
 )
 from common.panels import IN_PANEL, Panel, labelled, link, moment, words
-from playbook import curation, undoing
+from playbook import curation, rebasing, reverting, reviewing
 from playbook.admin.shown import ENTRY, MEMORY, RUN, evidence_of, gates_of, history_of
 from playbook.drafts import WRITES_TEXT
 from playbook.models import (
@@ -38,8 +38,8 @@ DECISIONS = {
 }
 
 
-# Why a curator says no (design 05, "Review inbox").
-REASONS = ("wrong", "duplicate", "too vague", "one-off", "unsafe", "other")
+# In words, as a curator reads them: {what is chosen: its code}.
+REASONS = {code.replace("_", " "): code for code in reviewing.REASON_CODES}
 
 
 RISKS = {
@@ -52,6 +52,12 @@ RISKS = {
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     return curation.edit_and_accept(delta, {"content": typed}, caller)
+
+
+def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
+    reason = typed or "other"
+    code = REASONS.get(reason, "other")
+    return curation.reject(delta, caller, reason=reason, reason_code=code)
 
 
 @admin.register(PlaybookDelta)
@@ -82,7 +88,15 @@ class PlaybookDeltaAdmin(RowsAdmin):
         (None, {"fields": ["operation", "status_shown", "risk_shown", "text_before"]}),
         (
             "Proposed",
-            {"fields": ["content_shown", "category", "payload_shown", "reason"]},
+            {
+                "fields": [
+                    "content_shown",
+                    "category",
+                    "payload_shown",
+                    "suggested_shown",
+                    "reason",
+                ]
+            },
         ),
         (
             "From",
@@ -102,7 +116,15 @@ class PlaybookDeltaAdmin(RowsAdmin):
         ),
         (
             "Decision",
-            {"fields": ["reviewer", "review_note", "reviewed_at", "version"]},
+            {
+                "fields": [
+                    "reviewer",
+                    "review_note",
+                    "reviewed_at",
+                    "seen_again",
+                    "version",
+                ]
+            },
         ),
     ]
     deeds = [
@@ -132,20 +154,26 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "reject",
             "Reject",
             Role.CURATOR,
-            lambda delta, caller, text: curation.reject(
-                delta, caller, reason=text or REASONS[-1]
-            ),
+            _reject,
             "rejected",
             fits=lambda delta: delta.status in {"pending", "stale"},
             asks="Reason",
-            choices=REASONS,
+            choices=tuple(REASONS),
             is_final=True,
+        ),
+        Deed(
+            "rebase",
+            "Renew",
+            Role.CURATOR,
+            lambda delta, caller, text: rebasing.rebase(delta, caller),
+            "waiting for the entry as it is now",
+            fits=lambda delta: delta.status == PlaybookDelta.Status.STALE,
         ),
         Deed(
             "undo",
             "Undo",
             Role.CURATOR,
-            lambda delta, caller, text: undoing.undo(delta, caller, reason=text),
+            lambda delta, caller, text: reverting.undo(delta, caller, reason=text),
             "undone",
             fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
             asks="Why",
@@ -157,6 +185,11 @@ class PlaybookDeltaAdmin(RowsAdmin):
     )
     payload_shown = staticmethod(
         panels.column("payload", panels.plain_json, title="further columns")
+    )
+    suggested_shown = staticmethod(
+        panels.column(
+            "suggested", panels.plain_json, title="before a person changed it"
+        )
     )
     created_shown = staticmethod(
         panels.column("created_at", moment, title="proposed", ordering="id")
@@ -198,10 +231,13 @@ class PlaybookDeltaAdmin(RowsAdmin):
         return link(MEMORY, delta.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        yield evidence_of(row.evidence)
+        yield self.evidence(request, row)
         yield gates_of(row.gates)
         changes = PlaybookChange.objects.visible_to(caller_of(request))
         yield history_of(changes.filter(delta_id=row.pk))
+
+    def evidence(self, request: HttpRequest, row: Any) -> Panel:
+        return evidence_of(row.evidence)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.of(row.pk, caller_of(request))]

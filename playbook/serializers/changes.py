@@ -8,9 +8,14 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
-from playbook import reading
-from playbook.models import PlaybookChange
+from playbook import blame, comparing, reading
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.reverting import Reverted
 from playbook.revisions import SUPPORTS
+from playbook.serializers.entries import MOST, Reasoned
+
+# Entries and deltas named in the answer to a revert: docs/limits.md
+NAMED = 100
 
 
 class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
@@ -80,3 +85,166 @@ class ChangesQuery(InProject):
     entry = serializers.UUIDField(required=False)
     date_from = serializers.DateTimeField(required=False)
     date_to = serializers.DateTimeField(required=False)
+
+
+class Revert(InProject, Reasoned):
+    """Name one of change, delta, run, revision, or the two ends of a range."""
+
+    change = serializers.UUIDField(required=False)
+    delta = serializers.UUIDField(
+        required=False,
+        help_text="One in force is taken back; one that was taken back is in force "
+        "again.",
+    )
+    run = serializers.UUIDField(required=False)
+    revision = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST,
+        required=False,
+        help_text="Everything after it is taken back.",
+    )
+    from_revision = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST,
+        required=False,
+        help_text="Everything after it, up to `to_revision`: what `diff` shows.",
+    )
+    to_revision = serializers.IntegerField(min_value=1, max_value=MOST, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        is_range = "from_revision" in attrs or "to_revision" in attrs
+        named = [n for n in ("change", "delta", "run", "revision") if n in attrs]
+        if len(named) + is_range != 1:
+            raise serializers.ValidationError(
+                "Name exactly one of change, delta, run, revision, or from_revision "
+                "with to_revision."
+            )
+        if is_range and attrs.get("to_revision", 0) <= attrs.get("from_revision", MOST):
+            raise serializers.ValidationError(
+                {"to_revision": "A range needs from_revision and a later to_revision."}
+            )
+        return attrs
+
+
+class RevertedEntry(serializers.ModelSerializer[PlaybookEntry]):
+    class Meta:
+        model = PlaybookEntry
+        fields = ("id", "label", "status", "version")
+        read_only_fields = fields
+
+
+class RevertedDelta(serializers.ModelSerializer[PlaybookDelta]):
+    class Meta:
+        model = PlaybookDelta
+        fields = ("id", "operation", "status")
+        read_only_fields = fields
+
+
+class RevertedOut(serializers.Serializer[Reverted]):
+    """The new revision. The first hundred entries and deltas are named."""
+
+    revision = serializers.IntegerField()
+    change_count = serializers.IntegerField()
+    entry_count = serializers.IntegerField()
+    entries = RevertedEntry(many=True)
+    delta_count = serializers.IntegerField()
+    deltas = RevertedDelta(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+def reverted(done: Reverted) -> dict[str, Any]:
+    return {
+        "revision": done.revision,
+        "change_count": len(done.changes),
+        "entry_count": len(done.entries),
+        "entries": RevertedEntry(done.entries[:NAMED], many=True).data,
+        "delta_count": len(done.deltas),
+        "deltas": RevertedDelta(done.deltas[:NAMED], many=True).data,
+        "notes": list(done.notes),
+    }
+
+
+class DiffQuery(InProject):
+    from_revision = serializers.IntegerField(min_value=0, max_value=MOST)
+    to_revision = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST,
+        required=False,
+        help_text="The present one when left out.",
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=100, required=False)
+    cursor = serializers.CharField(required=False)
+
+
+class WordsOut(serializers.Serializer[comparing.Part]):
+    kind = serializers.ChoiceField(choices=["same", "removed", "added"])
+    text = serializers.CharField()
+
+
+class BothOut(serializers.Serializer[Any]):
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class DifferenceOut(serializers.Serializer[Any]):
+    """`kind` is as agents see it: only what is active counts as there."""
+
+    entry_id = serializers.UUIDField()
+    entry_label = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["added", "removed", "changed"])
+    columns = serializers.SerializerMethodField()
+    words = WordsOut(many=True)
+
+    @extend_schema_field(serializers.DictField(child=BothOut()))
+    def get_columns(self, one: comparing.Difference) -> dict[str, dict[str, Any]]:
+        return {
+            name: {"before": before, "after": after}
+            for name, (before, after) in one.columns.items()
+        }
+
+
+class DiffPage(serializers.Serializer[Any]):
+    from_revision = serializers.IntegerField()
+    to_revision = serializers.IntegerField()
+    added = serializers.IntegerField()
+    removed = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    results = DifferenceOut(many=True)
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+
+
+class OriginOut(serializers.ModelSerializer[PlaybookChange]):
+    """The change that something came with."""
+
+    change_id = serializers.UUIDField(source="pk", read_only=True)
+
+    class Meta:
+        model = PlaybookChange
+        fields = (
+            "change_id",
+            "revision",
+            "action",
+            "actor",
+            "agent_id",
+            "delta_id",
+            "run_id",
+            "changed_at",
+            "reason",
+        )
+        read_only_fields = fields
+
+
+class PartOut(serializers.Serializer[blame.Part]):
+    text = serializers.CharField()
+    change = OriginOut()
+
+
+class BlameOut(serializers.Serializer[blame.Blame]):
+    """`parts` joined are the text; `columns` are named with their last change."""
+
+    entry_id = serializers.UUIDField(source="entry.pk")
+    entry_label = serializers.CharField(source="entry.label")
+    version = serializers.IntegerField(source="entry.version")
+    parts = PartOut(many=True)
+    columns = serializers.DictField(child=OriginOut())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
 from memories.serializers.fields import CommaList
-from playbook import curation
+from playbook import curation, rebasing, reviewing
 from playbook.models import PlaybookDelta
 from playbook.serializers.entries import (
+    CONTENT,
     MOST,
     QUOTE,
     REASON,
@@ -69,6 +71,10 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
             raise serializers.ValidationError(
                 {"entry_id": "An addition has no entry yet."}
             )
+        if operation != "merge" and attrs.get("targets"):
+            raise serializers.ValidationError(
+                {"targets": "Only a merge names further entries."}
+            )
         if missing:
             raise serializers.ValidationError(
                 dict.fromkeys(missing, f"The operation {operation} needs it.")
@@ -121,6 +127,9 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
     evidence = QuoteOut(many=True, read_only=True)
     gates = GateOut(many=True, read_only=True)
     payload = serializers.DictField(read_only=True)
+    suggested = serializers.DictField(
+        read_only=True, help_text="What was proposed, where a person changed it."
+    )
     targets = serializers.ListField(child=serializers.DictField(), read_only=True)
 
     class Meta:
@@ -138,6 +147,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
             "content",
             "category",
             "payload",
+            "suggested",
             "reason",
             "evidence",
             "gates",
@@ -148,6 +158,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
             "agent_id",
             "run_id",
             "memory_id",
+            "seen_again",
             "reviewer",
             "review_note",
             "reviewed_at",
@@ -193,8 +204,53 @@ class EditDelta(AcceptDelta, EntryText):
     pass
 
 
+class MergeDelta(AcceptDelta):
+    entry_id = serializers.UUIDField(help_text="The entry that takes the text up.")
+    content = serializers.CharField(
+        max_length=CONTENT,
+        required=False,
+        help_text="The merged text; without it code makes one that keeps every "
+        "number, path and identifier of both, or refuses.",
+    )
+    entry_version = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST,
+        required=False,
+        help_text="Refused with 409 when the entry is at another version.",
+    )
+
+
 class RejectDelta(Versioned):
     reason = serializers.CharField(max_length=REASON)
+    reason_code = serializers.ChoiceField(
+        choices=reviewing.REASON_CODES, required=False, default=""
+    )
+
+
+class ColumnOut(serializers.Serializer[Any]):
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class MovedOut(serializers.Serializer[Any]):
+    """What changed in an entry since the delta read it."""
+
+    entry_id = serializers.UUIDField(source="entry.pk")
+    entry_label = serializers.CharField(source="entry.label")
+    version = serializers.IntegerField(source="entry.version")
+    columns = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=ColumnOut()))
+    def get_columns(self, moved: rebasing.Moved) -> dict[str, dict[str, Any]]:
+        return {
+            name: {"before": before, "after": after}
+            for name, (before, after) in moved.columns.items()
+        }
+
+
+class RebasedOut(serializers.Serializer[Any]):
+    delta = DeltaOut()
+    changed = MovedOut(source="moved", many=True)
 
 
 class BulkDeltas(InProject, Reasoned):

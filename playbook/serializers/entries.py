@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from access.doors import InProject
 from memories.serializers.fields import CommaList, TagsField
-from playbook import curation, reading
+from playbook import curation, exposures, freshness, reading
 from playbook.models import PlaybookEntry, Support
 from playbook.reading import Past
 
@@ -61,6 +61,13 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
         help_text="In an open conflict, or harmful at least as often as helpful."
     )
     confidence = serializers.FloatField(read_only=True)
+    is_due = serializers.SerializerMethodField(
+        help_text="`review_after` is past: somebody should look at it again."
+    )
+    is_suspect = serializers.SerializerMethodField(
+        help_text="A file that it rests on has changed since it was last confirmed."
+    )
+    suspect_files = serializers.SerializerMethodField()
 
     class Meta:
         model = PlaybookEntry
@@ -75,6 +82,9 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
             "is_embedded",
             "is_contested",
             "confidence",
+            "is_due",
+            "is_suspect",
+            "suspect_files",
         )
         read_only_fields = fields
 
@@ -85,7 +95,25 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
         is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `in_full`
-        return is_disputed or entry.harmful >= max(entry.helpful, 1)
+        return is_disputed or entry.is_doubted
+
+    def get_is_due(self, entry: PlaybookEntry) -> bool:
+        return freshness.is_due(entry.review_after)
+
+    def get_is_suspect(self, entry: PlaybookEntry) -> bool:
+        return bool(freshness.changed_files(entry))
+
+    def get_suspect_files(self, entry: PlaybookEntry) -> list[str]:
+        return list(freshness.changed_files(entry))
+
+
+class UseOut(serializers.Serializer[exposures.Use]):
+    """How often agents were given the entry, and said that they used it."""
+
+    times_given = serializers.IntegerField()
+    times_cited = serializers.IntegerField()
+    last_given_at = serializers.DateTimeField(allow_null=True)
+    last_cited_at = serializers.DateTimeField(allow_null=True)
 
 
 class EntryDetail(EntryOut):
@@ -93,11 +121,16 @@ class EntryDetail(EntryOut):
         read_only=True, help_text="The entry as an agent is given it."
     )
     tokens = serializers.IntegerField(read_only=True)
+    use = serializers.SerializerMethodField()
 
     class Meta:
         model = PlaybookEntry
-        fields = (*EntryOut.Meta.fields, "line", "tokens")
+        fields = (*EntryOut.Meta.fields, "line", "tokens", "use")
         read_only_fields = fields
+
+    @extend_schema_field(UseOut)
+    def get_use(self, entry: PlaybookEntry) -> Any:
+        return UseOut(exposures.use_of(entry)).data
 
 
 def past(entry: Past, project_id: object, seen: set[str] | None) -> dict[str, Any]:
@@ -138,6 +171,11 @@ class PlaybookQuery(InProject):
         required=False,
         help_text="The playbook as it was then, without what only the present has.",
     )
+    freshness = serializers.ChoiceField(
+        choices=freshness.FRESHNESS,
+        required=False,
+        help_text="Due for review, suspect because of a changed file, or neither.",
+    )
     limit = serializers.IntegerField(min_value=1, max_value=100, required=False)
     cursor = serializers.CharField(required=False)
 
@@ -145,6 +183,10 @@ class PlaybookQuery(InProject):
         if "q" in attrs and "revision" in attrs:
             raise serializers.ValidationError(
                 {"q": "Only the present can be searched: leave revision out."}
+            )
+        if "freshness" in attrs and "revision" in attrs:
+            raise serializers.ValidationError(
+                {"freshness": "Only the present is fresh or not: leave revision out."}
             )
         if "q" in attrs and "sort" in attrs:
             raise serializers.ValidationError(
@@ -201,6 +243,15 @@ class UpdateEntry(EntryText, Reasoned, Versioned):
 
 class DeleteEntryQuery(Reasoned, Versioned):
     pass
+
+
+class VerifyEntry(Versioned):
+    note = serializers.CharField(
+        max_length=REASON, required=False, allow_blank=True, default=""
+    )
+    review_after = serializers.DateTimeField(
+        required=False, help_text="When somebody should look at it again."
+    )
 
 
 def settings_of(data: dict[str, Any]) -> dict[str, Any]:

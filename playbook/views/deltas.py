@@ -1,4 +1,4 @@
-"""Proposals to change the playbook, and decisions about them."""
+"""Proposals to change the playbook."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from access.doors import Door, page_of
 from common import errors, problem
 from common.caller import Role
 from memories.models import Memory
-from playbook import curation, proposals, reading, undoing
+from playbook import bulk, curation, proposals, reading
 from playbook.drafts import Proposal, Quote
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookEntry
 from playbook.reading import DeltaFilters
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
-from playbook.views import answers
 from projects.models import Project
 
 
@@ -115,96 +114,6 @@ class DeltaDoor(Door):
         return Response(delta_forms.DeltaOut(curation.get(delta_id, self.caller)).data)
 
 
-class DecisionDoor(Door):
-    """A person's decision about one delta."""
-
-    form: type[Any] = delta_forms.AcceptDelta
-
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        delta = curation.get(delta_id, self.caller, Role.CURATOR)
-        data = self.body(self.form)
-
-        def act() -> tuple[int, dict[str, Any]]:
-            return 200, answers.after(self, self.decide(delta, data))
-
-        return self.once(delta.project_id, act)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        raise NotImplementedError
-
-
-class AcceptDoor(DecisionDoor):
-    @extend_schema(
-        operation_id="playbook_deltas_accept",
-        request=delta_forms.AcceptDelta,
-        responses=delta_forms.Written,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Apply a waiting delta; a key cannot accept what it proposed itself."""
-        return super().post(request, delta_id)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        version = data.get("expected_version")
-        return curation.accept(delta, self.caller, version=version, note=data["note"])
-
-
-class EditDoor(DecisionDoor):
-    form = delta_forms.EditDelta
-
-    @extend_schema(
-        operation_id="playbook_deltas_edit",
-        request=delta_forms.EditDelta,
-        responses=delta_forms.Written,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Apply a waiting delta in your own words."""
-        return super().post(request, delta_id)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return curation.edit_and_accept(
-            delta,
-            entry_forms.settings_of(data),
-            self.caller,
-            version=data.get("expected_version"),
-            note=data["note"],
-        )
-
-
-class RejectDoor(DecisionDoor):
-    form = delta_forms.RejectDelta
-
-    @extend_schema(
-        operation_id="playbook_deltas_reject",
-        request=delta_forms.RejectDelta,
-        responses=delta_forms.Written,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Decide against a waiting delta, with a reason."""
-        return super().post(request, delta_id)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        version = data.get("expected_version")
-        return curation.reject(
-            delta, self.caller, reason=data["reason"], version=version
-        )
-
-
-class UndoDoor(DecisionDoor):
-    form = entry_forms.Reasoned
-
-    @extend_schema(
-        operation_id="playbook_deltas_undo",
-        request=entry_forms.Reasoned,
-        responses=delta_forms.Written,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Take back what a delta did; refused when later changes stand on it."""
-        return super().post(request, delta_id)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return undoing.undo(delta, self.caller, reason=data["reason"])
-
-
 class BulkDoor(Door):
     @extend_schema(
         operation_id="playbook_deltas_bulk",
@@ -217,7 +126,7 @@ class BulkDoor(Door):
         project = self.project(data, Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
-            outcomes = curation.bulk(
+            outcomes = bulk.decide(
                 project,
                 data["ids"],
                 data["action"],
@@ -229,7 +138,7 @@ class BulkDoor(Door):
         return self.once(project.pk, act)
 
 
-def bulk_item(outcome: curation.Outcome) -> dict[str, Any]:
+def bulk_item(outcome: bulk.Outcome) -> dict[str, Any]:
     refusal = outcome.refusal
     return {
         "id": str(outcome.delta_id),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from access.doors import Door
 from common.caller import Role
-from playbook import curation, pages, reading
+from playbook import curation, pages, reading, verifying
 from playbook.reading import Filters, Order
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
@@ -34,6 +34,7 @@ class PlaybookDoor(Door):
             tags=tuple(data.get("tags", ())),
             tags_match=data["tags_match"],
             status=tuple(data["status"]),
+            freshness=data.get("freshness"),
         )
         order = Order(data.get("sort", "created_at"), data["order"] == "desc")
         if "revision" in data:
@@ -142,3 +143,28 @@ class EntryDoor(Door):
             version=data.get("expected_version"),
         )
         return answers.written(self, entry.project, proposal, status=200)
+
+
+class VerifyEntryDoor(Door):
+    @extend_schema(
+        operation_id="playbook_entries_verify",
+        request=entry_forms.VerifyEntry,
+        responses=entry_forms.EntryDetail,
+    )
+    def post(self, request: Request, entry_id: uuid.UUID) -> Response:
+        """Say that an entry still holds: it is neither due nor suspect any more."""
+        entry = curation.entry(entry_id, self.caller, Role.CURATOR)
+        data = self.body(entry_forms.VerifyEntry)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            verifying.verify(
+                entry,
+                self.caller,
+                note=data["note"],
+                review_after=data.get("review_after"),
+                version=data.get("expected_version"),
+            )
+            shown = answers.entry_in_full(self, entry_id)
+            return 200, entry_forms.EntryDetail(shown).data
+
+        return self.once(entry.project_id, act)

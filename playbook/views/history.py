@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.doors import Door, page_of
-from playbook import curation, reading
+from common.caller import Role
+from playbook import blame, comparing, curation, pages, reading, reverting
+from playbook.models import PlaybookEntry
 from playbook.reading import ChangeFilters
+from playbook.reverting import Target
 from playbook.serializers import changes as change_forms
+from projects.models import Project
 
 
 class ChangesDoor(Door):
@@ -39,3 +45,80 @@ class EntryHistoryDoor(Door):
         """What happened to an entry, newest first, with the changed text as a diff."""
         entry = curation.entry(entry_id, self.caller)
         return self.page(reading.history(entry, self.caller), change_forms.ChangeOut)
+
+
+class EntryBlameDoor(Door):
+    @extend_schema(
+        operation_id="playbook_entries_blame", responses=change_forms.BlameOut
+    )
+    def get(self, request: Request, entry_id: uuid.UUID) -> Response:
+        """The change that each word and each column of an entry came with."""
+        entry = curation.entry(entry_id, self.caller)
+        changes = reading.history(entry, self.caller).in_order()
+        return Response(change_forms.BlameOut(blame.blame(entry, changes)).data)
+
+
+class DiffDoor(Door):
+    @extend_schema(
+        operation_id="playbook_diff",
+        parameters=[change_forms.DiffQuery],
+        responses=change_forms.DiffPage,
+    )
+    def get(self, request: Request) -> Response:
+        """What differs between two revisions, entry by entry in the order of labels."""
+        data = self.query(change_forms.DiffQuery)
+        project = self.project(data)
+        first = data["from_revision"]
+        last, found = comparing.revisions(
+            project, first, data.get("to_revision"), self.caller
+        )
+        by_id = {one.entry_id: one for one in found}
+        rows = PlaybookEntry.objects.visible_to(self.caller).filter(project=project)
+        page = pages.cut(list(by_id), rows, self.request)
+        shown = [by_id[pk] for pk in page.ids]
+        counts = Counter(one.kind for one in found)
+        return Response(
+            {
+                "from_revision": first,
+                "to_revision": last,
+                **{kind: counts[kind] for kind in ("added", "removed", "changed")},
+                "results": change_forms.DifferenceOut(shown, many=True).data,
+                "next": page.next,
+                "previous": page.previous,
+            }
+        )
+
+
+class RevertDoor(Door):
+    @extend_schema(
+        operation_id="playbook_revert",
+        request=change_forms.Revert,
+        responses=change_forms.RevertedOut,
+    )
+    def post(self, request: Request) -> Response:
+        """Take back a change, a delta, a run or a range of revisions by new changes.
+
+        Refused with `overlap`, which names the entry, columns and later change that
+        stand in the way.
+        """
+        data = self.body(change_forms.Revert)
+        project = self.project(data, Role.CURATOR)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            done = reverting.revert(
+                project, self.target(project, data), self.caller, reason=data["reason"]
+            )
+            return 200, change_forms.reverted(done)
+
+        return self.once(project.pk, act)
+
+    def target(self, project: Project, data: dict[str, Any]) -> Target:
+        for name, find in (
+            ("change", reverting.change),
+            ("delta", reverting.delta),
+            ("run", reverting.run),
+        ):
+            if name in data:
+                return find(project, data[name], self.caller)
+        first = data["revision"] if "revision" in data else data["from_revision"]
+        return reverting.between(project, first, data.get("to_revision"), self.caller)

@@ -18,10 +18,17 @@ class RenderDoor(Door):
         responses=render_forms.RenderOut,
     )
     def get(self, request: Request) -> Response:
-        """The playbook as an agent is given it, inside a budget of tokens."""
+        """The playbook as an agent is given it, inside a budget of tokens.
+
+        What a key is given is kept until its agent reports the finished task.
+        """
         data = self.query(render_forms.RenderQuery)
-        project = self.project(data)
-        rendered = rendering.render(
-            project, self.caller, task=data["task"], budget=data.get("token_budget")
+        rendered = rendering.give(
+            self.project(data),
+            self.caller,
+            task=data["task"],
+            budget=data.get("token_budget"),
+            relevant_only=data["relevant_only"],
+            agent_id=data["agent_id"],
         )
         return Response(render_forms.RenderOut(rendered).data)

@@ -115,6 +115,7 @@ MEMORY = f"{V1}/memories/<uuid:memory_id>"
 PAIR = f"{V1}/possible-duplicates/<uuid:pair_id>"
 ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
 DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
+CONFLICT = f"{V1}/playbook/conflicts/<uuid:conflict_id>"
 RUN = f"{V1}/ace/runs/<uuid:run_id>"
 
 
@@ -306,7 +307,16 @@ TABLE = [
     # The playbook
     Route("GET", f"{V1}/playbook", query=about()),
     Route("GET", f"{V1}/playbook/render", query=about()),
+    Route("GET", f"{V1}/playbook/export", query=about(format="json")),
+    Route(
+        "POST",
+        f"{V1}/playbook/import",
+        body=about(content="[new-00001] Run `make check` before each push."),
+        lowest=WRITER,
+    ),
     Route("GET", f"{V1}/playbook/changes", query=about()),
+    Route("GET", f"{V1}/playbook/diff", query=about(from_revision="0")),
+    Route("POST", f"{V1}/playbook/revert", body=about(revision=0), lowest=CURATOR),
     Route(
         "POST",
         f"{V1}/playbook/entries",
@@ -317,6 +327,22 @@ TABLE = [
     Route("PATCH", ENTRY, ("entry",), filled(priority=3), lowest=WRITER),
     Route("DELETE", ENTRY, ("entry",), lowest=WRITER),
     Route("GET", f"{ENTRY}/history", ("entry",)),
+    Route("GET", f"{ENTRY}/blame", ("entry",)),
+    Route("POST", f"{ENTRY}/verify", ("entry",), filled(note="ok"), lowest=CURATOR),
+    Route("GET", f"{V1}/playbook/conflicts", query=about()),
+    Route("GET", CONFLICT, ("conflict",), is_private=True),
+    Route(
+        "POST", f"{CONFLICT}/supersede", ("conflict",), lowest=CURATOR, is_private=True
+    ),
+    Route(
+        "POST",
+        f"{CONFLICT}/split",
+        ("conflict",),
+        filled(left_condition="by day", right_condition="by night"),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route("POST", f"{CONFLICT}/reject", ("conflict",), lowest=CURATOR, is_private=True),
     Route("GET", f"{V1}/playbook/deltas", query=about()),
     Route(
         "POST",
@@ -344,6 +370,15 @@ TABLE = [
     ),
     Route(
         "POST",
+        f"{DELTA}/merge",
+        ("delta",),
+        filled(entry_id=("entry",), content="Run `blue.sh` to deploy."),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route("POST", f"{DELTA}/rebase", ("delta",), lowest=CURATOR, is_private=True),
+    Route(
+        "POST",
         f"{DELTA}/reject",
         ("delta",),
         filled(reason="no"),
@@ -365,6 +400,14 @@ TABLE = [
         "POST",
         f"{V1}/context/task",
         body=about(task_description="deploy the harbour script", top_k=50),
+    ),
+    Route("POST", f"{V1}/context/digest", body=about(query="deploy harbour")),
+    Route("GET", f"{V1}/context/digest-config", query=about()),
+    Route(
+        "PUT",
+        f"{V1}/context/digest-config",
+        body=about(config={"keyword": {"limit": 5}}),
+        lowest=CURATOR,
     ),
     # What every known caller may read
     Route("GET", "api/schema", lowest=None, stranger=200),

@@ -15,7 +15,7 @@ from common.caller import Role
 from jobs import running
 from jobs.models import Job
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate
-from playbook.models import PlaybookDelta
+from playbook.models import Conflict, PlaybookDelta
 from projects.models import Organization, Project
 
 API = "/api/v1"
@@ -115,7 +115,20 @@ def private_part(api, project, mark, **more):
     }
     found["delta"] = posted(api, "playbook/deltas", delta)["id"]
     PlaybookDelta.objects.filter(pk=found["delta"]).update(status="pending")
+    found["conflict"] = Conflict.objects.create(
+        project=project,
+        left_id=rival(api, project),
+        delta_id=found["delta"],
+        reason=mark,
+    ).pk
     return found
+
+
+def rival(api, project):
+    """The id of an entry that everybody may see, for a private proposal against it."""
+    text = "Run `red.sh` to deploy, whatever the colour of the script."
+    body = {"project_id": str(project.pk), "content": text, "category": "gotchas"}
+    return posted(api, "playbook/entries", body)["entry"]["id"]
 
 
 def scanned(api, project, private):
@@ -155,6 +168,8 @@ def shared_part(api, project, mark):
         request=AceRun.objects.get(pk=run).request,
         memory=AceRun.objects.get(pk=run).memory,
     )
+    config = {"structured": {"tags": [mark]}}
+    api.put(f"{API}/context/digest-config", named | {"config": config})
     get_user_model().objects.create_user(mark)
     posted(api, f"projects/{project.pk}/members", {"username": mark, "role": "viewer"})
     issued = {"name": mark, "role": "viewer", "projects": [str(project.pk)]}

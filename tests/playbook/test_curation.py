@@ -8,7 +8,7 @@ from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
 from memories.drafts import SecretFound
-from playbook import curation, proposals
+from playbook import bulk, curation, proposals
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.operations import EntryState
 from playbook.revisions import DuplicateEntry, OverBudget
@@ -138,9 +138,7 @@ class TestBulk:
         curation.reject(second, alice, reason="no")
         unknown = uuid.uuid4()
 
-        outcomes = curation.bulk(
-            project, [first.pk, second.pk, unknown], "accept", alice
-        )
+        outcomes = bulk.decide(project, [first.pk, second.pk, unknown], "accept", alice)
 
         assert [outcome.status for outcome in outcomes] == [
             "accepted",

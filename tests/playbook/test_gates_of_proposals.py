@@ -180,18 +180,44 @@ class TestBlastRadius:
         entries = [
             write(f"Run `step_{n}` first.", author_kind="rule") for n in range(40)
         ]
-        one = learned(None, operation="delete", entry=entries[0], evidence=())
+        one = learned(None, operation="deprecate", entry=entries[0], evidence=())
         others = [
             learned(
-                None, operation="delete", entry=entry, evidence=(), run_id=one.run_id
+                None, operation="deprecate", entry=entry, evidence=(), run_id=one.run_id
             )
             for entry in entries[1:4]
         ]
 
         deltas = proposals.propose(project, [one, *others], bob)
 
-        assert [delta.status for delta in deltas].count("applied") <= 2
-        assert PlaybookEntry.objects.current().count() >= 38
+        assert [delta.status for delta in deltas] == ["applied"] + ["pending"] * 3
+        assert PlaybookEntry.objects.current().count() == 39
+
+    def test_it_holds_a_deletion_without_a_quote(
+        self, project, bob, learned, write, set_options
+    ):
+        set_options(policy="auto")
+        entry = write("Run `step` first.", author_kind="rule")
+        for n in range(30):
+            write(f"Run `step_{n}` first.")
+        fields = {"operation": "delete", "entry": entry, "content": None}
+
+        [bare] = proposals.propose(project, [learned(**fields, evidence=())], bob)
+        assert bare.status == "pending"
+        [quoted] = proposals.propose(
+            project,
+            [
+                learned(
+                    **fields,
+                    evidence=(Quote("result", 0, 4, "Stop"),),
+                    sources={"result": "Stop doing that."},
+                )
+            ],
+            bob,
+        )
+
+        assert quoted.status == "applied"
+        assert gate(bare, "quote")["verdict"] == "warn"
 
 
 class TestQuarantine:

@@ -28,6 +28,8 @@ class TestOtherProjects:
             ("get", "/deltas/{delta}"),
             ("post", "/deltas/{delta}/accept"),
             ("post", "/deltas/{delta}/edit"),
+            ("post", "/deltas/{delta}/merge"),
+            ("post", "/deltas/{delta}/rebase"),
             ("post", "/deltas/{delta}/reject"),
             ("post", "/deltas/{delta}/undo"),
             ("get", "?project_id={project}"),

@@ -241,14 +241,14 @@ class TestRender:
         assert [line.split("] ")[1] for line in lines] == [
             "Run the linter.",
             "Keep the lock file.",
-            "Pass a path.",
+            "Pass a path. (contested)",
         ]
 
     def test_it_keeps_to_the_budget_with_whole_lines(self, read, three):
         answer = read("/render", token_budget=24).json()
 
         assert answer["tokens"] <= answer["token_budget"] == 24
-        assert answer["left_out"] == 3 - len(answer["entries"]) > 0
+        assert answer["left_out"]["budget"] == 3 - len(answer["entries"]) > 0
         assert all(line.endswith(".") for line in answer["text"].splitlines())
 
     def test_no_text_can_pass_for_another_entry(self, read, write):

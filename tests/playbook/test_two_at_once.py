@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import pytest
 from django.db import connection
 
 from common.errors import Refusal
-from playbook import curation, proposals, replay
-from playbook.models import Playbook, PlaybookChange, PlaybookEntry
+from playbook import curation, proposals, replay, reverting
+from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
+from tests.playbook.history import BUDGET, DECISIONS, PERSON, REVERTS, History
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,6 +73,49 @@ class TestTwoRuns:
         assert entry.helpful == 3
         assert Playbook.objects.get().revision == 4
 
+    def test_two_ways_to_say_a_lesson_are_one_entry(self, project, bob, learned):
+        text = "Always run the database migrations before the test suite starts."
+        lessons = [learned(text), learned(text.replace("starts", "begins"))]
+
+        answers = together(
+            *[lambda one=one: proposals.propose(project, [one], bob) for one in lessons]
+        )
+
+        assert sorted(delta.operation for [delta] in answers) == ["add", "vote"]
+        assert PlaybookEntry.objects.count() == 1
+
+    def test_a_rejected_lesson_counts_every_run(self, project, bob, alice, learned):
+        [first] = proposals.propose(project, [learned(feedback_source="agent")], bob)
+        curation.reject(first, alice, reason="No.")
+        lessons = [learned() for _ in range(4)]
+
+        answers = together(
+            *[lambda one=one: proposals.propose(project, [one], bob) for one in lessons]
+        )
+
+        first.refresh_from_db()
+        assert {delta.status for [delta] in answers} == {"rejected"}
+        assert first.seen_again == 4
+
+    def test_together_they_remove_no_more_than_one_may(
+        self, project, bob, learned, write, set_options
+    ):
+        set_options(policy="auto")
+        made = [write(f"Keep the part `p{n}`.", author_kind="rule") for n in range(30)]
+        removals = [
+            learned(None, operation="deprecate", entry=entry, evidence=())
+            for entry in made[:4]
+        ]
+
+        together(
+            *[
+                lambda one=one: proposals.propose(project, [one], bob)
+                for one in removals
+            ]
+        )
+
+        assert PlaybookEntry.objects.current().count() == 29
+
     def test_labels_and_tokens_stay_exact(self, project, alice):
         def add(n):
             changes = {"content": f"Run `step_{n}` first.", "category": "gotchas"}
@@ -83,3 +129,40 @@ class TestTwoRuns:
         assert labels == [f"gotchas-{n:05d}" for n in range(1, 7)]
         assert Playbook.objects.get().tokens == sum(e.tokens for e in entries)
         assert replay.state_at(project) == replay.present(project)
+
+
+class TestTwoCuratorsOverATime:
+    """Each takes its own random steps; together they leave one history that holds."""
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_whatever_they_do_can_be_replayed(
+        self, project, alice, bob, memory, learned, set_options, seed
+    ):
+        set_options(policy="auto", budgets={"playbook_tokens": BUDGET})
+        history = History(project, alice, bob, memory, learned)
+        kinds = (("person", PERSON), ("decide", DECISIONS), ("revert", REVERTS))
+
+        def work(steps):
+            for _ in range(12):
+                kind, names = steps.choice(kinds)
+                numbers = steps.randrange(6), steps.randrange(6)
+                history.take((kind, steps.choice(names), *numbers))
+
+        history.begin()
+        together(*[partial(work, random.Random(seed * 2 + n)) for n in (0, 1)])
+
+        history.check()
+
+    def test_exactly_one_takes_a_delta_back(self, project, alice, write):
+        write()
+        delta = PlaybookDelta.objects.get()
+
+        def undo():
+            return reverting.undo(PlaybookDelta.objects.get(pk=delta.pk), alice)
+
+        answers = together(undo, undo, undo)
+
+        refused = [a.code for a in answers if isinstance(a, Refusal)]
+        assert len(refused) == 2
+        assert set(refused) <= {"not_applied", "nothing_to_revert"}
+        assert PlaybookChange.objects.filter(action="revert").count() == 1

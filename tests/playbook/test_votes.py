@@ -3,7 +3,10 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db.models import ProtectedError
 
+from common.errors import Forbidden
+from memories.models import Memory
 from playbook import replay, votes
 from playbook.models import Playbook, PlaybookChange
 from playbook.revisions import Cause
@@ -105,3 +108,31 @@ class TestRefuted:
         entry.harmful = 9
 
         assert not votes.is_refuted(entry)
+
+
+class TestWithdrawing:
+    def test_a_memory_ends_its_supports_by_a_change(
+        self, project, write, alice, bob, cause, memory
+    ):
+        entry = write()
+        votes.support(entry, cause, bob)
+        why = Cause(reason="Its memory is purged.")
+
+        [change] = votes.withdraw(project, [memory.pk], why, alice)
+
+        assert (change.action, change.reason) == ("support", why.reason)
+        assert entry.supporting_memory_ids == []
+        assert replay.state_at(project) == replay.present(project)
+        assert votes.withdraw(project, [memory.pk], why, alice) == []
+
+    def test_a_memory_cannot_go_while_it_supports_an_entry(
+        self, write, bob, cause, memory
+    ):
+        votes.support(write(), cause, bob)
+
+        with pytest.raises(ProtectedError):
+            Memory.objects.filter(pk=memory.pk).delete()
+
+    def test_it_needs_a_curator(self, project, bob, memory):
+        with pytest.raises(Forbidden):
+            votes.withdraw(project, [memory.pk], Cause(), bob)

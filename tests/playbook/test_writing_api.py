@@ -255,7 +255,7 @@ class TestDeciding:
         assert (answer.status_code, answer.json()["code"]) == (403, "own_delta")
 
     def test_a_writer_decides_nothing(self, bob_api, waiting):
-        for action in ("accept", "edit", "reject", "undo"):
+        for action in ("accept", "edit", "merge", "rebase", "reject", "undo"):
             url = f"{URL}/deltas/{waiting.pk}/{action}"
             assert bob_api.post(url, {"reason": "x"}).status_code == 403
 

@@ -38,7 +38,7 @@ class TestPeople:
             ("If the token has expired, refresh it before retrying.",
              "If the token has expired, refresh it before retrying."),
             ("Mocking the clock worked well because tests became stable.",
-             "Mocking the clock worked well because tests became stable."),
+             "Keep mocking the clock: this worked well because tests became stable."),
         ],
     )  # fmt: skip
     def test_the_lesson_is_the_persons_own_sentence(self, feedback, content):

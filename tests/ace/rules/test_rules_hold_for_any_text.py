@@ -15,6 +15,7 @@ from ace.rules import (
     lessons,
     outcome,
     paths,
+    sightings,
     tagging,
     tools,
 )
@@ -31,6 +32,8 @@ PIECES = st.sampled_from(
      "+++ b/x.py\n", "*** Add File: a.py\n", "cat a.py", "rm -rf b.py && ", "> c.txt",
      "<<EOF\n", "'", '"', "`", "\\", "$(", "|", "\n", "not found", "timed out after 31s",
      "src/a.py:3:1: E501 x", "reward 1", "def f(", "never ", "missing argument 'x'",
+     "It would be nice if you had asked `x` before. ", "I prefer a_b over c. ",
+     "We never use d.py here. ", "Would you mind not splitting e? ", "; please use it",
      "\x00", "\ud800", "é漢", "{", "}", "[", "]", "Next time, run b.py first."]
 )  # fmt: skip
 TEXT = st.lists(PIECES | st.text(max_size=12), max_size=14).map("".join)
@@ -85,6 +88,8 @@ class TestInvariants:
         task, spans, drawn = reflected(request)
         held = [span for lesson in drawn.lessons for span in lesson.evidence]
         held += [span for insight in drawn.insights for span in insight.evidence]
+        seen = sightings.find(task, spans, drawn.lessons)
+        held += [span for sighting in seen for span in sighting.evidence]
 
         for span in [*spans, *held]:
             text = task.text(span.field)
@@ -94,9 +99,12 @@ class TestInvariants:
     @LENIENT
     @given(REQUESTS)
     def test_every_literal_of_a_lesson_is_quoted(self, request):
-        task, _, drawn = reflected(request)
+        task, spans, drawn = reflected(request)
 
-        for lesson in drawn.lessons:
+        seen = sightings.find(task, spans, drawn.lessons)
+        ended = outcome.resolve(task)
+        again = [sightings.lesson(task, each, ended, "Seen before.") for each in seen]
+        for lesson in [*drawn.lessons, *filter(None, again)]:
             quotes = [evidence.quote(task, span) for span in lesson.evidence]
             assert grounding.is_grounded(lesson.content, quotes)
             assert len(lesson.content.split()) <= lessons.MAX_WORDS
@@ -158,6 +166,17 @@ HOSTILE = {
     "substitutions": "$(" * (MIB // 2),
     "here documents": "cat <<EOF\n" * (MIB // 10),
     "brackets": "[" * MIB,
+    "wishes without end": "it would be better if you had " * (MIB // 28),
+    "habits": "in this we always use in this we " * (MIB // 33),
+    "facts": "the a is not the " * (MIB // 17),
+    "praise": "splitting it and splitting it saved " * (MIB // 36),
+    "clauses": "but please, " * (MIB // 12),
+    "greetings": "hey, " * (MIB // 5),
+    "smileys": ":) " * (MIB // 3),
+    "slips": "pls dont u " * (MIB // 11),
+    "short sentences": "I want it. " * (MIB // 11),
+    "long sentences": f"{'the a is x ' * 53}. " * (MIB // 586),
+    "dotted names": "a.b.C" * (MIB // 5),
     "surrogates": "\ud800" * MIB,
 }
 
@@ -178,7 +197,8 @@ class TestHostileText:
         }
         start = time.process_time()
 
-        task, _, _ = reflected(request)
+        task, spans, drawn = reflected(request)
+        sightings.find(task, spans, drawn.lessons)
         classify.memory_type(task, "success")
         tagging.tags(task, tools.file_links(task), ["a b", "word"])
 

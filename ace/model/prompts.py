@@ -1,0 +1,14 @@
+"""The prompts of reflector and curator: files in `ace/prompts`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from inference import prompts
+from inference.prompts import Prompt
+
+FOLDER = Path(__file__).parent.parent / "prompts"
+
+
+def read(name: str) -> Prompt:
+    return prompts.read(FOLDER / f"{name}.md")

@@ -1,0 +1,190 @@
+"""What runs showed without saying what to do, kept until a second run shows it too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ace.models import AceRun, Observation
+from ace.reflector import Reflected
+from ace.rules import evidence as spans
+from ace.rules import sightings
+from ace.rules.evidence import Evidence
+from ace.rules.lessons import Lesson
+from ace.rules.sightings import Sighting
+from ace.rules.task import Task
+from common.writing import write
+from playbook import drafts, revisions
+from playbook.drafts import Operation, Producer, Proposal
+from playbook.models import PlaybookDelta, PlaybookEntry
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Trouble of a run; `mended_by` is the lesson that says what to do about it."""
+
+    signature: str
+    root_cause: str
+    span: Evidence
+    condition: str
+    observed: str
+    mended_by: str = ""
+
+
+def learned(run: AceRun, task: Task, read: Reflected) -> Reflected:
+    """Keep what the run showed, and teach what an earlier run has shown as well.
+
+    Only runs that were kept before this one count: of two at once exactly one teaches,
+    and a run that is resumed says what it said.
+    """
+    shown = [*_unmended(read), *_mended(task, read)]
+    earlier = _keep(run, task, shown) if shown else {}
+    known = _taught(run, earlier)
+    drawn = [
+        lesson
+        for sighting in read.sightings
+        if sighting.signature not in known
+        and (lesson := _lesson(task, read, sighting, earlier.get(sighting.signature)))
+    ]
+    if not drawn:
+        return read
+    return replace(read, lessons=[*read.lessons, *drawn], abstained="")
+
+
+def outgrown(run: AceRun) -> list[Proposal]:
+    """Retire what second sightings taught, now that this run shows the remedy."""
+    mended = Observation.objects.filter(run=run, seen__has_key="mended_by")
+    remedies = {f"seen|{row.signature}": row.seen["mended_by"] for row in mended}
+    if not remedies:
+        return []
+    before = Observation.objects.filter(
+        project=run.project, signature__in=[row.signature for row in mended]
+    )
+    taught = PlaybookDelta.objects.filter(
+        project=run.project,
+        run_id__in=before.values("run_id"),
+        payload__signature__in=list(remedies),
+        entry__status=PlaybookEntry.Status.ACTIVE,
+    )
+    deltas = taught.exclude(run_id=run.pk).select_related("entry").order_by("pk")
+    found = {delta.entry_id: delta for delta in deltas}
+    return [
+        _retirement(run, delta, remedies[delta.payload["signature"]])
+        for delta in found.values()
+    ]
+
+
+def _taught(run: AceRun, earlier: Mapping[str, Sequence[Observation]]) -> set[str]:
+    """What an active entry says already: that it came again is no vote for the entry."""
+    often = {key: rows for key, rows in earlier.items() if len(rows) > 1}
+    if not often:
+        return set()
+    deltas = PlaybookDelta.objects.filter(
+        project=run.project,
+        run_id__in={row.run_id for rows in often.values() for row in rows},
+        payload__signature__in=[f"seen|{key}" for key in often],
+        entry__status=PlaybookEntry.Status.ACTIVE,
+    )
+    found = deltas.values_list("payload__signature", flat=True)
+    return {str(signature).removeprefix("seen|") for signature in found}
+
+
+def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:
+    assert delta.entry
+    return Proposal(
+        operation=Operation.DEPRECATE,
+        entry=delta.entry,
+        expected_version=delta.entry.version,
+        reason=f"A run shows what mends it: {remedy}"[:1000],
+        producer=Producer.RULE,
+        producer_name="reflector",
+        agent_id=run.agent_id,
+        run_id=run.pk,
+        memory_id=run.memory_id,
+        idempotency_key=drafts.key_of(run.pk, "reflector", f"retire {delta.entry_id}"),
+    )
+
+
+def _unmended(read: Reflected) -> Iterator[Shown]:
+    for seen in read.sightings:
+        yield Shown(
+            signature=seen.signature,
+            root_cause=seen.root_cause,
+            span=seen.evidence[0],
+            condition=seen.condition,
+            observed=seen.observed,
+        )
+
+
+def _mended(task: Task, read: Reflected) -> Iterator[Shown]:
+    found: dict[str, Shown] = {}
+    for lesson in read.lessons:
+        for span in lesson.evidence:
+            if span.error_type:
+                key = sightings.remembered_as(task, span)
+                found[key] = Shown(
+                    signature=key,
+                    root_cause=lesson.root_cause,
+                    span=span,
+                    condition=lesson.condition,
+                    observed=spans.quote(task, span),
+                    mended_by=lesson.content,
+                )
+    yield from found.values()
+
+
+@write
+def _keep(
+    run: AceRun, task: Task, shown: Sequence[Shown]
+) -> Mapping[str, list[Observation]]:
+    """The observations of the same trouble by earlier runs, oldest first."""
+    # One run at a time: ids made under the lock are in the order of the writing.
+    revisions.hold(run.project)
+    rows = [_row(run, task, each) for each in shown]
+    Observation.objects.bulk_create(rows, ignore_conflicts=True)
+    signatures = [row.signature for row in rows]
+    same = Observation.objects.filter(project=run.project, signature__in=signatures)
+    kept: dict[str, list[Observation]] = {key: [] for key in signatures}
+    for row in same.order_by("pk"):
+        kept[row.signature].append(row)
+    return {key: _before(run, those) for key, those in kept.items()}
+
+
+def _before(run: AceRun, kept: Sequence[Observation]) -> list[Observation]:
+    own = next(at for at, row in enumerate(kept) if row.run_id == run.pk)
+    return list(kept[:own])
+
+
+def _row(run: AceRun, task: Task, shown: Shown) -> Observation:
+    seen = {
+        "condition": shown.condition,
+        "observed": shown.observed,
+        "cause": shown.root_cause,
+        "field": shown.span.field,
+        "start": shown.span.start,
+        "end": shown.span.end,
+        "quote": spans.quote(task, shown.span),
+    }
+    if shown.mended_by:
+        seen["mended_by"] = shown.mended_by
+    return Observation(
+        project=run.project,
+        run=run,
+        signature=shown.signature,
+        root_cause=shown.root_cause,
+        seen=seen,
+    )
+
+
+def _lesson(
+    task: Task,
+    read: Reflected,
+    sighting: Sighting,
+    earlier: Sequence[Observation] | None,
+) -> Lesson | None:
+    """None when nobody saw it before, or somebody mended it: that lesson is better."""
+    if not earlier or any("mended_by" in row.seen for row in earlier):
+        return None
+    runs = len(earlier) + 1
+    reason = f"Run {earlier[0].run_id} showed it before; {runs} runs have shown it."
+    return sightings.lesson(task, sighting, read.outcome, reason)

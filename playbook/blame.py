@@ -1,0 +1,79 @@
+"""Where each word and each column of an entry comes from."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from playbook.chains import STAMPS
+from playbook.comparing import WORDS, matched
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.revisions import SUPPORTS
+
+# A column's origin, or that of each word of the text.
+Origins = dict[str, Any]
+# They are sums: no single change brought them.
+PASSED_OVER = {*STAMPS, SUPPORTS}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of words of the present text, and the change that they came with."""
+
+    text: str
+    change: PlaybookChange
+
+
+@dataclass(frozen=True)
+class Blame:
+    """`columns`: the change that each column was last set by: {name: change}."""
+
+    entry: PlaybookEntry
+    parts: list[Part]
+    columns: dict[str, PlaybookChange]
+
+
+def blame(entry: PlaybookEntry, changes: Iterable[PlaybookChange]) -> Blame:
+    """Trace an entry through its changes, oldest first.
+
+    What a revert brought back comes from where it came from before.
+    """
+    origins: Origins = {}
+    before: dict[uuid.UUID, Origins] = {}
+    text = ""
+    words: list[PlaybookChange] = []
+    for change in changes:
+        before[change.pk] = {name: origins.get(name) for name in change.after}
+        earlier = before.get(change.reverts_id, {}) if change.reverts_id else {}
+        for name in change.after.keys() - PASSED_OVER - {"content"}:
+            origins[name] = earlier.get(name) or change
+        if "content" in change.after:
+            text, old = change.after["content"], text
+            words = earlier.get("content") or _traced(old, words, text, change)
+            origins["content"] = words
+    parts = _joined(text, origins.pop("content", []))
+    return Blame(entry, parts, origins)
+
+
+def _traced(
+    old: str, origins: list[PlaybookChange], new: str, change: PlaybookChange
+) -> list[PlaybookChange]:
+    """The origin of each word of the new text."""
+    found: list[PlaybookChange] = []
+    for kind, start, end, new_start, new_end in matched(
+        WORDS.findall(old), WORDS.findall(new)
+    ):
+        kept = kind == "equal"
+        found += origins[start:end] if kept else [change] * (new_end - new_start)
+    return found
+
+
+def _joined(text: str, origins: list[PlaybookChange]) -> list[Part]:
+    traced = zip(WORDS.findall(text), origins, strict=True)
+    return [
+        Part("".join(word for word, _ in run), change)
+        for change, run in groupby(traced, key=lambda pair: pair[1])
+    ]

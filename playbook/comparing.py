@@ -1,0 +1,128 @@
+"""What differs between two revisions of the playbook, and between two texts."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from common.caller import Caller, Role
+from playbook import reading, replay
+from playbook.models import PlaybookEntry
+from playbook.revisions import COLUMNS, SUPPORTS, State
+from projects.models import Project
+
+Kind = Literal["added", "removed", "changed"]
+# Words with the blanks after them: joined they are the text again.
+WORDS = re.compile(r"\A\s+|\S+\s*")
+# What every change moves says nothing about the difference.
+COMPARED = [name for name in COLUMNS if name not in ("version", "updated_at")]
+# A memory that speaks for an entry is counted, not named: it may be private.
+SUPPORT_COUNT = "support_count"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of words: in both texts, or only in the older or the newer one."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs in one entry: {column: (before, after)}.
+
+    Added is what only the later revision gives to agents, removed what only the
+    earlier one does; changed is the rest.
+    """
+
+    entry_id: uuid.UUID
+    entry_label: str
+    kind: Kind
+    columns: dict[str, tuple[Any, Any]]
+
+    @property
+    def words(self) -> list[Part]:
+        """The text, where it differs, word by word; slow for many entries."""
+        before, after = self.columns.get("content", ("", ""))
+        return words(before or "", after or "")
+
+
+def revisions(
+    project: Project, first: int, last: int | None, caller: Caller
+) -> tuple[int, list[Difference]]:
+    """The later revision's number, the present one if None, and what it differs in.
+
+    Raises UnknownRevision. Ordered by label.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    present = reading.current_revision(project, caller)
+    last = present if last is None else last
+    for revision in (first, last):
+        if revision > present:
+            raise reading.UnknownRevision(f"There is no revision {revision} yet.")
+    before, after = replay.around(project, min(first, last), max(first, last))
+    if first > last:
+        before, after = after, before
+    ids = sorted(
+        {*before, *after}, key=lambda pk: (before.get(pk) or after[pk])["label"]
+    )
+    found = (difference(pk, before.get(pk), after.get(pk)) for pk in ids)
+    return last, [one for one in found if one]
+
+
+def difference(
+    entry_id: uuid.UUID, before: State | None, after: State | None
+) -> Difference | None:
+    """What differs in an entry; None when nothing does, or neither state is live."""
+    was, will = _is_live(before), _is_live(after)
+    if not (before and after) and not (was or will):
+        return None
+    old, new = _compared(before), _compared(after)
+    columns = {
+        name: (old.get(name), new.get(name))
+        for name in [*COMPARED, SUPPORT_COUNT]
+        if old.get(name) != new.get(name)
+    }
+    if not columns:
+        return None
+    kind: Kind = "changed" if was == will else "added" if will else "removed"
+    label = (before or after or {})["label"]
+    return Difference(entry_id, label, kind, columns)
+
+
+def _is_live(state: State | None) -> bool:
+    return state is not None and state["status"] == PlaybookEntry.Status.ACTIVE
+
+
+def _compared(state: State | None) -> State:
+    return state | {SUPPORT_COUNT: len(state[SUPPORTS])} if state else {}
+
+
+def words(before: str, after: str) -> list[Part]:
+    """The difference of two texts, word by word."""
+    old, new = WORDS.findall(before), WORDS.findall(after)
+    parts: list[Part] = []
+    for kind, start, end, new_start, new_end in matched(old, new):
+        if kind == "equal":
+            parts.append(Part("same", "".join(new[new_start:new_end])))
+            continue
+        if end > start:
+            parts.append(Part("removed", "".join(old[start:end])))
+        if new_end > new_start:
+            parts.append(Part("added", "".join(new[new_start:new_end])))
+    return parts
+
+
+def matched(
+    old: Sequence[str], new: Sequence[str]
+) -> Sequence[tuple[str, int, int, int, int]]:
+    """`SequenceMatcher.get_opcodes` over words; the blanks after them do not count."""
+    matcher = difflib.SequenceMatcher(
+        None, [w.strip() for w in old], [w.strip() for w in new], autojunk=False
+    )
+    return matcher.get_opcodes()

@@ -1,0 +1,164 @@
+"""Take a posted playbook in: as deltas that wait for a person, whoever posts it."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from django.db.models import QuerySet
+
+from common import errors, secrets
+from common import text as texts
+from common.caller import Caller, Role
+from playbook import proposals
+from playbook.drafts import Producer, Proposal
+from playbook.exchange import (
+    ace_format,
+    comparing,
+    json_format,
+    managed_block,
+    planning,
+    restoring,
+)
+from playbook.exchange.ace_format import Parsed, Unparsed
+from playbook.models import PlaybookDelta
+from projects.models import Project
+
+Format = Literal["ace", "json", "agents-md"]
+# Issue 3: a trained playbook has 300 lines and 120 KB; this is ten times as much.
+BYTES = 1024 * 1024
+LINES = 5_000
+CHUNK = 50  # deltas written under one lock of the playbook
+SHOWN = 200  # characters of an unparsed line
+
+
+class TooManyLines(errors.Refusal):
+    """The playbook has more lines than one import takes; send it in parts."""
+
+    status: ClassVar[int] = 413
+    code = "too_many_lines"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Deltas of one operation and status; `known` of them were there before."""
+
+    operation: str
+    status: str
+    count: int
+    known: int
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of an import. `waiting` are the deltas for a person to decide.
+
+    `restored` is the number of entries that came back with their history; then there
+    are no deltas.
+    """
+
+    deltas: tuple[Count, ...] = ()
+    waiting: tuple[uuid.UUID, ...] = ()
+    unparsed: tuple[Unparsed, ...] = ()
+    notes: tuple[str, ...] = ()
+    restored: int | None = None
+
+
+def take_in(
+    project: Project,
+    content: str,
+    caller: Caller,
+    *,
+    format: Format,
+    category: str = "",
+    producer: str = Producer.MODEL,
+    producer_name: str = "",
+) -> Imported:
+    """Turn a playbook into deltas that wait, or restore an exported one.
+
+    JSON with history that a curator posts into an empty playbook is restored as it
+    was. The same post, made again, makes no second delta. Raises TooLarge,
+    TooManyLines, Invalid, and what `json_format` and `managed_block` raise.
+    """
+    caller.require(Role.WRITER, project.pk)
+    if wrong := texts.problem_in(content):
+        raise errors.Invalid(errors={"content": [f"It {wrong}."]})
+    if format == "json":
+        document = json_format.read(content)
+        if restoring.is_empty(project) and caller.may(Role.CURATOR, project.pk):
+            restored = restoring.restore(project, document, caller)
+            return Imported(restored=restored.entries, notes=restored.notes)
+        parsed = Parsed(tuple(json_format.lines(document)))
+    else:
+        parsed = _parsed(content, format)
+    plan = planning.plan(
+        project,
+        parsed.lines,
+        category=category,
+        is_whole=format == "ace",
+        producer=producer,
+        producer_name=producer_name or caller.name,
+        agent_id=caller.agent_id,
+    )
+    return _filed(project, plan, parsed, caller)
+
+
+def _parsed(content: str, format: Format) -> Parsed:
+    if len(content.encode()) > BYTES:
+        raise errors.TooLarge("A playbook is 1 MiB at most; send it in parts.")
+    if len(ace_format.rows(content)) > LINES:
+        raise TooManyLines(f"A playbook has {LINES:,} lines at most; send it in parts.")
+    if format == "agents-md":
+        content = managed_block.content(content)
+    return ace_format.parse(content)
+
+
+def _filed(
+    project: Project, plan: planning.Plan, parsed: Parsed, caller: Caller
+) -> Imported:
+    keys = [proposal.idempotency_key for proposal in plan.proposals]
+    known = set(_of_keys(project, keys).values_list("idempotency_key", flat=True))
+    fresh = [p for p in plan.proposals if p.idempotency_key not in known]
+    _file(project, fresh, caller)
+    deltas = list(_of_keys(project, keys).order_by("pk"))
+    waits = [delta.pk for delta in deltas if delta.status == delta.Status.PENDING]
+    unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda line: line.line)
+    return Imported(
+        deltas=tuple(_counts(deltas, known)),
+        waiting=tuple(waits),
+        unparsed=tuple(_shown(line) for line in unparsed),
+        notes=(*parsed.notes, *plan.notes),
+    )
+
+
+def _file(project: Project, fresh: Sequence[Proposal], caller: Caller) -> None:
+    """In pieces, so that nobody waits long for the lock; each piece is whole."""
+    prepared = proposals.prepare(project, fresh, caller)
+    for start in range(0, len(fresh), CHUNK):
+        piece = prepared.items[start : start + CHUNK]
+        proposals.file(replace(prepared, items=piece))
+    if fresh:
+        comparing.later(project.pk)
+
+
+def _of_keys(project: Project, keys: Sequence[str]) -> QuerySet[PlaybookDelta]:
+    return PlaybookDelta.objects.filter(project=project, idempotency_key__in=keys)
+
+
+def _counts(deltas: Sequence[PlaybookDelta], known: set[str]) -> Iterator[Count]:
+    every = Counter((delta.operation, delta.status) for delta in deltas)
+    before = Counter(
+        (delta.operation, delta.status)
+        for delta in deltas
+        if delta.idempotency_key in known
+    )
+    for (operation, status), count in sorted(every.items()):
+        yield Count(operation, status, count, before[operation, status])
+
+
+def _shown(line: Unparsed) -> Unparsed:
+    """Short, and without a secret: the answer is kept for an Idempotency-Key."""
+    return replace(line, text=texts.clip(secrets.mask(line.text).text, SHOWN))

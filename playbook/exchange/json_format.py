@@ -1,0 +1,295 @@
+"""The playbook with its whole history as JSON: the same rows give the same bytes.
+
+Rows refer to each other by label, by place in the history and by number, never by the
+ids of one project, so that another project can take the history over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC
+from typing import Annotated, Any, Literal
+
+from django.utils.dateparse import parse_datetime
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from common import errors
+from common import text as texts
+from playbook.exchange.ace_format import Line
+
+FORMAT = "agent-memory-playbook"
+VERSION = 1
+MOST = 2**31 - 1
+WRONG_SHOWN = 20  # places that one refusal names
+
+
+class BrokenHistory(errors.Refusal):
+    """The text is no exported playbook, or its history does not lead to its entries."""
+
+    code = "broken_history"
+
+
+def _moment(value: str) -> str:
+    found = parse_datetime(value)
+    if found is None or found.tzinfo is None:
+        raise ValueError("no moment with a time zone")
+    if found.astimezone(UTC).isoformat() != value:
+        raise ValueError("no moment in UTC, such as 2026-01-31T09:00:00+00:00")
+    return value
+
+
+def _storable(value: str) -> str:
+    if wrong := texts.problem_in(value):
+        raise ValueError(wrong)
+    return value
+
+
+def _small(value: dict[str, Any]) -> dict[str, Any]:
+    _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    return value
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,40}-\d{5,10}$")]
+Category = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Moment = Annotated[str, AfterValidator(_moment)]
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[int, Field(ge=1, le=MOST)]
+Short = Annotated[Text, Field(max_length=64)]
+Named = Annotated[Text, Field(max_length=200)]
+Agent = Annotated[Text, Field(max_length=255)]
+Long = Annotated[Text, Field(max_length=1_000)]
+Rule = Annotated[Text, Field(max_length=20_000)]
+Author = Literal["human", "rule", "model"]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+
+class Columns(Section):
+    """Columns of an entry: all of them in an entry, those that changed in a change."""
+
+    label: Label = ""
+    content: Annotated[Rule, Field(min_length=1)] = ""
+    category: Category = ""
+    condition: Rule = ""
+    action: Rule = ""
+    tags: list[Short] = []
+    priority: Annotated[int, Field(ge=-MOST, le=MOST)] = 0
+    status: Literal["active", "deprecated", "superseded", "deleted"] = "active"
+    helpful: Count = 0
+    harmful: Count = 0
+    neutral: Count = 0
+    author_kind: Author = "rule"
+    locked: bool = False
+    pinned: bool = False
+    created_at: Moment = ""
+    created_by: Named = ""
+    updated_at: Moment = ""
+    verified_at: Moment | None = None
+    review_after: Moment | None = None
+    version: Number = 1
+    superseded_by: Label | None = None
+    merged_from: list[Label] = []
+    aliases: list[Short] = []
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return self.model_dump(exclude_unset=True)
+
+
+class Place(Section):
+    """Where a change stands in the history."""
+
+    revision: Number
+    position: Annotated[int, Field(ge=0, le=32_767)]
+
+
+class Change(Place):
+    operation: Literal["add", "update", "delete"]
+    action: Annotated[str, Field(pattern=r"^[a-z_]{1,16}$")]
+    entry: Label
+    before: Columns
+    after: Columns
+    actor: Named
+    agent_id: Agent
+    reason: Long
+    delta: Number | None
+    run: Number | None
+    reverts: Place | None
+    request_id: Short
+    changed_at: Moment
+
+
+class Target(Section):
+    entry: Label
+    version: Number | None
+
+
+class Gate(Section):
+    name: Short
+    verdict: Literal["pass", "warn", "fail"]
+    value: int | float | Text
+    threshold: int | float | Text
+    message: Rule
+
+
+class Delta(Section):
+    """A delta that the history names; its quotes stay with the memories."""
+
+    number: Number
+    operation: Literal[
+        "add", "update", "delete", "merge", "deprecate", "restore", "tag", "vote"
+    ]
+    status: Literal["applied", "accepted", "edited", "reverted"]
+    entry: Label | None
+    expected_version: Number | None
+    targets: list[Target]
+    content: Rule
+    category: Category | Literal[""]
+    payload: Annotated[dict[str, Any], AfterValidator(_small)]
+    reason: Long
+    gates: list[Gate]
+    risk: Annotated[Text, Field(max_length=16)]
+    producer: Author
+    producer_name: Annotated[Text, Field(max_length=100)]
+    producer_version: Annotated[Text, Field(max_length=40)]
+    proposed_by: Named
+    agent_id: Agent
+    run: Number | None
+    reviewer: Named
+    review_note: Long
+    reviewed_at: Moment | None
+    created_at: Moment
+    version: Number
+
+
+class Document(Section):
+    format: Literal["agent-memory-playbook"]
+    version: Literal[1]
+    revision: Count
+    next_label: Number
+    entries: list[Columns]
+    changes: list[Change]
+    deltas: list[Delta]
+
+
+def read(content: str) -> Document:
+    """Parse an exported playbook; raises BrokenHistory, which names what is wrong."""
+    try:
+        document = Document.model_validate_json(content)
+    except ValidationError as error:
+        wrong = {
+            ".".join(map(str, found["loc"])) or "content": [found["msg"]]
+            for found in error.errors(include_url=False, include_input=False)
+        }
+        shown = dict(list(wrong.items())[:WRONG_SHOWN])
+        raise BrokenHistory("This is no exported playbook.", errors=shown) from error
+    if wrong_at := _wrong(document):
+        raise BrokenHistory(
+            f"The history does not lead to the entries: {wrong_at}. "
+            "Export the playbook anew, or import it as lines."
+        )
+    return document
+
+
+def write(
+    head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str, Any]]]
+) -> str:
+    """One row a line, so that two exports can be compared with a diff."""
+    parts = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
+    for name, rows in lists.items():
+        written = ",\n".join(map(_json, rows))
+        parts.append(f"{_json(name)}: [\n{written}\n]" if written else f'"{name}": []')
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def lines(document: Document) -> Iterator[Line]:
+    """The live entries as lines, without their history."""
+    live = (entry for entry in document.entries if entry.status == "active")
+    for number, entry in enumerate(live, start=1):
+        yield Line(
+            entry.label,
+            entry.content,
+            helpful=entry.helpful,
+            harmful=entry.harmful,
+            section=entry.category,
+            number=number,
+        )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def _wrong(document: Document) -> str:
+    """What of a history is not as the service writes it; empty when all of it is."""
+    states: dict[str, dict[str, Any]] = {}
+    places: set[tuple[int, int]] = set()
+    last = (0, -1)
+    for change in document.changes:
+        place = (change.revision, change.position)
+        told = f"{change.entry} at revision {change.revision}"
+        expected = {(last[0], last[1] + 1), (last[0] + 1, 0)}
+        if place not in expected:
+            return f"a change is missing or doubled before {told}"
+        if change.reverts and _as_tuple(change.reverts) not in places:
+            return f"{told} reverts what is not there"
+        if (change.entry in states) == (change.operation == "add"):
+            return (
+                f"{told} is {'added twice' if change.entry in states else 'not added'}"
+            )
+        state = states.setdefault(change.entry, {})
+        if state and any(state.get(n) != v for n, v in change.before.given.items()):
+            return f"{told} does not follow from what stands before it"
+        named = [change.after.superseded_by, *change.after.merged_from]
+        if any(label and label not in states for label in named):
+            return f"{told} names an entry that is not there"
+        state.update(change.after.given)
+        places.add(place)
+        last = place
+    if last[0] != document.revision:
+        return f"it ends at revision {last[0]}, not {document.revision}"
+    return _wrong_entries(document, states)
+
+
+def _wrong_entries(document: Document, states: Mapping[str, dict[str, Any]]) -> str:
+    entries = {entry.label: entry for entry in document.entries}
+    if len(entries) != len(document.entries) or entries.keys() != states.keys():
+        return "it tells of other entries"
+    live: set[str] = set()
+    for label, entry in entries.items():
+        if entry.given != states[label] or set(states[label]) != set(
+            Columns.model_fields
+        ):
+            return f"{label} is another one at its end"
+        if int(label.rpartition("-")[2]) >= document.next_label:
+            return f"{label} could be given again"
+        named = [entry.superseded_by, *entry.merged_from]
+        if any(other and other not in entries for other in named):
+            return f"{label} names an entry that is not there"
+        text = texts.similarity_hash(entry.content)
+        if entry.status == "active" and text in live:
+            return f"{label} says what another live entry says"
+        live.update({text} if entry.status == "active" else ())
+    return _wrong_deltas(document, entries.keys())
+
+
+def _wrong_deltas(document: Document, labels: Iterable[str]) -> str:
+    numbers = [delta.number for delta in document.deltas]
+    if len(set(numbers)) != len(numbers):
+        return "two deltas have one number"
+    known = set(labels)
+    for delta in document.deltas:
+        named = [delta.entry, *(target.entry for target in delta.targets)]
+        if any(label and label not in known for label in named):
+            return f"delta {delta.number} names an entry that is not there"
+    return ""
+
+
+def _as_tuple(place: Place) -> tuple[int, int]:
+    return place.revision, place.position

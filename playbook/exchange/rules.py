@@ -1,0 +1,82 @@
+"""The texts of a posted playbook: masked, and exact copies taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from common import secrets
+from common import text as texts
+from playbook.exchange.ace_format import LARGEST_COUNT, Line, Unparsed
+from playbook.serializers.entries import CONTENT
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A text of the file with everything that was said of it: exact copies are one."""
+
+    text: str
+    labels: tuple[str, ...]
+    helpful: int
+    harmful: int
+    section: str
+    number: int
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        return texts.similarity_hash(self.text)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """`lines` are those that fit into an entry; `unparsed` those that do not."""
+
+    rules: list[Rule]
+    lines: list[Line]
+    unparsed: list[Unparsed]
+    notes: list[str]
+
+
+def gather(project: Project, lines: Sequence[Line]) -> Gathered:
+    """Texts without their secrets, each once, with the labels of all its copies."""
+    fitting = [line for line in lines if len(line.text) <= CONTENT]
+    unparsed = [_too_long(line) for line in lines if len(line.text) > CONTENT]
+    together: dict[str, Rule] = {}
+    notes = []
+    for line in fitting:
+        rule = _rule(project, line)
+        first = together.setdefault(rule.hash, rule)
+        if first is not rule:
+            together[rule.hash] = _with(first, rule)
+            notes.append(f"Line {line.number} says what line {first.number} says.")
+        elif rule.secrets:
+            kinds = ", ".join(rule.secrets)
+            notes.append(f"Line {line.number}: a secret ({kinds}) was masked.")
+    return Gathered(list(together.values()), fitting, unparsed, notes)
+
+
+def _too_long(line: Line) -> Unparsed:
+    why = f"It has {len(line.text)} characters; an entry has {CONTENT} at most."
+    return Unparsed(line.number, line.text, why)
+
+
+def _with(first: Rule, copy: Rule) -> Rule:
+    return replace(
+        first,
+        labels=tuple(dict.fromkeys([*first.labels, *copy.labels])),
+        helpful=first.helpful + copy.helpful,
+        harmful=first.harmful + copy.harmful,
+    )
+
+
+def _rule(project: Project, line: Line) -> Rule:
+    text = line.text
+    kinds: tuple[str, ...] = ()
+    if project.options.secrets != "allow":
+        found = secrets.mask(text)
+        text, kinds = found.text, tuple(found.kinds)
+    labels = (line.label,) if line.label else ()
+    helpful, harmful = (min(n, LARGEST_COUNT) for n in (line.helpful, line.harmful))
+    return Rule(text, labels, helpful, harmful, line.section, line.number, kinds)

@@ -1,0 +1,59 @@
+"""Which category of the project a foreign section goes to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+FALLBACK = "general"
+_WORD = re.compile(r"[a-z]+")
+# What sections of trained playbooks are called, by default category (design 04,
+# "Tables"). A section goes where most of its words point; the first one wins a tie.
+WORDS = {
+    "gotchas": "bug caveat error gotcha issue mistake pitfall trap troubleshooting warning",
+    "best_practices": (
+        "best checklist guideline heuristic insight practice principle rule strategy"
+        " verification workflow"
+    ),
+    "patterns": "code example formula idiom pattern recipe snippet template",
+    "dependencies": "dependency library package requirement version",
+    "architecture": "architecture component convention design layout module structure",
+}
+
+
+def category(section: str, categories: Sequence[str], *, otherwise: str = "") -> str:
+    """The best category for a section; `otherwise`, or a general one, when none fits."""
+    words = _words(section)
+    slug = "_".join(_WORD.findall(section.lower()))
+    if slug in categories:
+        return slug
+    scores = {name: len(words & _telling(name)) for name in categories}
+    # In the order of the table, then of the project, so that a tie is always the same.
+    ranked = sorted(scores, key=lambda name: (-scores[name], _rank(name)))
+    if ranked and scores[ranked[0]]:
+        return ranked[0]
+    return otherwise or (FALLBACK if FALLBACK in categories else categories[0])
+
+
+def tag(section: str) -> str:
+    """The section's name as a tag; empty when it has none."""
+    return re.sub(r"[\W_]+", "-", section.lower()).strip("-")[:64]
+
+
+def _telling(category: str) -> set[str]:
+    return _words(f"{category} {WORDS.get(category, '')}") - {FALLBACK}
+
+
+def _rank(category: str) -> int:
+    names = list(WORDS)
+    return names.index(category) if category in names else len(names)
+
+
+def _words(text: str) -> set[str]:
+    return {_singular(word) for word in _WORD.findall(text.lower())}
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

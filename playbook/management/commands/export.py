@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from common import errors
+from common.caller import SYSTEM
+from playbook.exchange import exporting, files, managed_block
+from projects import finding
+
+
+class Command(BaseCommand):
+    help = "Print a playbook, or put it into a file; see docs/howto/agents-md.md."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="name or id")
+        parser.add_argument("--format", choices=exporting.FORMATS, default="ace")
+        parser.add_argument(
+            "--file",
+            type=Path,
+            help="written as a whole; of agents-md only the managed block is replaced",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            project = finding.project(options["project"], SYSTEM)
+            text = exporting.export(project, SYSTEM, format=options["format"])
+            if options["file"] is None:
+                self.stdout.write(text, ending="")
+                return
+            changed = put(options["file"], text, options["format"])
+        except (errors.Refusal, OSError) as error:
+            raise CommandError(str(error)) from error
+        told = "written" if changed else "unchanged"
+        self.stderr.write(f"{options['file']}: {told}")
+
+
+def put(path: Path, text: str, format: str) -> bool:
+    if format != "agents-md":
+        return files.replace(path, text.encode())
+    document = path.read_bytes() if path.exists() else b""
+    return files.replace(path, managed_block.put(document, text))

@@ -1,0 +1,124 @@
+"""A waiting or stale delta renewed against the entries as they are now."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from common.caller import Caller, Role
+from common.writing import write
+from playbook import checking, deciding, operations, proposals, reviewing
+from playbook.drafts import Item, Operation
+from playbook.gates import Gate
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.reviewing import Made
+from playbook.revisions import COUNTERS, SUPPORTS
+
+Status = PlaybookDelta.Status
+Vector = Sequence[float] | None
+# Columns that every change moves, or that use alone moves.
+PASSED_OVER = {"version", "updated_at", SUPPORTS, *COUNTERS}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What changed in an entry since a delta read it: {column: (before, after)}."""
+
+    entry: PlaybookEntry
+    columns: Mapping[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Rebased:
+    """The renewed delta, and every entry of it that had changed."""
+
+    delta: PlaybookDelta
+    moved: list[Moved]
+
+
+def rebase(
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    version: int | None = None,
+    made: Made | None = None,
+) -> Rebased:
+    """Let a delta wait again, for the present versions of its entries.
+
+    The text stays; the gates are run again, but for the comparison of its quotes with
+    the run, which was made when it was proposed. Raises EntryState when an entry is
+    not active any more, and DeltaState for a delta that is decided.
+    """
+    caller.require(Role.CURATOR, delta.project_id)
+    made = made or reviewing.embedded(delta, delta.content)
+    return _rebase(delta, caller, version, made.vector)
+
+
+@write
+def _rebase(
+    delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector
+) -> Rebased:
+    playbook, delta = reviewing.hold_delta(delta, version, also=(Status.STALE,))
+    moved = _move_versions(delta)
+    item = proposals.again(delta, vector)
+    found = checking.check(playbook, item, key_id=delta.key_id)
+    delta.gates = [*_kept(delta), *(asdict(g) for g in found if g.name != "verbatim")]
+    _judge(delta, item, found, caller)
+    delta.version += 1
+    delta.save()
+    reviewing.audit(delta, caller, "rebase")
+    return Rebased(delta, moved)
+
+
+def _kept(delta: PlaybookDelta) -> list[dict[str, Any]]:
+    return [gate for gate in delta.gates if gate["name"] == "verbatim"]
+
+
+def _judge(
+    delta: PlaybookDelta, item: Item, found: Sequence[Gate], caller: Caller
+) -> None:
+    """It waits for a person whatever the gates say; they say how risky it is."""
+    compared = [gate for gate in found if gate.name != "verbatim"]
+    decision = deciding.decide(delta.project, item.proposal, compared, caller)
+    delta.status, delta.risk = Status.PENDING, decision.risk
+    delta.review_note = decision.reason[:1000]
+
+
+def _move_versions(delta: PlaybookDelta) -> list[Moved]:
+    """Take over the present versions; what changed since the ones that were read."""
+    found = []
+    if delta.entry_id:
+        entry = _present(delta, delta.entry_id)
+        found.append(_since(entry, delta.expected_version))
+        delta.entry, delta.expected_version = entry, entry.version
+    for target in delta.targets:
+        other = _present(delta, uuid.UUID(str(target["id"])))
+        found.append(_since(other, target.get("version")))
+        target["version"] = other.version
+    return [moved for moved in found if moved.columns]
+
+
+def _present(delta: PlaybookDelta, entry_id: uuid.UUID) -> PlaybookEntry:
+    entry: PlaybookEntry = PlaybookEntry.objects.light().get(pk=entry_id)
+    if not entry.is_live and delta.operation != Operation.RESTORE:
+        raise operations.EntryState(
+            f"{entry.label} is {entry.status}; restore it first, or reject this."
+        )
+    return entry
+
+
+def _since(entry: PlaybookEntry, version: int | None) -> Moved:
+    """Without a version nothing is known to have been read."""
+    if version is None or version == entry.version:
+        return Moved(entry, {})
+    later = PlaybookChange.objects.filter(
+        entry_id=entry.pk, after__version__gt=version
+    ).in_order()
+    columns: dict[str, tuple[Any, Any]] = {}
+    for change in later.only("before", "after"):
+        for name in change.after.keys() - PASSED_OVER:
+            first = columns.get(name, (change.before[name], None))[0]
+            columns[name] = (first, change.after[name])
+    return Moved(entry, {n: pair for n, pair in columns.items() if pair[0] != pair[1]})

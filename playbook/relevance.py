@@ -1,0 +1,92 @@
+"""Which entries speak of a task: the gate between a playbook and an agent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Exists, F, OuterRef, Q
+from pgvector.django import CosineDistance
+
+from common import focus
+from inference import embedding
+from inference.errors import InferenceError
+from playbook.models import Conflict, EntryVector
+from playbook.queries import EntryQuerySet
+from projects.models import Project
+
+# The cosine from which an entry with even votes is taken to speak of a task, and what
+# a full confidence takes off it or a lost one adds. Measured with `benchmark learning`
+# in six orders of its questions: below 0.65 a playbook of 50 tasks does harm, from
+# 0.70 on an older one is left unused; shutting out what is contested by its votes cost
+# 2 points and made poisoned feedback do more harm, so votes only move the gate.
+GATE = 0.67
+EARNED = 0.20
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """The cosine of an entry to a task, and whether it passes the entry's own gate.
+
+    `lead` is how far it is above that gate: the order of what speaks most of a task,
+    in which trust that was earned makes up for distance.
+    """
+
+    similarity: float
+    is_relevant: bool
+    lead: float = 0.0
+
+
+@dataclass(frozen=True)
+class Relevances:
+    by_id: Mapping[uuid.UUID, Relevance] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def of(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
+    """The relevance of every embedded live entry of `rows` to a task.
+
+    A task that names a place in its own text is compared by that place, as lessons
+    are learned from it. Without an answer of the embedder nothing is compared, and a
+    note says why.
+    """
+    found = focus.of(task)
+    try:
+        vector = embedding.embed_query(found.words if found else task)
+    except InferenceError as error:
+        return Relevances(notes=(f"no relevance: {error}",))
+    return Relevances(dict(_measured(project, rows, vector)))
+
+
+def _measured(
+    project: Project, rows: EntryQuerySet, vector: Sequence[float]
+) -> Iterator[tuple[uuid.UUID, Relevance]]:
+    same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
+    disputed = Conflict.objects.filter(
+        Q(left=OuterRef("entry_id")) | Q(right=OuterRef("entry_id")),
+        state=Conflict.State.OPEN,
+    )
+    found = (
+        EntryVector.objects.filter(
+            Exists(same), project_id=project.pk, model=embedding.active().name
+        )
+        .order_by()
+        .annotate(
+            distance=CosineDistance("embedding", list(vector)),
+            is_disputed=Exists(disputed),
+            helpful=F("entry__helpful"),
+            harmful=F("entry__harmful"),
+        )
+    )
+    columns = ("entry_id", "distance", "helpful", "harmful", "is_disputed")
+    for pk, distance, helpful, harmful, is_disputed in found.values_list(*columns):
+        similarity = round(1 - distance, 4)
+        lead = round(similarity - gate(helpful, harmful), 4)
+        yield pk, Relevance(similarity, lead >= 0 and not is_disputed, lead)
+
+
+def gate(helpful: int, harmful: int) -> float:
+    """The cosine that an entry with these votes must reach."""
+    confidence = (helpful + 1) / (helpful + harmful + 2)
+    return GATE + EARNED * (1 - 2 * confidence)

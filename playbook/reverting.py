@@ -1,0 +1,282 @@
+"""Take back changes by new ones; nothing is ever taken out of the history."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from audit import recording
+from common import errors
+from common.caller import Caller, Role
+from common.writing import write
+from playbook import chains, curation, reading, unwinding
+from playbook.chains import Chain
+from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.revisions import Cause, Revision, hold
+from projects.models import Project
+
+Status = PlaybookDelta.Status
+# Changes that one revert takes back: a revision numbers its changes in 15 bits.
+MOST = 20_000
+TOLD = 100  # obstacles named in a refusal
+SIGNATURE = ("status", "reviewer", "review_note", "reviewed_at")
+# In the payload of a delta that was taken back: what it was before.
+KEPT = "before_revert"
+
+
+class Overlap(errors.Conflict):
+    """A later change touched the same columns; undo that one first."""
+
+    code = "overlap"
+
+
+class NotApplied(errors.Conflict):
+    """Only a delta that is in force can be undone."""
+
+    code = "not_applied"
+
+
+class NothingToRevert(errors.Conflict):
+    """None of these changes is in force any more, or there are none."""
+
+    code = "nothing_to_revert"
+
+
+class TooManyChanges(errors.Refusal):
+    """A revert takes back so many changes at most; begin with the newest ones."""
+
+    code = "too_many_changes"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a revert takes back. `of` picks the chains to move; `words` names it."""
+
+    rows: QuerySet[PlaybookChange]
+    words: str
+    of: Callable[[Chain, set[uuid.UUID]], bool] = Chain.is_moved_by
+
+
+@dataclass(frozen=True)
+class Reverted:
+    """The new changes, and the entries and deltas that are otherwise now."""
+
+    revision: int
+    changes: list[PlaybookChange]
+    entries: list[PlaybookEntry]
+    deltas: list[PlaybookDelta]
+    notes: tuple[str, ...] = ()
+
+
+def change(project: Project, change_id: uuid.UUID, caller: Caller) -> Target:
+    """One change; of a revert, so that what it took back is in force again."""
+    rows = _of(project, caller).filter(pk=change_id)
+    if not rows.exists():
+        raise errors.NotFound(f"There is no change {change_id} in this project.")
+    return Target(rows, f"change {change_id}")
+
+
+def delta(project: Project, delta_id: uuid.UUID, caller: Caller) -> Target:
+    """A delta in force; of one that was taken back, its revert."""
+    found = curation.get(delta_id, caller)
+    if found.project_id != project.pk:
+        raise errors.NotFound(f"There is no delta {delta_id} in this project.")
+    rows = _of(project, caller).filter(delta_id=delta_id, reverts_id=None)
+    target = Target(rows, f"delta {delta_id}", _is_picked)
+    if found.status == Status.REVERTED:
+        return replace(target, of=_is_picked_and_out_of_force)
+    if found.status not in PlaybookDelta.IN_FORCE:
+        raise NotApplied(f"This delta is {found.status}; only one in force is undone.")
+    return target
+
+
+def run(project: Project, run_id: uuid.UUID, caller: Caller) -> Target:
+    """What a finished task changed: its deltas, votes and supports."""
+    rows = _of(project, caller).filter(run_id=run_id, reverts_id=None)
+    return Target(rows, f"run {run_id}", _is_picked)
+
+
+def between(project: Project, first: int, last: int | None, caller: Caller) -> Target:
+    """Every change after revision `first`, up to `last` or to the present one."""
+    if first > reading.current_revision(project, caller):
+        raise reading.UnknownRevision(f"The playbook has no revision {first} yet.")
+    rows = _of(project, caller).filter(revision__gt=first)
+    if last is None:
+        return Target(rows, f"everything after revision {first}")
+    rows = rows.filter(revision__lte=last)
+    return Target(rows, f"revisions {first + 1} to {last}")
+
+
+def _of(project: Project, caller: Caller) -> QuerySet[PlaybookChange]:
+    caller.require(Role.CURATOR, project.pk)
+    rows: QuerySet[PlaybookChange] = PlaybookChange.objects.visible_to(caller)
+    return rows.filter(project_id=project.pk)
+
+
+def _is_picked(chain: Chain, selected: set[uuid.UUID]) -> bool:
+    return chain.root.pk in selected and chain.is_in_force
+
+
+def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
+    return chain.root.pk in selected and not chain.is_in_force
+
+
+def undo(delta: PlaybookDelta, caller: Caller, *, reason: str = "") -> PlaybookDelta:
+    """Take back what a delta did, or refuse with what stands in the way."""
+    if delta.status not in PlaybookDelta.IN_FORCE:
+        raise NotApplied(f"This delta is {delta.status}; only one in force is undone.")
+    rows = _of(delta.project, caller).filter(delta_id=delta.pk, reverts_id=None)
+    target = Target(rows, f"delta {delta.pk}", _is_picked)
+    revert(delta.project, target, caller, reason=reason)
+    delta.refresh_from_db()
+    return delta
+
+
+@write
+def revert(
+    project: Project, target: Target, caller: Caller, *, reason: str = ""
+) -> Reverted:
+    """Take back the changes of a target as one revision, or refuse.
+
+    Counters and supports are moved back by the step they took, so that later votes
+    stay. Raises NothingToRevert, TooManyChanges, Overlap, DuplicateEntry, OverBudget.
+    """
+    caller.require(Role.CURATOR, project.pk)
+    playbook = hold(project)
+    around = chains.around(target.rows)
+    selected = set(target.rows.values_list("pk", flat=True))
+    moved = [chain for chain in around if target.of(chain, selected)]
+    if not moved:
+        raise NothingToRevert(f"Nothing of {target.words} is in force.")
+    if len(moved) > MOST:
+        raise TooManyChanges(
+            f"A revert takes back at most {MOST} changes, and these are {len(moved)}; "
+            "begin with the newest ones."
+        )
+    _refuse_overlap(moved, around)
+    cause = Cause(reason=reason or f"{caller.name} took back {target.words}.")
+    revision = Revision(playbook, caller, cause)
+    unwound = unwinding.take_back(revision, [chain.tail for chain in moved])
+    changes = revision.close()
+    deltas = _mark_deltas(project, moved, caller, reason)
+    return Reverted(
+        revision.number, changes, unwound.entries, deltas, tuple(unwound.notes)
+    )
+
+
+def _refuse_overlap(moved: Sequence[Chain], around: Sequence[Chain]) -> None:
+    found = chains.obstacles(moved, around)
+    if not found:
+        return
+    told = [
+        f"{o.change.entry_label} ({', '.join(sorted(o.columns))}; "
+        f"{o.change.action} at revision {o.change.revision} by {o.change.actor})"
+        for o in found[:TOLD]
+    ]
+    more = f" and {len(found) - TOLD} more" if len(found) > TOLD else ""
+    raise Overlap(
+        f"Later changes touched {'; '.join(told)}{more}. Undo those changes first.",
+        overlaps=[o.told for o in found[:TOLD]],
+    )
+
+
+# What becomes of the deltas
+
+
+def _mark_deltas(
+    project: Project, moved: Sequence[Chain], caller: Caller, reason: str
+) -> list[PlaybookDelta]:
+    """A delta of which no change is in force is reverted; else it is what it was."""
+    named = {chain.root.delta_id for chain in moved} - {None}
+    rows = PlaybookChange.objects.filter(project_id=project.pk, delta_id__in=named)
+    kept = rows.in_order().only("id", "revision", "position", "reverts_id", "delta_id")
+    in_force = {c.root.delta_id for c in chains.linked(kept) if c.is_in_force}
+    deltas = PlaybookDelta.objects.select_for_update(no_key=True).filter(pk__in=named)
+    changed = []
+    for delta in deltas.order_by("pk"):
+        if delta.status in PlaybookDelta.IN_FORCE and delta.pk not in in_force:
+            _mark_reverted(delta, caller, reason)
+            changed.append(delta)
+        elif delta.status == Status.REVERTED and delta.pk in in_force:
+            _mark_in_force_again(delta)
+            changed.append(delta)
+    _open_conflicts(project, [d for d in changed if d.status == Status.REVERTED])
+    _close_conflicts(project, [d for d in changed if d.status != Status.REVERTED])
+    # As `unwinding` writes entries: each row is there, and is updated.
+    PlaybookDelta.objects.bulk_create(
+        changed,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=[*SIGNATURE, "payload", "version"],
+        batch_size=unwinding.BATCH,
+    )
+    recording.record_all(_event(delta, caller) for delta in changed)
+    return changed
+
+
+def _mark_reverted(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
+    before = {name: getattr(delta, name) for name in SIGNATURE}
+    if before["reviewed_at"]:
+        before["reviewed_at"] = before["reviewed_at"].isoformat()
+    delta.payload = {**delta.payload, KEPT: before}
+    delta.status = Status.REVERTED
+    delta.reviewer = caller.name[:200]
+    delta.review_note = reason[:1000]
+    delta.reviewed_at = timezone.now()
+    delta.version += 1
+
+
+def _mark_in_force_again(delta: PlaybookDelta) -> None:
+    # A playbook that was restored from its export has not kept it.
+    before: dict[str, Any] = delta.payload.get(KEPT, {})
+    delta.status = before.get("status", Status.APPLIED)
+    delta.reviewer = before.get("reviewer", "")
+    delta.review_note = before.get("review_note", "")
+    reviewed_at = before.get("reviewed_at")
+    delta.reviewed_at = datetime.fromisoformat(reviewed_at) if reviewed_at else None
+    delta.version += 1
+
+
+def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
+    """A decision that was taken back is to be made again."""
+    by_id = {delta.pk: delta for delta in deltas}
+    rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
+    for conflict in rows.exclude(state=Conflict.State.OPEN):
+        for pk in set(conflict.decided_with) & by_id.keys():
+            states = by_id[pk].payload[KEPT].setdefault("conflicts", {})
+            states[str(conflict.pk)] = conflict.state
+        conflict.state = Conflict.State.OPEN
+        conflict.save(update_fields=["state"])
+
+
+def _close_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
+    """A decision is in force again once all of its deltas are."""
+    states: dict[str, str] = {}
+    for delta in deltas:
+        states |= delta.payload.pop(KEPT, {}).get("conflicts", {})
+    again = {delta.pk for delta in deltas}
+    rows = Conflict.objects.filter(project=project, state=Conflict.State.OPEN)
+    for conflict in rows.filter(pk__in=states):
+        reverted = PlaybookDelta.objects.filter(
+            pk__in=set(conflict.decided_with) - again, status=Status.REVERTED
+        )
+        if not reverted.exists():
+            conflict.state = states[str(conflict.pk)]
+            conflict.save(update_fields=["state"])
+
+
+def _event(delta: PlaybookDelta, caller: Caller) -> Any:
+    is_undone = delta.status == Status.REVERTED
+    return recording.event(
+        caller,
+        "delta.undo" if is_undone else "delta.redo",
+        project_id=delta.project_id,
+        object_type="playbook_delta",
+        object_id=delta.pk,
+    )

@@ -1,0 +1,116 @@
+"""One delta in a person's hands: held under the lock, signed, told to the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from audit import recording
+from common import errors
+from common import text as texts
+from common.caller import Caller
+from common.writing import write
+from playbook import neighbours, rejected
+from playbook.drafts import WRITES_TEXT
+from playbook.models import Playbook, PlaybookDelta
+from playbook.revisions import hold
+
+Status = PlaybookDelta.Status
+Vector = Sequence[float] | None
+# Why a curator says no (design 05, "Review inbox").
+REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A text and its vector, which is None when the model did not answer."""
+
+    text: str
+    vector: Vector
+    by_hand: bool = False
+
+
+class OwnDelta(errors.Forbidden):
+    """A key cannot approve what it proposed itself; another curator has to."""
+
+    code = "own_delta"
+
+
+class DeltaState(errors.Conflict):
+    """The delta is decided already."""
+
+    code = "delta_state"
+
+
+def hold_delta(
+    delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
+) -> tuple[Playbook, PlaybookDelta]:
+    """Lock the playbook, then the delta, and refuse one that is decided already."""
+    playbook = hold(delta.project)
+    held = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
+    held.project = delta.project
+    if held.status not in (Status.PENDING, *also):
+        by = f" by {held.reviewer}" if held.reviewer else ""
+        raise DeltaState(f"This delta is {held.status}{by} already.")
+    if version is not None and held.version != version:
+        raise errors.StaleVersion(
+            f"This delta is at version {held.version}, not {version}; read it again.",
+            current_version=held.version,
+        )
+    return playbook, held
+
+
+def embedded(delta: PlaybookDelta, content: str) -> Made:
+    """Embed a delta's text, unless its vector was kept since it was proposed.
+
+    For a door, before the transaction of an Idempotency-Key begins.
+    """
+    if not content or delta.operation not in WRITES_TEXT:
+        return Made(content, None)
+    is_as_proposed = texts.similarity_hash(content) == delta.similarity_hash
+    kept = rejected.recalled(delta) if is_as_proposed else None
+    return Made(content, kept or neighbours.embed_one(content))
+
+
+def refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
+    if caller.key_id and delta.key_id == caller.key_id:
+        raise OwnDelta
+
+
+def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
+    delta.reviewer = caller.name[:200]
+    delta.review_note = note[:1000]
+    delta.reviewed_at = timezone.now()
+
+
+def as_proposed(delta: PlaybookDelta) -> dict[str, object]:
+    """What the review shows beside the words that a person put in its place."""
+    return {
+        "operation": delta.operation,
+        "entry_id": str(delta.entry_id) if delta.entry_id else None,
+        "content": delta.content,
+        "category": delta.category,
+        "payload": dict(delta.payload),
+    }
+
+
+def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
+    recording.record(
+        caller,
+        f"delta.{verb}",
+        project_id=delta.project_id,
+        object_type="playbook_delta",
+        object_id=delta.pk,
+        operation=delta.operation,
+    )
+
+
+@write
+def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
+    """Note that the entry has changed since; once, whoever notices it."""
+    rows = PlaybookDelta.objects.filter(pk=delta.pk).waiting()
+    note = "The entry has changed since this was proposed."
+    if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
+        audit(delta, caller, "stale")

@@ -1,0 +1,148 @@
+"""Conflicts with both of their sides, and the decisions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from access.doors import InProject
+from memories.serializers.fields import CommaList
+from playbook import conflicts
+from playbook.conflicts import Side
+from playbook.models import Conflict, PlaybookEntry
+from playbook.serializers.deltas import QuoteOut
+from playbook.serializers.entries import CONTENT, MOST, PART, REASON
+
+
+class SideQuote(QuoteOut):
+    delta_id = serializers.UUIDField()
+
+
+class SideOut(serializers.Serializer[Any]):
+    """One of two rules. What waits has no entry yet, or would change the one named."""
+
+    kind = serializers.ChoiceField(choices=["entry", "delta"])
+    entry_id = serializers.UUIDField(allow_null=True)
+    delta_id = serializers.UUIDField(allow_null=True)
+    label = serializers.CharField(allow_null=True)  # type: ignore[assignment]  # a field of that name
+    content = serializers.CharField()
+    condition = serializers.CharField()
+    status = serializers.CharField()
+    version = serializers.IntegerField()
+    helpful = serializers.IntegerField()
+    harmful = serializers.IntegerField()
+    neutral = serializers.IntegerField()
+    support_count = serializers.IntegerField()
+    evidence = SideQuote(many=True)
+
+
+class ConflictOut(serializers.ModelSerializer[Conflict]):
+    """`left` is the older rule, `right` the newer one."""
+
+    project_id = serializers.UUIDField(read_only=True)
+    left = serializers.SerializerMethodField()
+    right = serializers.SerializerMethodField()
+    decided_with = serializers.ListField(
+        child=serializers.UUIDField(),
+        read_only=True,
+        help_text="The deltas of the decision; undoing one opens the conflict again.",
+    )
+
+    class Meta:
+        model = Conflict
+        fields = (
+            "id",
+            "project_id",
+            "state",
+            "reason",
+            "left",
+            "right",
+            "created_at",
+            "decided_by",
+            "decided_at",
+            "decided_with",
+            "note",
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(SideOut)
+    def get_left(self, conflict: Conflict) -> dict[str, Any]:
+        supports: int = conflict.left_supports  # type: ignore[attr-defined]  # `in_full`
+        return _side(conflicts.sides(conflict).left, supports)
+
+    @extend_schema_field(SideOut)
+    def get_right(self, conflict: Conflict) -> dict[str, Any]:
+        supports: int = conflict.right_supports  # type: ignore[attr-defined]  # `in_full`
+        return _side(conflicts.sides(conflict).right, supports)
+
+
+def _side(side: Side, supports: int) -> dict[str, Any]:
+    entry = side.entry
+    counters = {} if side.delta else {n: getattr(entry, n, 0) for n in COUNTERS}
+    return {
+        "kind": "delta" if side.delta else "entry",
+        "entry_id": str(entry.pk) if entry else None,
+        "delta_id": str(side.delta.pk) if side.delta else None,
+        "label": entry.label if entry else None,
+        "content": side.content,
+        "condition": side.condition,
+        "status": side.status,
+        "version": side.version,
+        **(dict.fromkeys(COUNTERS, 0) | counters),
+        "support_count": 0 if side.delta else supports,
+        "evidence": list(evidence(side)),
+    }
+
+
+COUNTERS = ("helpful", "harmful", "neutral")
+
+
+def evidence(side: Side) -> Iterator[dict[str, Any]]:
+    """The quotes of what waits, or of the newest deltas that an entry stands on."""
+    told = [side.delta] if side.delta else _quoted(side.entry)
+    for delta in told:
+        for quote in delta.evidence:
+            yield {**quote, "delta_id": str(delta.pk)}
+
+
+def _quoted(entry: PlaybookEntry | None) -> list[Any]:
+    return getattr(entry, "quoted", [])
+
+
+class ConflictQuery(InProject):
+    state = CommaList(
+        child=serializers.ChoiceField(choices=Conflict.State.choices), required=False
+    )
+
+
+class Decision(serializers.Serializer[Any]):
+    note = serializers.CharField(
+        max_length=REASON, required=False, allow_blank=True, default=""
+    )
+    left_expected_version = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST
+    )
+    right_expected_version = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST,
+        help_text="Of the entry, or of the delta while the newer rule waits.",
+    )
+
+
+class SupersedeConflict(Decision):
+    winner = serializers.ChoiceField(choices=["left", "right"], default="right")
+
+
+class SplitConflict(Decision):
+    left_condition = serializers.CharField(max_length=PART)
+    right_condition = serializers.CharField(max_length=PART)
+    left_content = serializers.CharField(
+        max_length=CONTENT, required=False, allow_blank=True, default=""
+    )
+    right_content = serializers.CharField(
+        max_length=CONTENT, required=False, allow_blank=True, default=""
+    )

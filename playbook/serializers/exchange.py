@@ -1,0 +1,54 @@
+"""The playbook on its way out and in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject
+from playbook.exchange import exporting
+
+
+class ExportQuery(InProject):
+    format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
+
+
+class ImportIn(InProject):
+    """A playbook as text. A model's is the default, as with `POST /playbook/deltas`."""
+
+    # Lines have a limit of their own; a history may fill the body.
+    content = serializers.CharField(max_length=12 * 1024 * 1024, trim_whitespace=False)
+    format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
+    category = serializers.CharField(
+        max_length=40,
+        required=False,
+        help_text="For what no section places; see the project's categories.",
+    )
+    producer = serializers.ChoiceField(choices=["model", "human"], default="model")
+    producer_name = serializers.CharField(
+        max_length=100, required=False, allow_blank=True, default=""
+    )
+
+
+class CountOut(serializers.Serializer[Any]):
+    operation = serializers.CharField()
+    status = serializers.CharField()
+    count = serializers.IntegerField()
+    known = serializers.IntegerField(help_text="Of these: there before this request.")
+
+
+class UnparsedOut(serializers.Serializer[Any]):
+    line = serializers.IntegerField()
+    text = serializers.CharField()
+    why = serializers.CharField()
+
+
+class ImportOut(serializers.Serializer[Any]):
+    """`waiting` are the deltas to decide; `restored` counts entries with history."""
+
+    deltas = CountOut(many=True)
+    waiting = serializers.ListField(child=serializers.UUIDField())
+    unparsed = UnparsedOut(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+    restored = serializers.IntegerField(allow_null=True)

@@ -1,0 +1,224 @@
+"""What stands in a playbook and should not: entries that say the same, refuted ones.
+
+It only proposes: a merge of two entries waits for a person unless the policy is auto.
+A pair that a person kept apart is brought up again only when one of the texts changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+from django.utils import timezone
+
+from common import text as texts
+from common.caller import SYSTEM, Caller
+from inference import embedding
+from jobs import queue, running
+from jobs.models import Job
+from playbook import curator, merging, neighbours, proposals, votes
+from playbook.drafts import Operation, Producer, Proposal
+from playbook.models import (
+    EntryVector,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from playbook.neighbours import Match, Neighbour
+from playbook.queries import EntryQuerySet
+from projects.models import Project
+
+KIND = "tidy_playbook"
+NAME, VERSION = "tidying", "1"
+# Two of these say one thing, and one text can hold it.
+MERGEABLE = ("same", "wider", "both")
+EVERY = timedelta(days=1)
+CHUNK = 100  # vectors in memory at a time
+
+
+def tidy(project: Project, caller: Caller, *, since: int = 0) -> list[PlaybookDelta]:
+    """Propose merges and retirements; the deltas that are new.
+
+    Only entries that changed after the revision `since` are compared, each with all.
+    """
+    return [delta for step in _steps(project, caller, since) for delta in step]
+
+
+def _steps(
+    project: Project, caller: Caller, since: int
+) -> Iterator[list[PlaybookDelta]]:
+    for proposal in _looked_at(project, since):
+        if proposal is None or _is_known(proposal):
+            yield []
+        else:
+            yield proposals.propose(project, [proposal], caller)
+
+
+def _looked_at(project: Project, since: int) -> Iterator[Proposal | None]:
+    """One step for each entry: what to propose about it, if anything."""
+    rows = _moved(project, since)
+    yield from (curator.retirement(entry) for entry in _refuted(rows))
+    taken = _waiting(project)
+    vectors = EntryVector.objects.filter(
+        project_id=project.pk, model=embedding.active().name, entry__in=rows
+    ).order_by("entry_id")
+    for entry_id, vector in vectors.values_list("entry_id", "embedding").iterator(
+        chunk_size=CHUNK
+    ):
+        merge = _merge_of(project, entry_id, list(vector), taken)
+        if merge and merge.entry:
+            taken |= {merge.entry.pk, *(_id(target) for target in merge.targets)}
+        yield merge
+
+
+def _moved(project: Project, since: int) -> EntryQuerySet:
+    rows: EntryQuerySet = PlaybookEntry.objects.current().filter(project=project)
+    if not since:
+        return rows
+    later = PlaybookChange.objects.filter(project_id=project.pk, revision__gt=since)
+    return rows.filter(pk__in=later.order_by().values("entry_id"))
+
+
+def _refuted(rows: EntryQuerySet) -> Iterator[PlaybookEntry]:
+    led = rows.light().filter(harmful__gte=F("helpful") + votes.HARMFUL_LEAD)
+    return (entry for entry in led.order_by("pk") if votes.is_refuted(entry))
+
+
+def _waiting(project: Project) -> set[uuid.UUID]:
+    """Entries of merges that wait: one proposal at a time for each entry."""
+    rows = PlaybookDelta.objects.filter(project=project, operation=Operation.MERGE)
+    waiting = rows.waiting().values_list("entry_id", "targets")
+    return {pk for kept, targets in waiting for pk in (kept, *map(_id, targets)) if pk}
+
+
+def _id(target: Any) -> uuid.UUID:
+    return uuid.UUID(str(target["id"]))
+
+
+def _merge_of(
+    project: Project, entry_id: uuid.UUID, vector: list[float], taken: set[uuid.UUID]
+) -> Proposal | None:
+    """A merge of an entry with the nearest that says the same, if none is asked yet."""
+    if entry_id in taken:
+        return None
+    near = neighbours.nearest(
+        project.pk, vector, threshold=neighbours.MERGE, without=[entry_id]
+    )
+    if not near:
+        return None
+    entry = PlaybookEntry.objects.current().light().filter(pk=entry_id).first()
+    for other in near:
+        if entry is None or other.entry.pk in taken:
+            continue
+        match = neighbours.compare(
+            entry.content, other, condition=entry.condition, action=entry.action
+        )
+        if match.verdict not in MERGEABLE:
+            continue
+        merge = _merge(entry, match, other)
+        if not _is_known(merge) and not _kept_both(entry, other.entry):
+            return merge
+    return None
+
+
+def _merge(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
+    """The one that a person wrote, else the one used more, else the older one stays."""
+    kept, other = sorted(
+        (entry, near.entry),
+        key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
+    )
+    text = match.merged or merging.merged(kept.content, other.content)
+    if text is None:
+        text = _with_all_literals(kept.content, other.content)
+    return Proposal(
+        operation=Operation.MERGE,
+        entry=kept,
+        expected_version=kept.version,
+        targets=({"id": str(other.pk), "version": other.version},),
+        content=text if text != kept.content else None,
+        reason=f"{kept.label} and {other.label} say the same "
+        f"(cosine {near.similarity}).",
+        producer=Producer.RULE,
+        producer_name=NAME,
+        producer_version=VERSION,
+        idempotency_key=pair_key(kept, other),
+    )
+
+
+def _with_all_literals(kept: str, other: str) -> str:
+    return kept if texts.literals(other) <= texts.literals(kept) else other
+
+
+def pair_key(one: PlaybookEntry, other: PlaybookEntry) -> str:
+    """Once for two texts: whoever decided about them is not asked again."""
+    sides = sorted(f"{entry.pk} {entry.similarity_hash}" for entry in (one, other))
+    whole = "\n".join([Operation.MERGE, *sides])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _is_known(proposal: Proposal) -> bool:
+    rows = PlaybookDelta.objects.filter(idempotency_key=proposal.idempotency_key)
+    return rows.exists()
+
+
+def _kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
+    """Whether a person let one in beside the other, and both texts are as they were."""
+    accepted = PlaybookDelta.objects.filter(
+        operation=Operation.ADD, status__in=("accepted", "edited")
+    )
+    return any(
+        texts.similarity_hash(delta.content) == new.similarity_hash
+        for new, old in ((one, other), (other, one))
+        for delta in accepted.filter(
+            entry_id=new.pk,
+            payload__near__entry_id=str(old.pk),
+            payload__near__similarity_hash=old.similarity_hash,
+        )
+    )
+
+
+# The daily job
+
+
+def enqueue_due() -> None:
+    """A job for each project whose playbook moved since it was last tidied.
+
+    Asked more often than `EVERY`, so that a restart of beat puts nothing off for long.
+    """
+    recent = Job.objects.filter(kind=KIND, created_at__gte=timezone.now() - EVERY)
+    projects = Project.objects.live().exclude(pk__in=recent.values("project_id"))
+    for playbook in Playbook.objects.filter(project__in=projects):
+        since = _tidied(playbook.project_id)
+        if playbook.revision > since:
+            queue.enqueue(
+                KIND,
+                project_id=playbook.project_id,
+                args={"since": since},
+                key=str(playbook.project_id),
+            )
+
+
+def _tidied(project_id: uuid.UUID) -> int:
+    """The revision that the last finished job had read."""
+    done = Job.objects.filter(kind=KIND, project_id=project_id, state=Job.State.DONE)
+    last = done.order_by("-pk").first()
+    return int(last.result["revision"]) if last else 0
+
+
+@running.handler(KIND, attempts=5, lease=timedelta(minutes=5))
+def tidy_in_a_job(run: running.Run) -> dict[str, int]:
+    """Propose as `tidy` does, entry by entry; what is proposed already is passed over."""
+    assert run.job.project_id
+    project = Project.objects.get(pk=run.job.project_id)
+    revision = Playbook.objects.get(project=project).revision
+    proposed = 0
+    steps = _steps(project, SYSTEM, run.job.args["since"])
+    for done, deltas in enumerate(steps, start=1):
+        proposed += len(deltas)
+        run.step(done)
+    return {"revision": revision, "proposed": proposed}

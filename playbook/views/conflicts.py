@@ -1,0 +1,160 @@
+"""Rules that cannot both hold, and the three ways to decide about them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, page_of
+from common import errors
+from common.caller import Role
+from playbook import conflicts, resolving
+from playbook.models import Conflict
+from playbook.resolving import Seen
+from playbook.rulings import Part, Vectors
+from playbook.serializers import conflicts as forms
+
+
+class ConflictsDoor(Door):
+    @extend_schema(
+        operation_id="playbook_conflicts_list",
+        parameters=[forms.ConflictQuery],
+        responses=page_of(forms.ConflictOut),
+    )
+    def get(self, request: Request) -> Response:
+        """Pairs of rules that cannot both hold, each side with what it stands on."""
+        data = self.query(forms.ConflictQuery)
+        project = self.project(data)
+        rows = conflicts.of_project(project, data.get("state", ()), self.caller)
+        return self.page(rows, forms.ConflictOut)
+
+
+class ConflictDoor(Door):
+    @extend_schema(operation_id="playbook_conflicts_read", responses=forms.ConflictOut)
+    def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """One conflict with both of its sides."""
+        return Response(forms.ConflictOut(conflicts.get(conflict_id, self.caller)).data)
+
+
+class DecisionDoor(Door):
+    """Embed what the decision brings in, then decide once."""
+
+    form: type[Any] = forms.Decision
+
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        conflict = conflicts.get(conflict_id, self.caller, Role.CURATOR)
+        data = self.body(self.form)
+        if answered := self.replayed(conflict.project_id):
+            return answered
+        vectors = self.vectors(conflict, data)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            self.decide(conflict, data, vectors)
+            found = conflicts.get(conflict.pk, self.caller)
+            return 200, forms.ConflictOut(found).data
+
+        try:
+            return self.once(conflict.project_id, act)
+        except errors.Refusal as refusal:
+            # With a key the note was taken back together with the decision.
+            resolving.note_refusal(conflict, refusal, self.caller)
+            raise
+
+    def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
+        return resolving.vectors_for(conflict)
+
+    def decide(
+        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
+    ) -> None:
+        raise NotImplementedError
+
+    @staticmethod
+    def seen(data: dict[str, Any]) -> Seen:
+        return Seen(
+            data.get("left_expected_version"), data.get("right_expected_version")
+        )
+
+
+class SupersedeDoor(DecisionDoor):
+    form = forms.SupersedeConflict
+
+    @extend_schema(
+        operation_id="playbook_conflicts_supersede",
+        request=forms.SupersedeConflict,
+        responses=forms.ConflictOut,
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Keep one side, the newer one unless you say otherwise, for the other."""
+        return super().post(request, conflict_id)
+
+    def decide(
+        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
+    ) -> None:
+        resolving.supersede(
+            conflict,
+            self.caller,
+            winner=data["winner"],
+            note=data["note"],
+            seen=self.seen(data),
+            vectors=vectors,
+        )
+
+
+class SplitDoor(DecisionDoor):
+    form = forms.SplitConflict
+
+    @extend_schema(
+        operation_id="playbook_conflicts_split",
+        request=forms.SplitConflict,
+        responses=forms.ConflictOut,
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Keep both sides, each under its own condition."""
+        return super().post(request, conflict_id)
+
+    def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
+        return resolving.vectors_for(conflict, *self.parts(data))
+
+    def decide(
+        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
+    ) -> None:
+        left, right = self.parts(data)
+        resolving.split(
+            conflict,
+            left,
+            right,
+            self.caller,
+            note=data["note"],
+            seen=self.seen(data),
+            vectors=vectors,
+        )
+
+    @staticmethod
+    def parts(data: dict[str, Any]) -> tuple[Part, Part]:
+        return (
+            Part(data["left_condition"], data["left_content"]),
+            Part(data["right_condition"], data["right_content"]),
+        )
+
+
+class RejectDoor(DecisionDoor):
+    @extend_schema(
+        operation_id="playbook_conflicts_reject",
+        request=forms.Decision,
+        responses=forms.ConflictOut,
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Refuse the newer side: what waits is rejected, an entry deprecated."""
+        return super().post(request, conflict_id)
+
+    def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
+        return {}
+
+    def decide(
+        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
+    ) -> None:
+        resolving.reject(conflict, self.caller, note=data["note"], seen=self.seen(data))

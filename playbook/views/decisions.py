@@ -1,0 +1,202 @@
+"""A person's decision about one delta."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door
+from common.caller import Role
+from playbook import (
+    curation,
+    operations,
+    rebasing,
+    reverting,
+    reviewing,
+    taking_up,
+)
+from playbook.models import PlaybookDelta
+from playbook.serializers import deltas as delta_forms
+from playbook.serializers import entries as entry_forms
+from playbook.views import answers
+
+
+class DecisionDoor(Door):
+    """Prepare, then decide once; `answer` is what the client is told."""
+
+    form: type[Any] = delta_forms.AcceptDelta
+
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        delta = curation.get(delta_id, self.caller, Role.CURATOR)
+        data = self.body(self.form)
+        if answered := self.replayed(delta.project_id):
+            return answered
+        self.prepare(delta, data)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 200, self.answer(self.decide(delta, data))
+
+        try:
+            return self.once(delta.project_id, act)
+        except operations.StaleEntry:
+            # With a key the mark was taken back together with the decision.
+            self.note_stale(delta)
+            raise
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        """What is slow, before the transaction of an Idempotency-Key."""
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def note_stale(self, delta: PlaybookDelta) -> None:
+        reviewing.mark_stale(delta, self.caller)
+
+    def answer(self, done: Any) -> dict[str, Any]:
+        return answers.after(self, done)
+
+
+class AcceptDoor(DecisionDoor):
+    @extend_schema(
+        operation_id="playbook_deltas_accept",
+        request=delta_forms.AcceptDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Apply a waiting delta; a key cannot accept what it proposed itself."""
+        return super().post(request, delta_id)
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        self.made = reviewing.embedded(delta, delta.content)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return curation.accept(
+            delta,
+            self.caller,
+            version=data.get("expected_version"),
+            note=data["note"],
+            made=self.made,
+        )
+
+
+class EditDoor(DecisionDoor):
+    form = delta_forms.EditDelta
+
+    @extend_schema(
+        operation_id="playbook_deltas_edit",
+        request=delta_forms.EditDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Apply a waiting delta in your own words."""
+        return super().post(request, delta_id)
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        self.made = reviewing.embedded(delta, data.get("content") or delta.content)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return curation.edit_and_accept(
+            delta,
+            entry_forms.settings_of(data),
+            self.caller,
+            version=data.get("expected_version"),
+            note=data["note"],
+            made=self.made,
+        )
+
+
+class MergeDoor(DecisionDoor):
+    form = delta_forms.MergeDelta
+
+    @extend_schema(
+        operation_id="playbook_deltas_merge",
+        request=delta_forms.MergeDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Put the text of a waiting delta into an entry that stands."""
+        return super().post(request, delta_id)
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        self.entry = curation.entry(data["entry_id"], self.caller, Role.CURATOR)
+        self.made = taking_up.text_for(delta, self.entry, data.get("content", ""))
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return taking_up.merge_into(
+            delta,
+            self.entry,
+            self.caller,
+            made=self.made,
+            version=data.get("expected_version"),
+            entry_version=data.get("entry_version"),
+            note=data["note"],
+        )
+
+    def note_stale(self, delta: PlaybookDelta) -> None:
+        """The entry that it should go into has changed; the delta may still fit its own."""
+
+
+class RebaseDoor(DecisionDoor):
+    form = entry_forms.Versioned
+
+    @extend_schema(
+        operation_id="playbook_deltas_rebase",
+        request=entry_forms.Versioned,
+        responses=delta_forms.RebasedOut,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Renew a waiting or stale delta for its entry as it is now; it waits again."""
+        return super().post(request, delta_id)
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        self.made = reviewing.embedded(delta, delta.content)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> rebasing.Rebased:
+        version = data.get("expected_version")
+        return rebasing.rebase(delta, self.caller, version=version, made=self.made)
+
+    def answer(self, done: rebasing.Rebased) -> dict[str, Any]:
+        return delta_forms.RebasedOut(done).data
+
+
+class RejectDoor(DecisionDoor):
+    form = delta_forms.RejectDelta
+
+    @extend_schema(
+        operation_id="playbook_deltas_reject",
+        request=delta_forms.RejectDelta,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Decide against a waiting delta, with a reason."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        version = data.get("expected_version")
+        return curation.reject(
+            delta,
+            self.caller,
+            reason=data["reason"],
+            reason_code=data["reason_code"],
+            version=version,
+        )
+
+
+class UndoDoor(DecisionDoor):
+    form = entry_forms.Reasoned
+
+    @extend_schema(
+        operation_id="playbook_deltas_undo",
+        request=entry_forms.Reasoned,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Take back what a delta did; refused when later changes stand on it."""
+        return super().post(request, delta_id)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        return reverting.undo(delta, self.caller, reason=data["reason"])

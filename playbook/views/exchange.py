@@ -1,0 +1,74 @@
+"""The playbook on its way out and in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door
+from playbook import curation
+from playbook.exchange import exporting, importing
+from playbook.serializers import exchange as exchange_forms
+
+KINDS = {
+    "ace": "text/plain; charset=utf-8",
+    "json": "application/json",
+    "agents-md": "text/markdown; charset=utf-8",
+}
+
+
+class ExportDoor(Door):
+    @extend_schema(
+        operation_id="playbook_export",
+        parameters=[exchange_forms.ExportQuery],
+        responses={
+            (200, "text/plain"): OpenApiTypes.STR,
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            (200, "text/markdown"): OpenApiTypes.STR,
+        },
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The playbook as ACE lines, as JSON with its history, or for an AGENTS.md."""
+        data = self.query(exchange_forms.ExportQuery)
+        project = self.project(data)
+        text = exporting.export(project, self.caller, format=data["format"])
+        return HttpResponse(text.encode(), content_type=KINDS[data["format"]])
+
+
+class ImportDoor(Door):
+    @extend_schema(
+        operation_id="playbook_import",
+        request=exchange_forms.ImportIn,
+        responses={201: exchange_forms.ImportOut},
+    )
+    def post(self, request: Request) -> Response:
+        """Post a whole playbook: what it would change waits for a curator.
+
+        JSON with history that a curator posts into an empty playbook is restored.
+        """
+        data = self.body(exchange_forms.ImportIn)
+        project = self.project(data)
+        curation.refuse_unknown_category(project, data)
+        if answered := self.replayed(project.pk):
+            return answered
+        # Outside of the key's transaction: it is written in pieces, and posting it
+        # again changes nothing.
+        imported = importing.take_in(
+            project,
+            data["content"],
+            self.caller,
+            format=data["format"],
+            category=data.get("category", ""),
+            producer=data["producer"],
+            producer_name=data["producer_name"],
+        )
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 201, dict(exchange_forms.ImportOut(imported).data)
+
+        return self.once(project.pk, act)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from playbook import bulk
+from playbook.exchange import exporting, importing
+from playbook.models import PlaybookDelta, PlaybookEntry
+from tests.playbook.exchange.rules import RULES
+
+
+@pytest.fixture
+def take_in(project, bob):
+    """Bob's agent posts a playbook."""
+
+    def post(content, caller=bob, format="ace", **fields):
+        return importing.take_in(project, content, caller, format=format, **fields)
+
+    return post
+
+
+@pytest.fixture
+def accept_all(project, alice):
+    def accept():
+        waiting = PlaybookDelta.objects.filter(project=project).waiting()
+        ids = list(waiting.order_by("pk").values_list("pk", flat=True))
+        return bulk.decide(project, ids, "accept", alice)
+
+    return accept
+
+
+@pytest.fixture
+def live(project):
+    """The live entries by label, as they are now."""
+
+    def read():
+        rows = PlaybookEntry.objects.filter(project=project).current()
+        return {entry.label: entry for entry in rows.light().order_by("pk")}
+
+    return read
+
+
+@pytest.fixture
+def playbook(take_in, accept_all, live):
+    """A playbook that was imported and accepted: {label: entry}."""
+    lines = [f"[src-{n:05d}] helpful={n} harmful=0 :: {t}" for n, t in enumerate(RULES)]
+    take_in("## PITFALLS\n" + "\n".join(lines))
+    accept_all()
+    return live()
+
+
+@pytest.fixture
+def exported(project, alice):
+    def read(format="ace", of=None, by=alice):
+        return exporting.export(of or project, by, format=format)
+
+    return read

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from audit.models import AuditEvent
+from common.caller import Caller, Role
+from playbook import curation, proposals, replay, reverting, votes
+from playbook.exchange import importing
+from playbook.models import (
+    Anchor,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from playbook.revisions import Cause
+from playbook.votes import Vote
+from projects.models import Project
+from tests.playbook.exchange.rules import RULES
+
+
+@pytest.fixture
+def lived(project, playbook, alice, bob, memory, learned, write):
+    """A playbook with a bit of everything in its history."""
+    one, two, three, *_ = playbook.values()
+    cause = Cause(reason="used", memory_id=memory.pk, run_id=memory.pk)
+    votes.record(project, [Vote(one.pk, "helpful")], [one.pk, two.pk], cause, bob)
+    merge = curation.proposed(
+        "merge",
+        {"content": f"{two.content} {three.content}"},
+        alice,
+        reason="one",
+        entry=two,
+        targets=({"id": str(three.pk), "version": three.version},),
+    )
+    merged = curation.edit(project, merge, alice)
+    proposals.propose(project, [learned("Run `make lint` before `git push`.")], bob)
+    gone = write("Always drink 2 cups of tea.", condition="At noon")
+    change = curation.change(gone, {"pinned": True}, alice, reason="", version=None)
+    pinned = curation.edit(project, change, alice)
+    removal = curation.removal(gone, alice, reason="no", version=None)
+    curation.edit(project, removal, alice)
+    reverting.undo(merged, alice, reason="two after all")
+    return pinned
+
+
+@pytest.fixture
+def empty(organization):
+    return Project.objects.create(organization=organization, name="beta")
+
+
+@pytest.fixture
+def owner(project, empty):
+    return Caller(name="olga", roles={project.pk: Role.OWNER, empty.pk: Role.OWNER})
+
+
+@pytest.fixture
+def restore(owner, empty):
+    def put(content, caller=owner, into=empty):
+        return importing.take_in(into, content, caller, format="json")
+
+    return put
+
+
+class TestRoundTrip:
+    def test_it_gives_the_same_bytes_in_every_format(
+        self, lived, exported, restore, empty, owner
+    ):
+        whole = exported("json")
+
+        restored = restore(whole)
+
+        assert restored.restored == PlaybookEntry.objects.filter(project=empty).count()
+        for format in ("json", "ace", "agents-md"):
+            assert exported(format, of=empty, by=owner) == exported(format)
+
+    def test_replay_is_the_present_there(self, lived, exported, restore, empty):
+        restore(exported("json"))
+
+        assert replay.state_at(empty) == replay.present(empty)
+        live = PlaybookEntry.objects.filter(project=empty).current()
+        assert Playbook.objects.get(project=empty).tokens == sum(
+            entry.tokens for entry in live
+        )
+
+    def test_a_label_is_not_given_again(self, lived, exported, restore, empty, owner):
+        restore(exported("json"))
+
+        new = curation.addition(
+            {"content": "Sing to the build at 9.", "category": "gotchas"},
+            owner,
+            reason="",
+        )
+        entry = curation.edit(empty, new, owner).entry
+
+        number = Playbook.objects.get(project=empty).next_label - 1
+        assert entry.label == f"gotchas-{number:05d}"
+
+    def test_its_entries_follow_their_files(self, lived, exported, restore, empty):
+        restore(exported("json"))
+
+        named = Anchor.objects.filter(project_id=empty.pk).values("file_path")
+        assert {"file_path": "/etc/app.conf"} in named
+
+    def test_its_deltas_can_be_undone_there(
+        self, lived, exported, restore, empty, owner, playbook
+    ):
+        restore(exported("json"))
+        label = playbook["gotchas-00008"].label
+        delta = PlaybookDelta.objects.get(
+            project=empty, operation="add", entry__label=label
+        )
+
+        reverting.undo(delta, owner)
+
+        entry = PlaybookEntry.objects.get(project=empty, label=label)
+        assert entry.status == "deleted"
+
+    def test_memories_and_quotes_stay(self, lived, exported, restore, empty, memory):
+        whole = exported("json")
+        restore(whole)
+
+        assert str(memory.pk) not in whole
+        assert memory.content not in whole
+        changes = PlaybookChange.objects.filter(project_id=empty.pk)
+        assert not changes.exclude(related_memory_id=None).exists()
+
+    def test_it_is_audited(self, lived, exported, restore, empty):
+        restore(exported("json"))
+
+        told = AuditEvent.objects.get(verb="playbook.restore_history")
+        assert (told.project_id, told.actor) == (empty.pk, "olga")
+
+    def test_an_empty_playbook_comes_back_empty(self, exported, restore, empty, owner):
+        assert restore(exported("json")).restored == 0
+        assert exported("json", of=empty, by=owner) == exported("json")
+
+
+class TestAsLines:
+    def test_into_a_playbook_it_waits(self, lived, exported, restore, empty, owner):
+        new = {"content": "Sing to the build at 9.", "category": "gotchas"}
+        curation.edit(empty, curation.addition(new, owner, reason=""), owner)
+
+        imported = restore(exported("json"))
+
+        assert imported.restored is None
+        assert {(c.operation, c.status) for c in imported.deltas} == {
+            ("add", "pending")
+        }
+        assert PlaybookEntry.objects.filter(project=empty).count() == 1
+
+    def test_a_writers_waits(self, lived, exported, restore, empty):
+        writer = Caller(name="walter", roles={empty.pk: Role.WRITER})
+
+        imported = restore(exported("json"), writer)
+
+        assert imported.restored is None
+        assert not PlaybookEntry.objects.filter(project=empty).exists()
+
+
+def _another_end(document):
+    document["entries"][0]["content"] = "Something else, 7 times."
+
+
+def _a_gap(document):
+    del document["changes"][1]
+
+
+def _a_label_to_come(document):
+    document["next_label"] = 2
+
+
+def _a_strange_column(document):
+    document["changes"][0]["after"]["id"] = "x"
+
+
+def _a_moment_of_elsewhere(document):
+    document["changes"][0]["changed_at"] = "2026-01-31T09:00:00+02:00"
+
+
+def _a_lost_successor(document):
+    document["changes"][0]["after"]["superseded_by"] = "gotchas-00099"
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            _another_end,
+            _a_gap,
+            _a_label_to_come,
+            _a_strange_column,
+            _a_moment_of_elsewhere,
+            _a_lost_successor,
+        ],
+    )
+    def test_a_history_that_was_changed(
+        self, lived, exported, restore, empty, alice, spoil
+    ):
+        document = json.loads(exported("json"))
+        spoil(document)
+
+        with pytest.raises(importing.json_format.BrokenHistory):
+            restore(json.dumps(document))
+
+        assert not PlaybookEntry.objects.filter(project=empty).exists()
+
+    def test_one_that_does_not_fit_the_budget(self, lived, exported, restore, empty):
+        empty.settings = {"budgets": {"playbook_tokens": 100}}
+        empty.save()
+
+        with pytest.raises(importing.restoring.OverBudget):
+            restore(exported("json"))
+
+    def test_one_with_a_secret(self, lived, exported, restore):
+        secret = "ghp_" + "a1B2" * 9
+
+        with pytest.raises(importing.restoring.SecretFound):
+            restore(exported("json").replace("show_api_doc", secret))
+
+
+def test_only_what_is_visible_is_exported(playbook, project, charlie, exported):
+    with pytest.raises(importing.errors.NotFound):
+        exported("json", by=charlie)
+
+
+def test_the_door_answers_each_format_in_its_own_kind(playbook, project, bob_api):
+    kinds = {}
+    for format in ("ace", "json", "agents-md"):
+        query = {"project_id": str(project.pk), "format": format}
+        answer = bob_api.get("/api/v1/playbook/export", query)
+        kinds[format] = answer.headers["Content-Type"]
+        assert RULES[0][:20] in answer.content.decode()
+
+    assert kinds == {
+        "ace": "text/plain; charset=utf-8",
+        "json": "application/json",
+        "agents-md": "text/markdown; charset=utf-8",
+    }

@@ -1,0 +1,250 @@
+"""Random steps in a playbook, and what stays true of it whatever they are."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+from common import errors
+from playbook import bulk, curation, proposals, replay, reverting, taking_up, votes
+from playbook.chains import linked
+from playbook.exchange import importing
+from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.revisions import COUNTERS, SUPPORTS, Cause
+
+BUDGET = 120  # tokens: about eight of the entries below
+WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
+VOTES = ("helpful", "harmful", "neutral")
+# What a revert and its revert leave otherwise: how often the entry was changed.
+STAMPS = ("version", "updated_at")
+PERSON = ("add", "update", "delete", "restore", "deprecate", "tag", "merge", "import")
+LEARNED = ("add", "update", "merge", "deprecate", "delete", "vote")
+DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "take_up")
+REVERTS = ("change", "delta", "run", "revision", "range")
+BEGINNING = [
+    ("person", "add", 0, 1),
+    ("learn", "add", 1, 3),
+    ("learn", "add", 2, 4),
+    ("person", "add", 3, 2),
+    ("use", "", 1, 2),
+    ("person", "update", 3, 1),
+]
+
+
+class History:
+    """Takes random steps in a project; what is refused must change nothing."""
+
+    def __init__(self, project, alice, bob, memory, learned):
+        self.project, self.alice, self.bob = project, alice, bob
+        self.memory, self.learned = memory, learned
+        self.seen_labels = {}
+        self.runs = [uuid.uuid4() for _ in range(4)]
+
+    def begin(self):
+        for step in BEGINNING:
+            self.take(step)
+
+    def take(self, step):
+        """Do it, and name it, with the code of the refusal if there was one."""
+        kind, what, n, other = step
+        try:
+            getattr(self, kind)(what, n, other)
+        except errors.Refusal as refusal:
+            return f"{kind} {what}: {refusal.code}"
+        return f"{kind} {what}"
+
+    def chosen(self, model, n):
+        """One of the newest rows, or nothing while there are none."""
+        rows = list(
+            model.objects.filter(project_id=self.project.pk).order_by("-pk")[:8]
+        )
+        if not rows:
+            raise errors.NotFound
+        return rows[n % len(rows)]
+
+    @staticmethod
+    def text(n, other):
+        return f"Run `{WORDS[n]}` before {WORDS[other]} in `src/{WORDS[n]}.py`."
+
+    def person(self, operation, n, other):
+        if operation == "import":
+            return self.take_in(n, other)
+        changes, fields = {}, {}
+        if operation in ("add", "update"):
+            changes = {"content": self.text(n, other), "pinned": bool(other % 2)}
+        if operation == "add":
+            changes["category"] = "gotchas"
+        if operation == "tag":
+            changes = {"tags": [WORDS[n], WORDS[other]]}
+        if operation != "add":
+            fields["entry"] = self.chosen(PlaybookEntry, n)
+        if operation == "merge":
+            taken = self.chosen(PlaybookEntry, other)
+            fields["targets"] = ({"id": str(taken.pk)},)
+        wanted = curation.proposed(
+            operation, changes, self.alice, reason="a step", **fields
+        )
+        curation.edit(self.project, wanted, self.alice)
+
+    def learn(self, operation, n, other):
+        fields = {"producer": ("rule", "model")[n % 2], "operation": operation}
+        text = self.text(n, other)
+        if operation != "add":
+            entry = self.chosen(PlaybookEntry, n)
+            fields |= {"entry": entry, "expected_version": entry.version}
+        if operation == "merge":
+            taken = self.chosen(PlaybookEntry, other)
+            fields["targets"] = ({"id": str(taken.pk), "version": taken.version},)
+        if operation == "vote":
+            fields |= {"vote": VOTES[other % 3], "content": None}
+        if operation in ("deprecate", "delete"):
+            fields["content"] = None
+        source = ("agent", "test")[other % 2]
+        proposal = self.learned(
+            text,
+            **{
+                "feedback_source": source,
+                "memory_id": self.memory.pk,
+                "run_id": self.runs[(n + other) % 4],
+            }
+            | fields,
+        )
+        proposals.propose(self.project, [proposal], self.bob)
+
+    def decide(self, what, n, other):
+        delta = self.chosen(PlaybookDelta, n)
+        if what == "accept":
+            curation.accept(delta, self.alice)
+        elif what == "edit":
+            changes = {"content": self.text(other, n)}
+            curation.edit_and_accept(delta, changes, self.alice)
+        elif what == "reject":
+            curation.reject(delta, self.alice, reason="no")
+        elif what == "bulk":
+            ids = [delta.pk, self.chosen(PlaybookDelta, other).pk]
+            bulk.decide(self.project, ids, "accept", self.alice)
+        elif what == "undo":
+            reverting.undo(delta, self.alice)
+        else:
+            entry = self.chosen(PlaybookEntry, other)
+            taking_up.merge_into(delta, entry, self.alice)
+
+    def use(self, what, n, other):
+        entry = self.chosen(PlaybookEntry, n)
+        cause = Cause(run_id=self.runs[other % 4], memory_id=self.memory.pk)
+        vote = votes.Vote(entry.pk, VOTES[other % 3])
+        supported = [self.chosen(PlaybookEntry, other).pk]
+        votes.record(self.project, [vote], supported, cause, self.bob)
+
+    def take_in(self, n, other):
+        text = f"[old-00001] helpful={n} harmful=0 :: {self.text(n, other)}\n"
+        importing.take_in(self.project, text, self.alice, format="ace")
+
+    def revert(self, what, n, other):
+        reverting.revert(self.project, self.target(what, n, other), self.alice)
+
+    def again(self, what, n, other):
+        """Take something back, and that revert at once: nothing may differ."""
+        before = self.plain()
+        statuses = self.statuses()
+        what = REVERTS[n % len(REVERTS)]
+        target = self.target(what, other, n)
+        number = reverting.revert(self.project, target, self.alice).revision
+        back = reverting.between(self.project, number - 1, number, self.alice)
+        try:
+            reverting.revert(self.project, back, self.alice)
+        except errors.Refusal as refusal:
+            raise AssertionError("A revert cannot be reverted") from refusal
+        assert self.plain() == before
+        assert self.statuses() == statuses
+
+    def target(self, what, n, other):
+        if what == "change":
+            change = self.chosen(PlaybookChange, n)
+            return reverting.change(self.project, change.pk, self.alice)
+        if what == "delta":
+            delta = self.chosen(PlaybookDelta, n)
+            return reverting.delta(self.project, delta.pk, self.alice)
+        if what == "run":
+            return reverting.run(self.project, self.runs[n % 4], self.alice)
+        last = self.playbook().revision
+        first = max(last - n - 1, 0)
+        if what == "revision":
+            return reverting.between(self.project, first, None, self.alice)
+        return reverting.between(self.project, first, first + other, self.alice)
+
+    def playbook(self):
+        playbook = Playbook.objects.filter(project=self.project).first()
+        if playbook is None:
+            raise errors.NotFound
+        return playbook
+
+    def plain(self):
+        """The state without the stamps; supports in no order."""
+        return {
+            pk: {name: value for name, value in state.items() if name not in STAMPS}
+            | {SUPPORTS: sorted(state[SUPPORTS])}
+            for pk, state in replay.present(self.project).items()
+        }
+
+    def statuses(self):
+        return dict(PlaybookDelta.objects.values_list("pk", "status"))
+
+    def check(self):
+        present = replay.present(self.project)
+        assert as_bytes(replay.state_at(self.project)) == as_bytes(present)
+        self.check_labels(present)
+        self.check_playbook()
+        changes = PlaybookChange.objects.filter(project_id=self.project.pk)
+        chains = linked(changes.in_order())
+        self.check_counters(chains, present)
+        self.check_deltas(chains)
+
+    def check_labels(self, present):
+        labels = {state["label"]: pk for pk, state in present.items()}
+        assert len(labels) == len(present)
+        for label, pk in self.seen_labels.items():
+            assert labels[label] == pk
+        self.seen_labels = labels
+
+    def check_playbook(self):
+        entries = PlaybookEntry.objects.light().filter(project=self.project)
+        playbook = Playbook.objects.get(project=self.project)
+        assert playbook.tokens == sum(entry.tokens for entry in entries) <= BUDGET
+        assert playbook.next_label == len(entries) + 1
+        changes = PlaybookChange.objects.filter(project_id=self.project.pk).order_by()
+        numbers = set(changes.values_list("revision", flat=True))
+        assert numbers == set(range(1, playbook.revision + 1))
+
+    @staticmethod
+    def check_counters(chains, present):
+        """The counters are the votes in force, and what additions and merges brought."""
+        counted = {pk: dict.fromkeys(COUNTERS, 0) for pk in present}
+        for chain in chains:
+            assert chain.tail.entry_id == chain.root.entry_id
+            is_addition = chain.root.operation == "add"
+            if not (chain.is_in_force or is_addition):
+                continue
+            for name in COUNTERS:
+                after = chain.root.after.get(name, 0)
+                step = after - chain.root.before.get(name, 0)
+                counted[chain.root.entry_id][name] += step
+        for pk, state in present.items():
+            assert {name: state[name] for name in COUNTERS} == counted[pk]
+
+    @staticmethod
+    def check_deltas(chains):
+        """A reverted delta has no change in force; one in force has no lost ones."""
+        by_delta = {}
+        for chain in chains:
+            if chain.root.delta_id:
+                by_delta.setdefault(chain.root.delta_id, []).append(chain.is_in_force)
+        for delta in PlaybookDelta.objects.filter(pk__in=by_delta):
+            assert any(by_delta[delta.pk]) == (delta.status in delta.IN_FORCE)
+        others = PlaybookDelta.objects.exclude(pk__in=by_delta)
+        assert not others.filter(status="reverted").exists()
+
+
+def as_bytes(states):
+    plain = {str(pk): state for pk, state in states.items()}
+    return json.dumps(plain, sort_keys=True).encode()

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from inference.fake import outage
+from playbook import relevance, votes
+from playbook.models import Conflict, PlaybookEntry
+from playbook.revisions import Cause
+
+RULE = "Run the database migrations before the test suite starts"
+FAR = "Quote every argument that holds blanks or a semicolon"
+
+
+@pytest.fixture
+def measured(project, alice):
+    def look(task):
+        rows = PlaybookEntry.objects.visible_to(alice).filter(project=project)
+        return relevance.of(project, rows, task)
+
+    return look
+
+
+@pytest.fixture
+def voted(alice):
+    def cast(entry, kind, times=1):
+        for _ in range(times):
+            votes.vote(entry, kind, Cause(run_id=uuid.uuid4()), alice)
+
+    return cast
+
+
+class TestGate:
+    def test_what_speaks_of_the_task_passes_and_the_rest_does_not(
+        self, write, measured
+    ):
+        near, far = write(RULE), write(FAR)
+
+        found = measured(RULE).by_id
+
+        assert found[near.pk].is_relevant
+        assert found[near.pk].similarity > 0.99
+        assert not found[far.pk].is_relevant
+
+    def test_trust_is_earned_and_lost(self):
+        assert relevance.gate(3, 0) < relevance.gate(0, 0) < relevance.gate(0, 3)
+        assert relevance.gate(0, 0) == relevance.gate(2, 2) == relevance.GATE
+
+    def test_it_stays_within_what_can_be_earned(self):
+        gates = [relevance.gate(h, x) for h in range(20) for x in range(20)]
+
+        assert min(gates) > relevance.GATE - relevance.EARNED
+        assert max(gates) < relevance.GATE + relevance.EARNED
+
+    def test_a_helpful_entry_leads_before_a_nearer_one(self, write, measured, voted):
+        proven, near = write(f"{RULE} daily"), write(RULE)
+        voted(proven, "helpful", times=8)
+
+        found = measured(RULE).by_id
+
+        assert found[proven.pk].similarity < found[near.pk].similarity
+        assert found[proven.pk].lead > found[near.pk].lead
+
+    def test_a_harmful_entry_must_be_nearer(self, write, measured, voted):
+        task = "Run the database migrations before the nightly job"
+        entry = write(RULE)
+        before = measured(task).by_id[entry.pk]
+        voted(entry, "harmful", times=4)
+
+        after = measured(task).by_id[entry.pk]
+
+        assert after.similarity == before.similarity
+        assert after.lead < before.lead
+
+    def test_an_open_conflict_shuts_out_both_sides(self, write, measured, project):
+        left, right = write(RULE), write(f"{RULE} again")
+        Conflict.objects.create(project_id=project.pk, left=left, right=right)
+
+        found = measured(RULE).by_id
+
+        assert not found[left.pk].is_relevant
+        assert not found[right.pk].is_relevant
+
+
+class TestScope:
+    def test_what_is_not_embedded_is_left_out(self, measured, write):
+        with outage():
+            write(RULE)
+
+        assert not measured(RULE).by_id
+
+    def test_without_the_embedder_there_is_a_note_instead(self, write, measured):
+        write(RULE)
+
+        with outage():
+            found = measured(RULE)
+
+        assert not found.by_id
+        assert found.notes[0].startswith("no relevance")
+
+    def test_a_named_place_is_compared_and_not_the_words_around(self, write, measured):
+        entry = write("When asked about rent paid for the office, answer `Rent`.")
+        asked = "Which of the many tags has"
+        sentence = "the rent paid for the office was 7 million"
+
+        plain = measured(f"{asked} this? {sentence}").by_id[entry.pk]
+        named = measured(f'{asked} "7" in this?\n{sentence}').by_id[entry.pk]
+
+        assert named.similarity > plain.similarity
+
+    def test_it_asks_once_however_many_entries_there_are(self, write, measured):
+        for number in range(5):
+            write(f"{RULE} {number}")
+        measured(RULE)
+
+        with CaptureQueriesContext(connection) as queries:
+            measured(RULE)
+
+        assert len(queries) == 1
