@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import structlog
 from celery import current_app
@@ -31,12 +32,19 @@ Step = Callable[[int], None]
 
 
 @contextmanager
-def project(name: str, *, keep: bool = False) -> Iterator[Project]:
+def project(
+    name: str, *, keep: bool = False, settings: Mapping[str, Any] | None = None
+) -> Iterator[Project]:
     """A new project, and its end when the block is left, however it is left."""
     # As a worker does: every app registers the jobs that it can run.
     current_app.loader.import_default_modules()
     fields = {"name": f"benchmark {name} {uuid.uuid4().hex[:8]}"}
-    made = writing.create(fields, SYSTEM, organization=ORGANIZATION, settings=SETTINGS)
+    made = writing.create(
+        fields,
+        SYSTEM,
+        organization=ORGANIZATION,
+        settings={**SETTINGS, **(settings or {})},
+    )
     try:
         yield made
     finally:

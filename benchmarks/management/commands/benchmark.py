@@ -10,11 +10,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from benchmarks import search
+from benchmarks import dedup, growth, learning, search
 from benchmarks.options import Options
 
 # Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
-BENCHMARKS: dict[str, ModuleType] = {"search": search}
+# A module that takes more arguments has arguments(parser) as well.
+BENCHMARKS: dict[str, ModuleType] = {
+    "search": search,
+    "dedup": dedup,
+    "learning": learning,
+    "growth": growth,
+}
 
 
 class Command(BaseCommand):
@@ -29,10 +35,12 @@ class Command(BaseCommand):
             one.add_argument(
                 "--keep", action="store_true", help="leave the project for a look"
             )
+            if hasattr(module, "arguments"):
+                module.arguments(one)
 
     def handle(self, *args: Any, **options: Any) -> None:
         module = BENCHMARKS[options["benchmark"]]
-        result = module.run(Options(data=options["data"], keep=options["keep"]))
+        result = module.run(Options(options["data"], options["keep"], options))
         self.stdout.write(aligned(module.table(result)))
         for remark in module.remarks(result):
             self.stdout.write(remark)
