@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -51,13 +52,11 @@ def located(call: ToolCall, change: Change | None, value: Any) -> tuple[int, int
     """Where `"key": value` stands in the call's arguments, else the whole of them."""
     text = call.arguments_text
     if change is not None and not isinstance(value, Missing):
-        needle = f"{json.dumps(change.key, ensure_ascii=False)}: {canonical(value)}"
-        start = text.find(needle)
-        if start < 0:
-            needle = canonical(value)
-            start = text.find(needle)
-        if start >= 0:
-            return start, start + min(len(needle), MAX_QUOTE)
+        key = re.escape(json.dumps(change.key, ensure_ascii=False))
+        told = re.escape(canonical(value))
+        found = re.search(rf"{key}\s*:\s*{told}", text) or re.search(told, text)
+        if found:
+            return found.start(), min(found.end(), found.start() + MAX_QUOTE)
     return 0, min(len(text), MAX_QUOTE)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ace.rules import checks, directives, masks, repairs, signs
-from ace.rules.task import Task, ToolCall
+from ace.rules.task import Task, ToolCall, canonical
 
 __all__ = ["Evidence", "find"]
 
@@ -245,10 +245,11 @@ def _of_loops(task: Task) -> Iterator[Evidence]:
     seen: dict[tuple[str, str, str], list[ToolCall]] = defaultdict(list)
     for call in task.calls:
         if call.kind != "think":
-            key = (call.tool_name, call.arguments_text, call.result)
+            key = (call.tool_name, canonical(call.arguments), call.result)
             seen[key].append(call)
-    for (name, text, _), calls in seen.items():
+    for (name, _, _), calls in seen.items():
         if len(calls) >= LOOP:
+            text = calls[-1].arguments_text
             end = min(len(text), MAX_QUOTE)
             yield spanned("loop", calls[-1].arguments_field, 0, end, text[:end], name)
 

@@ -214,7 +214,7 @@ def _known_by(call: ToolCall, needle: str) -> Iterator[Evidence]:
     if start >= 0:
         end = start + len(needle)
         yield spans.spanned("source", call.result_field, start, end, needle)
-    if call.arguments_text != "{}":
+    if call.arguments:
         end = min(len(call.arguments_text), spans.MAX_QUOTE)
         text = call.arguments_text[:end]
         yield spans.spanned("source_call", call.arguments_field, 0, end, text)

@@ -36,11 +36,13 @@ class ToolCall:
     arguments: dict[str, Any]
     result: str
     failed: bool | None = None
+    # The arguments as they were sent, if that was a string.
+    sent: str = ""
 
     @cached_property
     def arguments_text(self) -> str:
-        """The arguments as canonical JSON, the text evidence spans point into."""
-        return canonical(self.arguments)
+        """The text evidence spans point into: as sent, or an object's canonical JSON."""
+        return self.sent or canonical(self.arguments)
 
     @cached_property
     def kind(self) -> vocabulary.Kind:
@@ -142,10 +144,12 @@ def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
     if not name:
         # A recorded shell session names no tool, only what was typed.
         name = "shell" if "action" in step else "unknown"
-    arguments = _arguments(_first(step, "arguments", "args", "input", "action"))
+    given = _first(step, "arguments", "args", "input", "action")
+    arguments = _arguments(given)
     result = as_text(_first(step, "result", "output", "observation"))
     failed = status.failed(name, arguments, result, step)
-    return ToolCall(index, name, arguments, result, failed)
+    sent = given if isinstance(given, str) else ""
+    return ToolCall(index, name, arguments, result, failed, sent)
 
 
 def _first(step: Mapping[str, Any], *keys: str) -> Any:

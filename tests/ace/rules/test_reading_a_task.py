@@ -87,6 +87,12 @@ class TestText:
 
         assert json.loads(found.arguments_text) == found.arguments
 
+    def test_arguments_that_were_sent_as_a_string_stay_as_they_were_sent(self):
+        found = call("x", '{"b":1,  "a":"é"}')
+
+        assert found.arguments == {"b": 1, "a": "é"}
+        assert found.arguments_text == '{"b":1,  "a":"é"}'
+
     @pytest.mark.parametrize(
         "field",
         ["", "calls", "tool_usage", "tool_usage.0", "tool_usage.9.result",
