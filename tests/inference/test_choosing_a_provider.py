@@ -164,8 +164,10 @@ class TestFastembed:
         assert (active.name, active.dimensions) == ("BAAI/bge-small-en-v1.5", 2)
         assert active.embed(["a", "b"]) == [[0.6, 0.8], [0.6, 0.8]]
 
-    def test_an_absent_package_is_named(self, monkeypatch):
+    def test_an_absent_package_is_named(self, monkeypatch, settings):
         monkeypatch.setitem(sys.modules, "fastembed", None)
+        # No other test has loaded it: a loaded model needs no package any more.
+        settings.EMBEDDING_MODEL = "of an absent package"
 
         with pytest.raises(Misconfigured, match="pip install fastembed"):
             embedding.active().embed(["a"])
