@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from benchmarks import scratch
 from benchmarks.finer import Question, Questions
@@ -47,14 +48,17 @@ def memories(project: Project, questions: Questions, count: int) -> None:
 
 def entries(project: Project, questions: Questions, count: int) -> None:
     """Let a person write so many entries."""
-    lines = {_line(question) for question in questions.learned}
-    chosen = sorted(lines)[:count]
-    bar = Bar("crowd: entries", len(chosen))
-    for start in range(0, len(chosen), BATCH):
-        batch = [_written(text) for text in chosen[start : start + BATCH]]
+    rules(project, sorted({_line(question) for question in questions.learned})[:count])
+
+
+def rules(project: Project, texts: Sequence[str]) -> None:
+    """Let a person write these entries, each of another text."""
+    bar = Bar("crowd: entries", len(texts))
+    for start in range(0, len(texts), BATCH):
+        batch = [_written(text) for text in texts[start : start + BATCH]]
         proposals.propose(project, batch, SYSTEM)
         bar.show(start + len(batch))
-    if chosen:
+    if texts:
         rows = PlaybookEntry.objects.current()
         statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
 

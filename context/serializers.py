@@ -85,11 +85,10 @@ class FoundMemory(serializers.Serializer[Any]):
 
 
 class FoundEntry(serializers.Serializer[Any]):
-    """A rule above the relevance gate; `relevance` is its cosine to the task."""
+    """A rule above the relevance gate; `score` is its cosine to the task."""
 
     entry = EntryOut()
     score = serializers.FloatField()
-    relevance = serializers.FloatField()
     reason = serializers.CharField()
 
 

@@ -44,11 +44,10 @@ class RecommendedFile:
 
 @dataclass(frozen=True)
 class Rule:
-    """A playbook entry above the relevance gate; score and relevance in 0..1."""
+    """A playbook entry above the relevance gate; its score is its cosine to the task."""
 
     entry: PlaybookEntry
     score: float
-    relevance: float
     reason: str
 
 
@@ -102,7 +101,7 @@ def for_task(
     entries = [item for item in taken if isinstance(item, Rule)]
     exposures.record(
         project,
-        {rule.entry.pk: rule.relevance for rule in entries},
+        {rule.entry.pk: rule.score for rule in entries},
         caller,
         source=Exposure.Source.CONTEXT,
         agent_id=agent_id,
@@ -180,22 +179,22 @@ class Known:
 
 
 def rules(project: Project, description: str, caller: Caller, *, limit: int) -> Known:
-    """The live entries above the relevance gate, as the hybrid search ranks them."""
+    """The live entries above the relevance gate, by how far they are above it.
+
+    Not by the hybrid search: rules share few words with the tasks that they are for
+    (docs/benchmarks.md, "Relevance").
+    """
     rows = reading.entries(project, reading.Filters(), caller)
     near = relevance.of(project, rows, description)
     passing = [pk for pk, known in near.by_id.items() if known.is_relevant]
-    below = len(near.by_id) - len(passing)
-    if not passing:
-        return Known([], below, near.notes)
-    ranked = reading.rank(project, rows.filter(pk__in=passing), description)
-    best = {hit.id: hit.score for hit in ranked.hits[:limit]}
-    entries = reading.in_full(rows, caller).in_bulk(list(best))
+    passing.sort(key=lambda pk: (-near.by_id[pk].lead, -pk.int))
+    entries = reading.in_full(rows, caller).in_bulk(passing[:limit])
     found = [
-        Rule(entries[pk], score, near.by_id[pk].similarity, _why(entries[pk]))
-        for pk, score in best.items()
+        Rule(entries[pk], near.by_id[pk].similarity, _why(entries[pk]))
+        for pk in passing[:limit]
         if pk in entries
     ]
-    return Known(found, below, ranked.notes)
+    return Known(found, len(near.by_id) - len(passing), near.notes)
 
 
 def _why(entry: PlaybookEntry) -> str:

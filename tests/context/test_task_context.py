@@ -88,7 +88,7 @@ class TestRules:
 
         [given] = answer["playbook_entries"]
         assert given["entry"]["id"] == str(fits.pk)
-        assert given["relevance"] > 0.9
+        assert given["score"] > 0.9
         assert answer["below_gate"] == 1
 
     def test_pinning_does_not_open_the_gate(self, ask, rule):

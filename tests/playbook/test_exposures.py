@@ -54,7 +54,7 @@ def detail(alice_api):
 class TestRecording:
     def test_what_a_key_is_given_is_kept_with_its_relevance(self, render, write, agent):
         entry = write(TASK)
-        write("Paint the harbour in green.")
+        write("Paint every harbour green.")
 
         render(task=TASK, agent_id="agent-7")
 
@@ -100,7 +100,7 @@ class TestRecording:
 
     def test_task_context_records_what_passed_the_gate(self, agent, project, write):
         entry = write(TASK)
-        write("Paint the harbour in green.")
+        write("Paint every harbour green.")
         body = {"project_id": str(project.pk), "task_description": TASK}
 
         agent.post("/api/v1/context/task", body)
@@ -113,7 +113,7 @@ class TestCredit:
     def test_a_finished_task_is_linked_to_what_its_agent_was_given(
         self, render, complete, write
     ):
-        cited, other = write(TASK), write("Paint the harbour in green.")
+        cited, other = write(TASK), write("Paint every harbour green.")
         render(agent_id="agent-7")
 
         run = complete(agent_id="agent-7", cited_entry_ids=[cited.label])
@@ -125,7 +125,7 @@ class TestCredit:
         assert {row.source for row in rows.values()} == {"render"}
 
     def test_what_only_the_agent_reports_is_kept_as_reported(self, complete, write):
-        cited, injected = write(TASK), write("Paint the harbour in green.")
+        cited, injected = write(TASK), write("Paint every harbour green.")
 
         run = complete(cited_entry_ids=[cited.label], injected_entry_ids=[injected.pk])
 

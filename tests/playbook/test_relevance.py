@@ -46,14 +46,26 @@ class TestGate:
         assert not found[far.pk].is_relevant
 
     def test_trust_is_earned_and_lost(self):
-        assert relevance.gate(3, 0) < relevance.gate(0, 0) < relevance.gate(0, 3)
-        assert relevance.gate(0, 0) == relevance.gate(2, 2) == relevance.GATE
+        assert relevance.gate(0.5, 3, 0) < 0.5 < relevance.gate(0.5, 0, 3)
+        assert relevance.gate(0.5, 0, 0) == relevance.gate(0.5, 2, 2) == 0.5
 
     def test_it_stays_within_what_can_be_earned(self):
-        gates = [relevance.gate(h, x) for h in range(20) for x in range(20)]
+        gates = [relevance.gate(1.0, h, x) for h in range(20) for x in range(20)]
 
-        assert min(gates) > relevance.GATE - relevance.EARNED
-        assert max(gates) < relevance.GATE + relevance.EARNED
+        assert min(gates) > 1 - relevance.EARNED
+        assert max(gates) < 1 + relevance.EARNED
+
+    def test_an_answer_must_be_nearer_than_a_rule(self, write, measured):
+        answer = write(
+            "When asked which fees are paid for the pier, answer `PierFees`."
+        )
+        rule = write("When asked which fees are paid for the pier, look at the ledger.")
+
+        found = measured("which fees are paid at the harbour").by_id
+
+        assert relevance.RULE_GATE < found[answer.pk].similarity < relevance.ANSWER_GATE
+        assert found[rule.pk].is_relevant
+        assert not found[answer.pk].is_relevant
 
     def test_a_helpful_entry_leads_before_a_nearer_one(self, write, measured, voted):
         proven, near = write(f"{RULE} daily"), write(RULE)

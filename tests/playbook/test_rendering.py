@@ -95,7 +95,7 @@ class TestOrder:
 class TestGate:
     def test_each_line_says_how_relevant_it_is(self, read, write):
         write(TASK)
-        write("Paint the harbour in green.")
+        write("Paint every harbour green.")
 
         first, second = read(task=TASK).json()["entries"]
 
@@ -113,7 +113,7 @@ class TestGate:
     def test_only_what_is_relevant_is_given_when_asked(self, read, write):
         fits = write(TASK)
         pinned = write("Ask before you delete anything.", pinned=True)
-        write("Paint the harbour in green.")
+        write("Paint every harbour green.")
 
         answer = read(task=TASK, relevant_only="true")
 
@@ -121,7 +121,7 @@ class TestGate:
         assert answer.json()["left_out"] == {"budget": 0, "below_gate": 1}
 
     def test_an_entry_in_an_open_conflict_does_not_pass(self, read, write, project):
-        entry, other = write(TASK), write("Paint the harbour in green.")
+        entry, other = write(TASK), write("Paint every harbour green.")
         Conflict.objects.create(project=project, left=entry, right=other, reason="x")
 
         answer = read(task=TASK, relevant_only="true")
@@ -147,7 +147,7 @@ class TestGate:
 
 class TestMarks:
     def test_a_contested_entry_is_marked_and_not_hidden(self, read, write, set_votes):
-        entry = write("Paint the harbour in green.")
+        entry = write("Paint every harbour green.")
         set_votes(entry, helpful=1, harmful=1)
 
         answer = read().json()

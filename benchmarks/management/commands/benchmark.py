@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from benchmarks import dedup, growth, learning, search
+from benchmarks import dedup, growth, learning, relevance, search
 from benchmarks.options import Options
 
 # Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
@@ -18,6 +18,7 @@ from benchmarks.options import Options
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search,
     "dedup": dedup,
+    "relevance": relevance,
     "learning": learning,
     "growth": growth,
 }

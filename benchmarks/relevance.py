@@ -1,0 +1,91 @@
+"""Whether a task is given the rules that are meant for it, and no others."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import crowd, metrics, scratch
+from benchmarks.options import Options
+from benchmarks.progress import Bar
+from common import text
+from playbook import relevance
+from playbook.exchange import ace_format
+from playbook.models import PlaybookEntry
+from projects.models import Project
+
+HELP = "How many rules pass the relevance gate of the tasks that they are meant for."
+OWN = Path(__file__).parent / "data" / "rules"
+GIVEN = 5  # what task context gives unless it is asked for more
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A task, and a rule that whoever does the task should know."""
+
+    task: str
+    rule: str
+
+
+def run(options: Options) -> dict[str, Any]:
+    sets = {path.stem: _pairs(path) for path in sorted(OWN.glob("*.jsonl"))}
+    meant = [pair.rule for pairs in sets.values() for pair in pairs]
+    known = {text.similarity_hash(rule): rule for rule in _others(options.data)}
+    known |= {text.similarity_hash(rule): rule for rule in meant}
+    with scratch.project("relevance", keep=options.keep) as project:
+        crowd.rules(project, list(known.values()))
+        ids = _ids(project)
+        rows = {name: _measured(project, sets[name], name, ids) for name in sets}
+    return {"sets": rows, "rules": len(ids)}
+
+
+def _pairs(path: Path) -> list[Pair]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Pair(**json.loads(line)) for line in lines if line.strip()]
+
+
+def _others(data: Path) -> Iterator[str]:
+    """The rules of every playbook under `playbooks`, which are meant for other tasks."""
+    for path in sorted((data / "playbooks").glob("*.txt")):
+        for line in ace_format.parse(path.read_text(encoding="utf-8")).lines:
+            yield line.text
+
+
+def _ids(project: Project) -> dict[str, uuid.UUID]:
+    rows = PlaybookEntry.objects.current().filter(project=project)
+    return dict(rows.values_list("content", "pk"))
+
+
+def _measured(
+    project: Project, pairs: Sequence[Pair], name: str, ids: Mapping[str, uuid.UUID]
+) -> dict[str, Any]:
+    passed, given, wrong = [], [], []
+    for pair in Bar(f"relevance: {name}", len(pairs)).over(pairs):
+        found = relevance.of(project, PlaybookEntry.objects.current(), pair.task).by_id
+        passing = sorted(filter(lambda pk: found[pk].is_relevant, found), key=str)
+        best = sorted(passing, key=lambda pk: -found[pk].lead)[:GIVEN]
+        right = ids[pair.rule]
+        passed.append(right in passing)
+        given.append(right in best)
+        wrong.append(len(passing) - (right in passing))
+    return {
+        "tasks": len(pairs),
+        "passed": round(metrics.mean(passed), 3),
+        "given": round(metrics.mean(given), 3),
+        "wrong": round(metrics.mean(wrong), 2),
+    }
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["set", "tasks", "rule passes", f"is of the best {GIVEN}", "others that pass"]
+    for name, row in result["sets"].items():
+        numbers = (row["tasks"], row["passed"], row["given"], row["wrong"])
+        yield [name, *map(str, numbers)]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{result['rules']} rules; an entry without votes passes from {relevance.RULE_GATE}"
