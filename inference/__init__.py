@@ -1,4 +1,5 @@
 """Embedding and language-model providers behind two small classes; the token estimate.
 
-One table, of what calls of a language model cost. May import `common`, libraries and settings, nothing else of this project.
+Two tables: what calls of a language model cost, and which embedding model searches use.
+May import `jobs`, `audit`, `common`, libraries and settings, nothing else of this project.
 """

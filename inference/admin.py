@@ -3,10 +3,10 @@ from __future__ import annotations
 from django.contrib import admin
 
 from common import panels
-from common.admin import RowsAdmin
+from common.admin import GlobalAdmin, RowsAdmin
 from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
 from common.panels import labelled, moment, words
-from inference.models import ModelCall
+from inference.models import ActiveModel, ModelCall
 
 COLOURS = {"answered": "success", "invalid": "warning", "failed": "danger"}
 
@@ -62,3 +62,15 @@ class ModelCallAdmin(RowsAdmin):
     @admin.display(description="tokens")
     def tokens(self, call: ModelCall) -> str:
         return f"{call.prompt_tokens:,} + {call.answer_tokens:,}"
+
+
+@admin.register(ActiveModel)
+class ActiveModelAdmin(GlobalAdmin):
+    """Changed by `manage.py reembed`, never by hand."""
+
+    list_display = ["name", "since_shown"]
+    search_fields = ["name"]
+    fields = ["name", "choice_shown", "since_shown"]
+
+    choice_shown = staticmethod(panels.column("choice", panels.plain_json))
+    since_shown = staticmethod(panels.column("since", moment, ordering="since"))

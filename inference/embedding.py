@@ -1,16 +1,53 @@
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
+from django.conf import settings
+
+from inference import switching
+from inference.errors import InferenceError, Misconfigured
 from inference.registry import Registry
+from inference.vectors import Vector
 
 QUERIES_KEPT = 512  # about 12 KB each at 384 dimensions: 6 MB a process
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which model makes vectors and where it runs, without its key."""
+
+    provider: str
+    model: str
+    url: str
+    dimensions: int | None
+
+    @classmethod
+    def of_settings(cls) -> Choice:
+        return cls(
+            settings.EMBEDDING_PROVIDER,
+            settings.EMBEDDING_MODEL,
+            settings.EMBEDDING_URL,
+            settings.EMBEDDING_DIMENSIONS,
+        )
+
+    @property
+    def key(self) -> str:
+        """No endpoint is sent the key of another."""
+        if self.url == settings.EMBEDDING_URL:
+            return str(settings.EMBEDDING_API_KEY)
+        return str(settings.EMBEDDING_PREVIOUS_API_KEY)
+
+
 class Embedder(ABC):
     """Turns texts into vectors; one instance serves all threads of a process."""
+
+    def __init__(self, choice: Choice | None = None) -> None:
+        """`choice` is that of the settings, unless another is meant."""
+        self.choice = choice or Choice.of_settings()
 
     @property
     @abstractmethod
@@ -32,6 +69,26 @@ class Embedder(ABC):
         """
 
 
+class Gone(Embedder):
+    """A model that searches still use and that cannot be loaded any more."""
+
+    dimensions = 0
+
+    def __init__(self, choice: Choice, name: str, why: InferenceError) -> None:
+        super().__init__(choice)
+        self._name, self._why = name, why
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        # Later another model may be the active one.
+        raise Misconfigured(
+            f"{self.name} cannot be loaded: {self._why}", retryable=True
+        )
+
+
 registry = Registry[Embedder](
     choice="EMBEDDING_PROVIDER",
     table={
@@ -50,15 +107,56 @@ registry = Registry[Embedder](
 )
 
 
-def active() -> Embedder:
+def configured() -> Embedder:
+    """The model that the settings name."""
     return registry.active()
 
 
-def embed_query(text: str) -> list[float]:
-    """Return the active embedder's vector of one text, remembering the recent ones.
+def active() -> Embedder:
+    """The model that searches and writes use: the recorded one, else the configured.
+
+    A new model becomes the active one when every text has its vector (`reembed`).
+    """
+    recorded = switching.recorded()
+    if recorded is None:
+        return configured()
+    try:
+        if configured().name == recorded.name:
+            return configured()
+    except InferenceError:
+        pass  # the settings are wrong; searches can go on with what was recorded
+    choice = Choice(**recorded.choice)
+    return _other(choice, recorded.name, choice.key, os.getpid())
+
+
+@lru_cache(maxsize=2)
+def _other(choice: Choice, name: str, key: str, pid: int) -> Embedder:
+    """A model that the settings name no more; made again when its key changes."""
+    try:
+        made = registry.made(choice.provider, choice)
+    except InferenceError as error:
+        return Gone(choice, name, error)
+    if made.name == name:
+        return made
+    return Gone(choice, name, Misconfigured(f"its provider now makes {made.name}."))
+
+
+def embed(texts: Sequence[str]) -> list[Vector]:
+    """The active model's vectors of texts; raises InferenceError."""
+    return embed_by(active(), texts)
+
+
+def embed_by(model: Embedder, texts: Sequence[str]) -> list[Vector]:
+    name = model.name
+    return [Vector(values, model=name) for values in model.embed(texts)]
+
+
+def embed_query(text: str) -> Vector:
+    """Return the active model's vector of one text, remembering the recent ones.
 
     Raises InferenceError, which is not remembered."""
-    return list(_remembered(active().name, text))
+    model = active()
+    return Vector(_remembered(model, text), model=model.name)
 
 
 def forget_queries() -> None:
@@ -66,5 +164,24 @@ def forget_queries() -> None:
 
 
 @lru_cache(maxsize=QUERIES_KEPT)
-def _remembered(name: str, text: str) -> tuple[float, ...]:
-    return tuple(active().embed([text])[0])
+def _remembered(model: Embedder, text: str) -> tuple[float, ...]:
+    return tuple(model.embed([text])[0])
+
+
+def is_active(vector: Vector) -> bool:
+    """Whether the vector's model is the active one, until this transaction ends.
+
+    The first vector of an installation makes its model the active one.
+    """
+    name = switching.hold()
+    if name is None:
+        model = configured()
+        name = switching.begin(model.name, asdict(model.choice))
+    if name != vector.model:
+        switching.forget()
+    return name == vector.model
+
+
+def activate(model: Embedder) -> None:
+    """Make a model the active one; the caller holds the switch alone."""
+    switching.record(model.name, asdict(model.choice))

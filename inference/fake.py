@@ -22,13 +22,24 @@ class Fake(embedding.Embedder):
     0 ± 0.05 when they have none.
     """
 
-    name = "fake"
-    dimensions = 384
+    def __init__(self, choice: embedding.Choice | None = None) -> None:
+        super().__init__(choice)
+        self._asked = self.choice.dimensions
+
+    @property
+    def name(self) -> str:
+        """With EMBEDDING_DIMENSIONS also the width, as `fake@64`."""
+        return f"fake@{self._asked}" if self._asked else "fake"
+
+    @property
+    def dimensions(self) -> int:
+        """A multiple of 8, at most 512."""
+        return self._asked or 384
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if _outages:
             raise ProviderDown
-        return [_vector(text) for text in texts]
+        return [_vector(text, self.dimensions) for text in texts]
 
 
 @contextmanager
@@ -44,16 +55,16 @@ def outage() -> Iterator[None]:
         _outages.remove(mark)
 
 
-def _vector(text: str) -> list[float]:
+def _vector(text: str, width: int) -> list[float]:
     words = re.findall(r"\w+", text.casefold()) or [text]
-    columns = zip(*map(_direction, words), strict=True)
+    columns = zip(*(_direction(word, width) for word in words), strict=True)
     return unit([sum(column) for column in columns])
 
 
 @lru_cache(maxsize=4096)
-def _direction(word: str) -> tuple[int, ...]:
-    """Return 384 times 1 or -1."""
+def _direction(word: str, width: int) -> tuple[int, ...]:
+    """Return `width` times 1 or -1."""
     digest = hashlib.blake2b(
-        word.encode("utf-8", "surrogatepass"), digest_size=Fake.dimensions // 8
+        word.encode("utf-8", "surrogatepass"), digest_size=width // 8
     ).digest()
     return tuple(1 if byte >> bit & 1 else -1 for byte in digest for bit in range(8))

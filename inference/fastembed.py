@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from django.conf import settings
-
-from inference.embedding import Embedder
+from inference.embedding import Choice, Embedder
 from inference.errors import BadAnswer, Misconfigured, ProviderDown
 from inference.vectors import unit
 
@@ -18,8 +16,9 @@ THREADS = 2  # as for the bundled model: several processes share the cores
 class FastEmbed(Embedder):
     """Any model of the optional package `fastembed`, which downloads it once."""
 
-    def __init__(self) -> None:
-        self._name: str = settings.EMBEDDING_MODEL or DEFAULT_MODEL
+    def __init__(self, choice: Choice | None = None) -> None:
+        super().__init__(choice)
+        self._name: str = self.choice.model or DEFAULT_MODEL
         self._loading = threading.Lock()
         self._model: Any = None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from inference.embedding import Embedder
+from inference.embedding import Choice, Embedder
 from inference.errors import Misconfigured, ProviderDown
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class MiniLM(Embedder):
     name = "all-MiniLM-L6-v2-int8"
     dimensions = 384
 
-    def __init__(self) -> None:
+    def __init__(self, choice: Choice | None = None) -> None:
+        super().__init__(choice)
         self._loading = threading.Lock()
         self._model: _Model | None = None
 

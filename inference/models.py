@@ -64,3 +64,27 @@ class ModelCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose} by {self.model}: {self.outcome}"
+
+
+class ActiveModel(models.Model):
+    """The embedding model that searches use, and how it is reached; one row.
+
+    `choice` is an `embedding.Choice`: it holds no key.
+    """
+
+    ONLY = 1
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=ONLY)
+    name = models.CharField(max_length=300)
+    choice = models.JSONField()
+    since = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(id=1), name="active_model_only_one"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

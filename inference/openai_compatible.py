@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from inference.embedding import Embedder
+from inference.embedding import Choice, Embedder
 from inference.errors import BadAnswer, Misconfigured, Refused
 from inference.vectors import batches, unit
 
@@ -23,13 +23,14 @@ TOO_LONG = {400, 413, 422}  # statuses with which servers answer to a text too l
 class OpenAICompatible(Embedder):
     """Any endpoint that speaks OpenAI's embeddings API, hosted or local."""
 
-    def __init__(self) -> None:
-        if not settings.EMBEDDING_URL or not settings.EMBEDDING_MODEL:
+    def __init__(self, choice: Choice | None = None) -> None:
+        super().__init__(choice)
+        if not self.choice.url or not self.choice.model:
             raise Misconfigured(
                 "EMBEDDING_PROVIDER=openai needs EMBEDDING_URL and EMBEDDING_MODEL."
             )
-        self._model: str = settings.EMBEDDING_MODEL
-        self._asked: int | None = settings.EMBEDDING_DIMENSIONS
+        self._model: str = self.choice.model
+        self._asked: int | None = self.choice.dimensions
         self._learned: int | None = None
 
     @property
@@ -96,8 +97,8 @@ class OpenAICompatible(Embedder):
         from inference.endpoint import Endpoint  # takes a second
 
         return Endpoint(
-            url=settings.EMBEDDING_URL,
-            key=settings.EMBEDDING_API_KEY,
+            url=self.choice.url,
+            key=self.choice.key,
             timeout=settings.EMBEDDING_TIMEOUT,
         )
 

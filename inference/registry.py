@@ -16,8 +16,8 @@ Provider = TypeVar("Provider")
 class Registry(Generic[Provider]):
     """The provider that the settings name: one instance a process.
 
-    `table` maps the value of the setting `choice` to the dotted path of a class without
-    constructor arguments. A new instance is made when one of the settings `reads` has
+    `table` maps the value of the setting `choice` to the dotted path of a class that
+    needs no constructor arguments. A new instance is made when one of the settings `reads` has
     changed, and after a fork, since a child has none of its parent's worker threads.
     """
 
@@ -37,13 +37,13 @@ class Registry(Generic[Provider]):
             return current[1]
         with self._lock:
             if self._current is None or self._current[0] != key:
-                self._current = (key, self._make())
+                self._current = (key, self.made(getattr(settings, self.choice)))
             return self._current[1]
 
-    def _make(self) -> Provider:
-        name = getattr(settings, self.choice)
+    def made(self, name: str, *arguments: object) -> Provider:
+        """A new instance of a provider by its name in the table."""
         if name not in self.table:
             known = ", ".join(sorted(self.table))
             raise Misconfigured(f"{self.choice} is {name!r}; it can be {known}.")
-        provider: Provider = import_string(self.table[name])()
+        provider: Provider = import_string(self.table[name])(*arguments)
         return provider

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from inference.errors import BadAnswer
 
+T = TypeVar("T")
 
-def batches(texts: Sequence[str], *, size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(texts), size):
-        yield texts[start : start + size]
+
+def batches(items: Sequence[T], *, size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def unit(numbers: object) -> list[float]:
@@ -35,3 +38,22 @@ def _length(numbers: Sequence[float]) -> float:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, float) or type(value) is int
+
+
+class Vector(list[float]):
+    """A vector and the model that made it: only those of one model are compared."""
+
+    def __init__(self, values: Iterable[float], *, model: str) -> None:
+        super().__init__(values)
+        self.model = model
+
+
+class Stored:
+    """What a row of any table of vectors knows."""
+
+    model: Any
+    embedding: Any
+
+    @property
+    def vector(self) -> Vector:
+        return Vector(self.embedding, model=self.model)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
-from inference import embedding
+from inference import embedding, reembedding
 from inference.errors import InferenceError
+from inference.vectors import Vector
 from jobs import errors as job_errors
 from jobs import queue, running
 from playbook.models import EntryVector, PlaybookEntry
@@ -19,22 +20,31 @@ from playbook.queries import EntryQuerySet
 BATCH = 32  # rows embedded between two steps of the job
 
 
-def put(entry: PlaybookEntry, vector: Sequence[float]) -> None:
+def put(entry: PlaybookEntry, vector: Vector) -> None:
+    """Store a vector; when its model is the active one no more, a job makes another."""
+    store(entry, vector)
+    if not embedding.is_active(vector):
+        embed_later(entry.project_id)
+
+
+def store(entry: PlaybookEntry, vector: Vector) -> None:
     EntryVector.objects.update_or_create(
         entry=entry,
-        model=embedding.active().name,
+        model=vector.model,
         defaults={"project_id": entry.project_id, "embedding": list(vector)},
     )
 
 
-def add(entry: PlaybookEntry, vector: Sequence[float]) -> None:
+def add(entry: PlaybookEntry, vector: Vector) -> None:
     """Store the vector of a text that has none: new, or changed in this transaction."""
     EntryVector.objects.create(
         entry=entry,
         project_id=entry.project_id,
-        model=embedding.active().name,
+        model=vector.model,
         embedding=list(vector),
     )
+    if not embedding.is_active(vector):
+        embed_later(entry.project_id)
 
 
 def drop(entry: PlaybookEntry) -> None:
@@ -60,29 +70,44 @@ def waiting(project_id: uuid.UUID) -> EntryQuerySet:
 @running.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
 def embed_waiting(run: running.Run) -> dict[str, int]:
     """Embed what a failing or slow model left behind."""
-    assert run.job.project_id
-    rows = waiting(run.job.project_id).order_by("pk").light()
+    project_id = run.job.project_id
+    assert project_id
     done = run.job.done
-    while batch := list(rows[:BATCH]):
+    # Asked anew each time: the active model may change meanwhile.
+    while batch := list(waiting(project_id).order_by("pk").light()[:BATCH]):
         try:
-            vectors = embedding.active().embed([entry.content for entry in batch])
+            vectors = embedding.embed([entry.content for entry in batch])
         except InferenceError as error:
             kind = job_errors.Later if error.retryable else job_errors.Permanent
             raise kind(str(error)) from error
         for entry, vector in zip(batch, vectors, strict=True):
-            _put_if_unchanged(entry, vector)
+            _keep(entry, vector, put)
         done += len(batch)
         run.step(done)
     return {"embedded": done}
 
 
-def _put_if_unchanged(entry: PlaybookEntry, vector: Sequence[float]) -> None:
+def _keep(
+    entry: PlaybookEntry, vector: Vector, keep: Callable[[PlaybookEntry, Vector], None]
+) -> None:
     """Changed while the model worked: its new text is embedded next."""
     with transaction.atomic():
-        fresh = (
-            PlaybookEntry.objects.light()
-            .select_for_update(no_key=True)
-            .get(pk=entry.pk)
-        )
-        if fresh.similarity_hash == entry.similarity_hash:
-            put(fresh, vector)
+        rows = PlaybookEntry.objects.light().select_for_update(no_key=True)
+        fresh = rows.filter(pk=entry.pk, similarity_hash=entry.similarity_hash).first()
+        if fresh:
+            keep(fresh, vector)
+
+
+# The change of the model
+
+
+reembedding.SHELVES.append(
+    reembedding.Shelf(
+        vectors=EntryVector,
+        owner="entry",
+        rows=PlaybookEntry.objects.light(),
+        due=~Q(status=PlaybookEntry.Status.DELETED),
+        text=lambda entry: entry.content,
+        put=lambda entry, vector: _keep(entry, vector, store),
+    )
+)

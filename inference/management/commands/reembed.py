@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from inference import embedding, reembedding
+from inference.errors import InferenceError
+
+
+class Command(BaseCommand):
+    help = (
+        "Make all vectors anew by the configured model, in the background; searches "
+        "use the old ones until all are there."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            old, new = embedding.active().name, embedding.configured().name
+        except InferenceError as error:
+            raise CommandError(str(error)) from error
+        job = reembedding.start()
+        told = f"From {old} to {new}" if old != new else f"{new} stays"
+        self.stdout.write(
+            f"{told}: job {job.pk}, {job.state}. Follow it with GET /api/v1/jobs/{job.pk} "
+            "or in the admin."
+        )

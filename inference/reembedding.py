@@ -1,0 +1,242 @@
+"""Change the embedding model: make all vectors anew while searches use the old ones.
+
+1. Every text gets a vector of the configured model, beside that of the active one.
+2. When none is missing, and while no writer is under way, the configured model becomes
+   the active one.
+3. When every process knows, vectors of other models are removed.
+
+The rows say what is left to do, so that a job that was killed or cancelled goes on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from audit import recording
+from common.caller import SYSTEM
+from common.writing import write
+from inference import embedding, switching
+from inference.embedding import Embedder
+from inference.errors import InferenceError
+from inference.vectors import Vector, batches
+from jobs import errors as job_errors
+from jobs import queue, running
+from jobs.models import Job
+
+KIND = "reembed"
+BATCH = 32  # texts embedded between two steps of the job
+# Rows looked at in one query. A query for all that lacks a vector is planned by
+# statistics that know little of the new model, and may read all vectors each time.
+WINDOW = 1000
+# Writers of vectors wait so long at most, and less than for any lock.
+SWITCH_MILLISECONDS = 5_000
+REMOVED = 1000  # old vectors deleted in one transaction
+# Until old vectors go: a process may not know of the switch yet (switching.SECONDS),
+# and a request that began with them may be on its way.
+GRACE = timedelta(minutes=1)
+PROBE = "Does the model answer at all?"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A table of vectors and the texts that they stand for.
+
+    A row should have a vector when it is `due`, and when another model made it one.
+    """
+
+    vectors: type[Model]
+    owner: str  # the foreign key of a vector to its row
+    rows: QuerySet[Any]
+    due: Q
+    text: Callable[[Any], str]
+    # Stores the vector of a row unless its text changed meanwhile.
+    put: Callable[[Any, Vector], None]
+    # What was left to do until the model is the active one.
+    settle: Callable[[], None] = lambda: None
+
+    def lacking(self, model: str) -> QuerySet[Any]:
+        """Rows that have no vector of this model and should."""
+        vectors = self.vectors._base_manager.filter(**{self.owner: OuterRef("pk")})
+        by_model = Exists(vectors.filter(model=model))
+        return self.rows.filter(~by_model, self.due | Q(Exists(vectors)))
+
+    def lacking_of(self, ids: Sequence[uuid.UUID], model: str) -> QuerySet[Any]:
+        """The same among a few rows, however many vectors there are."""
+        vectors = self.vectors._base_manager.filter(**{f"{self.owner}__in": ids})
+        made = list(vectors.values_list(self.owner, "model"))
+        due = self.rows.filter(self.due, pk__in=ids).values_list("pk", flat=True)
+        wanted = {*due, *(pk for pk, _ in made)}
+        missing = wanted - {pk for pk, name in made if name == model}
+        return self.rows.filter(pk__in=missing).order_by("pk")
+
+
+SHELVES: list[Shelf] = []
+
+
+@dataclass
+class Filling:
+    """One attempt to bring every text its vector; `refused` are ids of texts."""
+
+    run: running.Run
+    model: Embedder
+    refused: set[uuid.UUID] = field(default_factory=set)
+    done: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return not any(self._lacking(shelf).exists() for shelf in SHELVES)
+
+    def fill(self) -> None:
+        _analyze()
+        total = self.done + sum(self._lacking(shelf).count() for shelf in SHELVES)
+        for shelf in SHELVES:
+            for batch in self._batches(shelf):
+                _put(shelf, list(self._embedded(shelf, batch)))
+                self.done += len(batch)
+                self.run.step(self.done, max(total, self.done))
+
+    def _batches(self, shelf: Shelf) -> Iterator[Sequence[Any]]:
+        ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
+        last = uuid.UUID(int=0)
+        while window := list(ids.filter(pk__gt=last)[:WINDOW]):
+            last = window[-1]
+            rows = shelf.lacking_of(window, self.model.name)
+            yield from batches(list(rows.exclude(pk__in=self.refused)), size=BATCH)
+
+    def _lacking(self, shelf: Shelf) -> QuerySet[Any]:
+        return shelf.lacking(self.model.name).exclude(pk__in=self.refused)
+
+    def _embedded(
+        self, shelf: Shelf, batch: Sequence[Any]
+    ) -> Iterator[tuple[Any, Vector]]:
+        try:
+            made = embedding.embed_by(self.model, [shelf.text(row) for row in batch])
+        except InferenceError as error:
+            if error.retryable:
+                raise job_errors.Later(str(error)) from error
+            if len(batch) > 1:
+                for row in batch:
+                    yield from self._embedded(shelf, [row])
+                return
+            self._probe()
+            self.refused.add(batch[0].pk)
+            return
+        yield from zip(batch, made, strict=True)
+
+    def _probe(self) -> None:
+        """Tell a text that the model refuses from a model that refuses every text."""
+        try:
+            self.model.embed([PROBE])
+        except InferenceError as error:
+            kind = job_errors.Later if error.retryable else job_errors.Permanent
+            raise kind(str(error)) from error
+
+
+@write
+def start() -> Job:
+    """Start the change to the configured model, or name the job that is at it.
+
+    A change to another model is given up: what it made goes with the old vectors.
+    """
+    model = embedding.configured().name
+    unfinished = Job.objects.filter(kind=KIND).unfinished().order_by("pk")
+    for other in unfinished.exclude(args__model=model):
+        queue.cancel(other)
+    if found := unfinished.first():
+        return found
+    job = queue.enqueue(KIND, key=KIND, args={"model": model})
+    if job is None:  # another one was faster
+        return unfinished.get()
+    _tell("embeddings.change", job, embedding.active().name)
+    return job
+
+
+def _tell(verb: str, job: Job, old: str) -> None:
+    recording.record(
+        SYSTEM,
+        verb,
+        object_type="job",
+        object_id=job.pk,
+        model=job.args["model"],
+        active=old,
+    )
+
+
+@running.handler(KIND, attempts=20, lease=timedelta(minutes=5))
+def reembed(run: running.Run) -> dict[str, Any]:
+    model = _meant(run.job)
+    filling = Filling(run, model, done=run.job.done)
+    filling.fill()
+    is_news = not _switch(filling)
+    for shelf in SHELVES:
+        shelf.settle()
+    result = {"model": model.name, "refused": sorted(map(str, filling.refused))}
+    if is_news:
+        again = timezone.now() + GRACE
+        queue.enqueue(KIND, key=KIND, args=run.job.args, run_after=again)
+        return result | {"embedded": filling.done}
+    return result | {"removed": _remove_others(run, model.name)}
+
+
+@write
+def _put(shelf: Shelf, made: Sequence[tuple[Any, Vector]]) -> None:
+    """In one transaction: a commit takes longer than all else for a row."""
+    for row, vector in made:
+        shelf.put(row, vector)
+
+
+def _meant(job: Job) -> Embedder:
+    model = embedding.configured()
+    if model.name != job.args["model"]:
+        raise job_errors.Later(
+            f"This job changes to {job.args['model']}, but its worker is configured for "
+            f"{model.name}. Restart all workers with the settings of one, or cancel it."
+        )
+    return model
+
+
+def _switch(filling: Filling) -> bool:
+    """Make the model the active one once nothing lacks; whether it was already."""
+    while True:
+        _analyze()
+        with transaction.atomic():
+            _wait_at_most(SWITCH_MILLISECONDS)
+            name = switching.hold_alone()
+            if name == filling.model.name:
+                return True
+            if filling.is_complete:
+                embedding.activate(filling.model)
+                _tell("embeddings.switch", filling.run.job, name or "")
+                return False
+        filling.fill()
+
+
+def _analyze() -> None:
+    """Tell the planner how many vectors there are of which model."""
+    with connection.cursor() as cursor:
+        for shelf in SHELVES:
+            cursor.execute(f"ANALYZE {shelf.vectors._meta.db_table} (model)")
+
+
+def _wait_at_most(milliseconds: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL statement_timeout = {milliseconds:d}")
+
+
+def _remove_others(run: running.Run, model: str) -> int:
+    """Delete the vectors of all other models, a thousand at a time."""
+    removed = 0
+    for shelf in SHELVES:
+        rows = shelf.vectors._base_manager.exclude(model=model).order_by("pk")
+        while ids := list(rows.values_list("pk", flat=True)[:REMOVED]):
+            removed += rows.filter(pk__in=ids).delete()[0]
+            run.step(run.job.done + removed)
+    return removed

@@ -1,0 +1,58 @@
+"""The embedding model that searches use, as all processes know it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from common.locks import lock_in_transaction
+from inference.models import ActiveModel
+
+SECONDS = 2.0  # how long a process may go by what it knew
+LOCK = "embedding model"
+
+_known: tuple[float, ActiveModel | None] | None = None
+
+
+def recorded() -> ActiveModel | None:
+    """What is recorded, at most SECONDS old; None before the first vector."""
+    global _known
+    now = time.monotonic()
+    if _known is None or now - _known[0] > SECONDS:
+        _known = (now, ActiveModel.objects.first())
+    return _known[1]
+
+
+def forget() -> None:
+    global _known
+    _known = None
+
+
+def hold() -> str | None:
+    """The active model's name, which cannot change until this transaction ends.
+
+    Writers hold it together. It is read anew, after the lock.
+    """
+    lock_in_transaction(LOCK, shared=True)
+    return ActiveModel.objects.values_list("name", flat=True).first()
+
+
+def hold_alone() -> str | None:
+    """As `hold`, while no writer of vectors is under way."""
+    lock_in_transaction(LOCK)
+    return ActiveModel.objects.values_list("name", flat=True).first()
+
+
+def begin(name: str, choice: dict[str, Any]) -> str:
+    """Record the first model; which one it is, when two began at once."""
+    first, _ = ActiveModel.objects.get_or_create(
+        pk=ActiveModel.ONLY, defaults={"name": name, "choice": choice}
+    )
+    return first.name
+
+
+def record(name: str, choice: dict[str, Any]) -> None:
+    ActiveModel.objects.update_or_create(
+        pk=ActiveModel.ONLY, defaults={"name": name, "choice": choice}
+    )
+    forget()

@@ -1,0 +1,470 @@
+"""Searches answer the same before, during and after a change of the embedding model.
+
+The old model is `fake`, with 384 dimensions, the new one `fake@64`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from audit.models import AuditEvent
+from common.caller import SYSTEM
+from inference import embedding, fake, reembedding, switching
+from inference.errors import ProviderDown, Refused
+from inference.models import ActiveModel
+from jobs import queue, running
+from jobs.models import Job
+from memories import duplicates, lifecycle, recall
+from memories.models import Memory, MemoryVector
+from memories.queries import Filters
+from playbook import curation, relevance
+from playbook.models import EntryVector, PlaybookEntry
+
+OLD, NEW = "fake", "fake@64"
+
+
+@pytest.fixture(autouse=True)
+def _processes_know_at_once(monkeypatch):
+    monkeypatch.setattr(switching, "SECONDS", -1.0)
+    switching.forget()
+
+
+@pytest.fixture
+def configure(settings):
+    """What an operator sets before web and workers are started again."""
+
+    def choose(dimensions):
+        settings.EMBEDDING_DIMENSIONS = dimensions
+
+    return choose
+
+
+@pytest.fixture
+def reembed(configure):
+    """Configure the new model and run the first pass of the job."""
+
+    def run():
+        configure(64)
+        job = reembedding.start()
+        running.run(job.pk)
+        job.refresh_from_db()
+        return job
+
+    return run
+
+
+@pytest.fixture
+def finish(run_jobs):
+    """What the job left for later, when every process knows of the switch."""
+
+    def run():
+        past = timezone.now() - timedelta(seconds=1)
+        while Job.objects.filter(state="waiting").update(run_after=past):
+            run_jobs()
+
+    return run
+
+
+@pytest.fixture
+def interrupted(monkeypatch, configure):
+    """Run a first pass that `error` ends after the first batch of one text."""
+
+    def run(error):
+        configure(64)
+        job = reembedding.start()
+        monkeypatch.setattr(reembedding, "BATCH", 1)
+        step = running.Run.step
+
+        def fail(self, *args, **kwargs):
+            step(self, *args, **kwargs)
+            raise error
+
+        with monkeypatch.context() as patched:
+            patched.setattr(running.Run, "step", fail)
+            running.run(job.pk)
+        job.refresh_from_db()
+        return job
+
+    return run
+
+
+def by_new(monkeypatch, answer):
+    """Let `answer` stand before what the new model does with texts."""
+    embed = fake.Fake.embed
+
+    def asked(self, texts):
+        if self.name == NEW:
+            answer(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(fake.Fake, "embed", asked)
+
+
+def models(table=MemoryVector):
+    return set(table.objects.values_list("model", flat=True))
+
+
+class TestTheActiveModel:
+    def test_the_first_vector_decides_it(self, remember):
+        remember("Celery acknowledges early")
+
+        recorded = ActiveModel.objects.get()
+
+        assert (recorded.name, recorded.choice["provider"]) == (OLD, "fake")
+
+    def test_another_setting_does_not_change_it(self, remember, configure):
+        remember("Celery acknowledges early")
+        configure(64)
+
+        assert embedding.active().name == OLD
+        assert embedding.configured().name == NEW
+
+    def test_writes_use_it_too(self, remember, configure):
+        remember("Celery acknowledges early")
+        configure(64)
+        remember("Redis may lose anything")
+
+        assert models() == {OLD}
+
+    def test_its_key_is_not_stored(self, settings, remember):
+        settings.EMBEDDING_API_KEY = "sk-secret"
+        remember("Celery acknowledges early")
+
+        assert "sk-secret" not in str(ActiveModel.objects.values())
+
+    def test_an_endpoint_is_not_sent_the_key_of_another(self, settings):
+        settings.EMBEDDING_URL = "https://old.example"
+        old = embedding.Choice.of_settings()
+        settings.EMBEDDING_URL = "https://new.example"
+        settings.EMBEDDING_API_KEY = "new"
+        settings.EMBEDDING_PREVIOUS_API_KEY = "old"
+
+        assert old.key == "old"
+        assert embedding.Choice.of_settings().key == "new"
+
+    def test_one_that_is_gone_leaves_the_keyword_lane(
+        self, settings, remember, project
+    ):
+        remember("Celery acknowledges early")
+        ActiveModel.objects.update(
+            name="hosted",
+            choice={"provider": "openai", "model": "", "url": "", "dimensions": None},
+        )
+
+        answer = recall.search(project, recall.Request("celery"), SYSTEM)
+
+        assert len(answer.hits) == 1
+        assert "hosted cannot be loaded" in answer.notes[0]
+
+    def test_a_write_waits_for_a_model_that_is_gone(self, remember):
+        remember("Celery acknowledges early")
+        ActiveModel.objects.update(
+            name="hosted",
+            choice={"provider": "openai", "model": "", "url": "", "dimensions": None},
+        )
+
+        assert remember("Redis may lose anything").embedding is None
+
+
+class TestSearching:
+    @pytest.fixture
+    def found(self, search):
+        """The ids and scores of a semantic search."""
+
+        def ask():
+            hits = search("celery broker", mode="semantic")
+            return [(hit.memory.pk, hit.score) for hit in hits]
+
+        return ask
+
+    @pytest.fixture
+    def three(self, remember):
+        remember("Celery asks the broker")
+        remember("The broker is Redis")
+        remember("Nothing of this kind")
+
+    def test_it_goes_on_while_half_of_the_rows_are_done(
+        self, three, found, interrupted
+    ):
+        before = found()
+        interrupted(RuntimeError("killed"))
+
+        assert models() == {OLD, NEW}
+        assert found() == before
+
+    def test_it_finds_every_row_right_after_the_switch(self, three, found, reembed):
+        before = found()
+        reembed()
+
+        assert embedding.active().name == NEW
+        assert {pk for pk, _ in found()} == {pk for pk, _ in before}
+
+    def test_a_process_that_does_not_know_yet_finds_as_before(
+        self, three, found, reembed, monkeypatch
+    ):
+        before = found()
+        known = switching.recorded()
+        reembed()
+        monkeypatch.setattr(switching, "recorded", lambda: known)
+
+        assert found() == before
+
+    def test_a_switch_between_query_and_rows_mixes_nothing(
+        self, three, search, reembed, monkeypatch
+    ):
+        embed_query = embedding.embed_query
+
+        def switch_after(text):
+            vector = embed_query(text)
+            reembed()
+            return vector
+
+        monkeypatch.setattr(embedding, "embed_query", switch_after)
+
+        assert len(search("celery broker", mode="semantic")) == 3
+
+    def test_duplicates_are_found_too(self, remember, search, reembed):
+        kept = remember("Celery asks the broker")
+        other = remember("Nothing of this kind")
+        duplicates.mark(other, kept, SYSTEM, reason="a person said so")
+        reembed()
+
+        hits = search(
+            "nothing", mode="semantic", filters=Filters(include_duplicates=True)
+        )
+
+        assert other.pk in {hit.memory.pk for hit in hits}
+
+
+class TestThePlaybook:
+    @pytest.fixture
+    def entry(self, project, alice):
+        changes = {"content": "Ask the broker first.", "category": "gotchas"}
+        proposal = curation.addition(changes, alice, reason="Alice knows.")
+        return curation.edit(project, proposal, alice).entry
+
+    def test_entries_change_with_the_memories(self, entry, project, reembed):
+        reembed()
+
+        rows = PlaybookEntry.objects.all()
+        assert relevance.of(project, rows, "Ask the broker first.").by_id
+        assert entry.embedding.model == NEW
+
+    def test_old_vectors_of_entries_go(self, entry, reembed, finish):
+        reembed()
+        finish()
+
+        assert models(EntryVector) == {NEW}
+
+
+class TestWritesMeanwhile:
+    def test_one_behind_the_job_is_embedded_before_the_switch(
+        self, remember, reembed, monkeypatch
+    ):
+        first = remember("Celery asks the broker")
+        written = []
+
+        def write(texts):
+            if not written:
+                written.append(remember("Redis may lose anything"))
+                lifecycle.update(first, {"content": "Celery asks Redis"}, SYSTEM, None)
+
+        by_new(monkeypatch, write)
+        reembed()
+
+        assert Memory.objects.get(pk=first.pk).embedding.model == NEW
+        assert written[0].embedding.model == NEW
+
+    def test_one_that_began_before_the_switch_is_embedded_anew(
+        self, remember, reembed, run_jobs, monkeypatch
+    ):
+        remember("Celery asks the broker")
+        embed = embedding.embed
+
+        def switch_after(texts):
+            vectors = embed(texts)
+            monkeypatch.undo()
+            reembed()
+            return vectors
+
+        monkeypatch.setattr(embedding, "embed", switch_after)
+        late = remember("Redis may lose anything")
+        switching.forget()
+        run_jobs()
+
+        assert set(late.vectors.values_list("model", flat=True)) == {OLD, NEW}
+
+    def test_near_duplicates_are_judged_within_one_model(
+        self, remember, interrupted, reembed
+    ):
+        text = "The broker of Celery is Redis and it may lose anything at any time"
+        remember(text)
+        interrupted(RuntimeError("killed"))
+
+        assert remember(f"{text}!").is_duplicate
+
+    def test_what_was_never_compared_is_compared_after_the_switch(
+        self, remember, reembed
+    ):
+        text = "The broker of Celery is Redis and it may lose anything at any time"
+        remember(text)
+        with fake.outage():
+            twin = remember(f"{text} indeed")
+        Memory.objects.filter(pk=twin.pk).update(content=f"{text}.")
+        reembed()
+
+        twin.refresh_from_db()
+        assert (twin.is_compared, twin.is_duplicate) == (True, True)
+
+
+class TestTheJob:
+    @pytest.fixture
+    def two(self, remember):
+        return [remember("Celery asks the broker"), remember("Redis loses it")]
+
+    def test_it_tells_how_far_it_is(self, two, reembed):
+        job = reembed()
+
+        assert (job.state, job.done, job.total) == ("done", 2, 2)
+        assert job.result == {"model": NEW, "embedded": 2, "refused": []}
+
+    def test_old_vectors_stay_until_every_process_knows(self, two, reembed, finish):
+        reembed()
+        assert models() == {OLD, NEW}
+
+        finish()
+        assert models() == {NEW}
+
+    def test_a_killed_one_goes_on_where_it_stopped(
+        self, two, interrupted, finish, monkeypatch
+    ):
+        interrupted(RuntimeError("killed"))
+        asked = []
+        by_new(monkeypatch, asked.extend)
+        finish()
+
+        assert asked == [two[1].content]
+        assert models() == {NEW}
+
+    def test_a_cancelled_one_leaves_the_old_model(self, two, interrupted, run_jobs):
+        job = interrupted(RuntimeError("stopped"))
+        queue.cancel(job)
+        run_jobs()
+
+        assert embedding.active().name == OLD
+
+    def test_going_back_removes_what_was_made(
+        self, two, interrupted, configure, run_jobs
+    ):
+        queue.cancel(interrupted(RuntimeError("stopped")))
+        configure(None)
+        reembedding.start()
+        run_jobs()
+
+        assert models() == {OLD}
+
+    def test_a_model_that_goes_down_is_asked_again_later(
+        self, two, interrupted, reembed, finish, monkeypatch
+    ):
+        def down(texts):
+            raise ProviderDown
+
+        with monkeypatch.context() as patched:
+            by_new(patched, down)
+            job = reembed()
+        assert (job.state, embedding.active().name) == ("waiting", OLD)
+
+        finish()
+        assert embedding.active().name == NEW
+
+    def test_a_text_that_the_model_refuses_does_not_hold_it_up(
+        self, two, reembed, monkeypatch
+    ):
+        def refuse(texts):
+            if two[0].content in texts:
+                raise Refused("too long", status=400)
+
+        by_new(monkeypatch, refuse)
+        job = reembed()
+
+        assert job.result["refused"] == [str(two[0].pk)]
+        assert embedding.active().name == NEW
+
+    def test_a_model_that_refuses_everything_is_not_switched_to(
+        self, two, reembed, monkeypatch
+    ):
+        def refuse(texts):
+            raise Refused("wrong key", status=401)
+
+        by_new(monkeypatch, refuse)
+        job = reembed()
+
+        assert (job.state, embedding.active().name) == ("failed", OLD)
+
+    def test_a_worker_with_other_settings_leaves_it(self, two, configure):
+        configure(64)
+        job = reembedding.start()
+        configure(None)
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert job.state == "waiting"
+        assert "Restart all workers" in job.error
+
+    def test_it_is_not_started_twice(self, two, configure):
+        configure(64)
+
+        assert reembedding.start() == reembedding.start()
+
+    def test_a_change_to_yet_another_model_ends_it(self, two, configure, run_jobs):
+        configure(64)
+        given_up = reembedding.start()
+        configure(128)
+        reembedding.start()
+        run_jobs()
+
+        given_up.refresh_from_db()
+        assert (given_up.state, embedding.active().name) == ("cancelled", "fake@128")
+
+    def test_the_switch_is_on_record(self, two, reembed):
+        reembed()
+
+        (event,) = AuditEvent.objects.filter(verb="embeddings.switch")
+        assert (event.detail["active"], event.detail["model"]) == (OLD, NEW)
+
+    def test_running_it_again_changes_nothing(self, two, reembed, finish):
+        reembed()
+        finish()
+        before = list(MemoryVector.objects.order_by("pk").values_list("pk", flat=True))
+        reembedding.start()
+        finish()
+
+        assert before == list(
+            MemoryVector.objects.order_by("pk").values_list("pk", flat=True)
+        )
+
+    def test_the_command_names_the_job(self, two, configure, capsys):
+        configure(64)
+        call_command("reembed")
+
+        told = capsys.readouterr().out
+        assert f"{OLD} to {NEW}" in told
+        assert str(Job.objects.get(kind="reembed").pk) in told
+
+    def test_an_operator_sees_and_cancels_it(self, two, configure, client_of):
+        configure(64)
+        job = reembedding.start()
+        api = client_of()
+
+        assert api.get(f"/api/v1/jobs/{job.pk}").json()["kind"] == "reembed"
+        assert api.post(f"/api/v1/jobs/{job.pk}/cancel").json()["state"] == "cancelled"
+
+    def test_others_do_not(self, two, configure, alice_api):
+        configure(64)
+        job = reembedding.start()
+
+        assert alice_api.get(f"/api/v1/jobs/{job.pk}").status_code == 404
