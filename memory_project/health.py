@@ -19,7 +19,9 @@ from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from inference import calls, language
+from common import replicas
+from inference import accounts, embedding, language
+from inference.errors import InferenceError
 from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 
@@ -102,7 +104,10 @@ def of_database() -> dict[str, Check]:
         "oldest_job": oldest_job(),
         "dead_letters": dead_letters(),
         "last_success": last_success(beats),
+        "embeddings": embeddings(),
     }
+    if replicas.aliases():
+        checks["replicas"] = replica_reads()
     if settings.LANGUAGE_PROVIDER != language.NONE:
         checks["language_model"] = language_model()
     return checks
@@ -157,9 +162,30 @@ def last_success(beats: dict[str, datetime]) -> Check:
     return Check(True, detail or "nothing has run yet", {"stages": stages})
 
 
+def embeddings() -> Check:
+    """Never a reason not to serve: searches go on with the model that they use."""
+    try:
+        used, wanted = embedding.active().name, embedding.configured().name
+    except InferenceError as error:
+        return Check(True, f"the settings name no embedding model: {error}")
+    if used == wanted:
+        return Check(True, f"searches use {used}")
+    return Check(
+        True,
+        f"searches use {used}, configured is {wanted}: `manage.py reembed` changes it, "
+        "and its job tells how far it is",
+    )
+
+
+def replica_reads() -> Check:
+    """Never a reason not to serve: the primary answers what a replica does not."""
+    met = replicas.met()
+    return Check(True, "; ".join(f"{name} {told}" for name, told in met.items()))
+
+
 def language_model() -> Check:
     """Never a reason not to serve: without the model the rules learn."""
-    used = calls.used_today()
+    used = accounts.used_today()
     newest = ModelCall.objects.first()
     told = "nothing was asked yet"
     if newest:

