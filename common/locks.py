@@ -25,7 +25,22 @@ def advisory_lock(name: str) -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [lock_number(name)])
 
 
-def lock_in_transaction(name: str) -> None:
-    """Hold a lock of the database until the present transaction ends."""
+@contextmanager
+def try_advisory_lock(name: str) -> Iterator[bool]:
+    """As `advisory_lock`, without waiting: False when somebody else holds it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock_number(name)])
+        is_mine = bool(cursor.fetchone()[0])
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock_number(name)])
+
+
+def lock_in_transaction(name: str, *, shared: bool = False) -> None:
+    """Hold a lock of the database until the present transaction ends."""
+    function = f"pg_advisory_xact_lock{'_shared' if shared else ''}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s)", [lock_number(name)])

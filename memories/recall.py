@@ -12,6 +12,8 @@ from typing import Any
 
 from common.caller import Caller, Role
 from common.pagination import LIMIT
+from memories import explaining
+from memories.explaining import Asked
 from memories.indexing import CORPUS
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
@@ -19,7 +21,6 @@ from memories.scopes import Scope
 from projects.models import Project
 from search import ranking, snippets
 from search.fields import arm_lexeme
-from search.query import Term
 from search.ranking import Fusion, Lane, Mode
 
 
@@ -36,7 +37,8 @@ class Request:
     fusion: Fusion | None = None
     keyword_weight: float | None = None
     semantic_weight: float | None = None
-    explain: bool = False
+    # True, or the id of a memory of which it is asked why it is not in the answer.
+    explain: bool | uuid.UUID = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     rows = readable(project, request.scope, request.filters, caller)
-    ranked = rank(project, rows, request)
+    question = _question(project, request)
+    ranked = ranking.rank(rows, question)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
     page = {
@@ -75,16 +78,15 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
         for hit in best
         if hit.id in page
     ]
+    asked = Asked(
+        project, question, request.filters, request.scope, least, request.limit, caller
+    )
     return Answer(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         notes=ranked.notes,
-        explanation=(
-            _explain(_question(project, request), ranked, rows, caller)
-            if request.explain
-            else None
-        ),
+        explanation=_explanation(request, asked, ranked, rows),
     )
 
 
@@ -121,30 +123,16 @@ def _question(project: Project, request: Request) -> ranking.Question:
     )
 
 
-def _explain(
-    question: ranking.Question,
-    ranked: ranking.Ranked,
-    rows: MemoryQuerySet,
-    caller: Caller,
-) -> dict[str, Any]:
-    return {
-        "rows_after_filters": rows.count(),
-        "candidates": dict(ranked.candidates),
-        "terms": [_shown(term, caller) for term in ranked.terms],
-        "semantic_lane": "exact scan",
-        "fusion": question.fusion,
-        "weights": {
-            "keyword": question.keyword_weight,
-            "semantic": question.semantic_weight,
-        },
-    }
-
-
-def _shown(term: Term, caller: Caller) -> dict[str, Any]:
-    """A term with its weight; the counts are of all users, so a bound one gets none."""
-    if caller.user_id:
-        return {"lexeme": term.lexeme}
-    return {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
+def _explanation(
+    request: Request, asked: Asked, ranked: ranking.Ranked, rows: MemoryQuerySet
+) -> dict[str, Any] | None:
+    if not request.explain:
+        return None
+    shown = explaining.of_search(asked, ranked, rows)
+    if isinstance(request.explain, bool):
+        return shown
+    memory = explaining.find(request.explain, asked.caller)
+    return {**shown, "memory": explaining.of_memory(asked, ranked, memory)}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ import re
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection
+from django.db.models import BooleanField, F, Func, QuerySet
 
 from search import words
 from search.fields import CONFIG, DIMENSIONS
@@ -185,3 +187,11 @@ def any_of(lexemes: Iterable[str]) -> str:
         for lexeme in lexemes
     )
     return " | ".join(quoted)
+
+
+def holding(rows: QuerySet[Any], lexemes: str) -> QuerySet[Any]:
+    """The rows that a tsquery matches, by the index."""
+    by_index = Func(
+        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
+    )
+    return rows.filter(by_index, content_tsv=LexemeQuery(lexemes))

@@ -10,37 +10,28 @@ from typing import Any, Literal
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import (
     BooleanField,
-    Exists,
     F,
-    FilteredRelation,
     FloatField,
     Func,
     Model,
-    OuterRef,
-    Q,
     QuerySet,
     UUIDField,
     Value,
 )
-from pgvector.django import CosineDistance
 
 from common import errors
 from inference import embedding
 from inference.errors import InferenceError
-from search import fusion
+from inference.vectors import Vector
+from search import fusion, semantic
 from search import query as queries
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
 from search.query import Term
+from search.semantic import Nearest, Scores
+from search.semantic import semantic_lane as semantic_lane
 
 Mode = Literal["hybrid", "keyword", "semantic"]
-Scores = dict[uuid.UUID, float]
-
-# Each lane's best rows that enter the fusion; both lanes then score all of them.
-DEPTH = 100
-# A project's nearest rows of which the filters are asked first; most filters leave
-# more than DEPTH of them.
-NEAREST = 250
 
 
 @dataclass(frozen=True)
@@ -80,6 +71,8 @@ class Ranked:
     terms: list[Term] = field(default_factory=list)
     candidates: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    vector: Vector | None = None
+    near: Nearest = field(default_factory=Nearest)
 
 
 class EmbeddingsUnavailable(errors.Refusal):
@@ -104,29 +97,38 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     )
     words = [] if question.mode == "semantic" else terms
     keyword = keyword_lane(rows, words, question.arms) if words else {}
-    semantic = _nearest(rows, vector, question) if vector else {}
-    found = {"keyword": len(keyword), "semantic": len(semantic)}
+    near = _nearest(rows, vector, question) if vector else Nearest()
+    cosines = dict(near.scores)
+    found = {"keyword": len(keyword), "semantic": len(cosines)}
     if words and vector:
-        _complete(rows.model, keyword, semantic, words, vector)
-    ids = list(keyword | semantic)
+        _complete(rows.model, keyword, cosines, words, vector)
+    ids = list(keyword | cosines)
     lanes = Lanes(
         keyword=[keyword.get(pk, 0.0) for pk in ids] if words else None,
-        semantic=[semantic.get(pk, 0.0) for pk in ids] if vector else None,
+        semantic=[cosines.get(pk, 0.0) for pk in ids] if vector else None,
     )
     way = fusion.Way(question.fusion, question.keyword_weight, question.semantic_weight)
     scores = fusion.fuse(lanes, way, most=fusion.most_possible(words))
-    return Ranked(in_order(ids, scores, lanes), terms, found, notes)
+    hits = in_order(ids, scores, lanes)
+    return Ranked(hits, terms, found, notes, vector, near)
 
 
-def _vector(ranked: str, question: Question) -> tuple[list[float], tuple[str, ...]]:
+def _vector(ranked: str, question: Question) -> tuple[Vector | None, tuple[str, ...]]:
     if question.mode == "keyword":
-        return [], ()
+        return None, ()
     try:
         return embedding.embed_query(ranked), ()
     except InferenceError as error:
         if question.mode == "semantic":
             raise EmbeddingsUnavailable from error
-        return [], (f"keyword lane only: {error}",)
+        return None, (f"keyword lane only: {error}",)
+
+
+def _nearest(rows: QuerySet[Any], vector: Vector, question: Question) -> Nearest:
+    arms = question.arms[1:]
+    return semantic.nearest(
+        rows, vector, project_id=question.project_id, shared_arms=arms
+    )
 
 
 def keyword_lane(
@@ -134,110 +136,31 @@ def keyword_lane(
 ) -> Scores:
     """BM25: {id: score} of the best rows that hold any of the rarest lexemes."""
     found = (
-        _holding(rows, queries.candidates(terms, arms))
+        queries.holding(rows, queries.candidates(terms, arms))
         .annotate(relevance=_relevance(terms))
         .order_by("-relevance", "-pk")
-        .values_list("pk", "relevance")[:DEPTH]
+        .values_list("pk", "relevance")[: semantic.DEPTH]
     )
     return dict(found)
-
-
-def _holding(rows: QuerySet[Any], lexemes: str) -> QuerySet[Any]:
-    """The rows that a tsquery matches, by the index."""
-    by_index = Func(
-        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
-    )
-    return rows.filter(by_index, content_tsv=queries.LexemeQuery(lexemes))
-
-
-def _nearest(
-    rows: QuerySet[Any], vector: Sequence[float], question: Question
-) -> Scores:
-    """The semantic lane of a question: the project's arm, and the shared ones.
-
-    Most often enough of the project's nearest vectors pass the filters, which are then
-    asked of those alone: 6 ms where asking them of all took 20 (5,000 rows, a busy
-    machine). The answer is the same.
-    """
-    own = _passing_nearest(rows, vector, question.project_id)
-    if len(own) < DEPTH:
-        return semantic_lane(rows, vector)
-    shared = queries.any_of(question.arms[1:])
-    elsewhere = rows.model._base_manager.exclude(project_id=question.project_id)
-    if not shared or not _holding(elsewhere, shared).exists():
-        return own
-    others = semantic_lane(_holding(rows, shared), vector)
-    best = sorted((own | others).items(), key=lambda found: -found[1])
-    return dict(best[:DEPTH])
-
-
-def _passing_nearest(
-    rows: QuerySet[Any], vector: Sequence[float], project_id: uuid.UUID
-) -> Scores:
-    """Those of a project's nearest rows that pass the filters, nearest first."""
-    relation = _vectors(rows.model)
-    owner = relation.field.attname
-    nearest = (
-        relation.related_model._base_manager.filter(
-            project_id=project_id, model=embedding.active().name
-        )
-        .order_by(CosineDistance("embedding", list(vector)), f"-{owner}")
-        .values(owner)[:NEAREST]
-    )
-    found = (
-        _with_distance(rows.filter(pk__in=nearest), vector)
-        .order_by("distance", "-pk")
-        .values_list("pk", "distance")[:DEPTH]
-    )
-    return {pk: 1 - distance for pk, distance in found}
-
-
-def semantic_lane(rows: QuerySet[Any], vector: Sequence[float]) -> Scores:
-    """Cosine: {id: score} of the nearest rows, by an exact scan.
-
-    It asks the narrow table of vectors. The project stands in both tables, so that
-    the planner confines both scans to it.
-    """
-    relation = _vectors(rows.model)
-    owner = relation.field.attname
-    same = rows.order_by().filter(pk=OuterRef(owner), project_id=OuterRef("project_id"))
-    found = (
-        relation.related_model._base_manager.filter(
-            Exists(same), model=embedding.active().name
-        )
-        .annotate(distance=CosineDistance("embedding", list(vector)))
-        .order_by("distance", f"-{owner}")
-        .values_list(owner, "distance")[:DEPTH]
-    )
-    return {pk: 1 - distance for pk, distance in found}
 
 
 def _complete(
     model: type[Model],
     keyword: Scores,
-    semantic: Scores,
+    cosines: Scores,
     terms: Sequence[Term],
-    vector: Sequence[float],
+    vector: Vector,
 ) -> None:
     """Score in the other lane what only one lane found; no filter needs asking again."""
-    lone = keyword.keys() ^ semantic.keys()
+    lone = keyword.keys() ^ cosines.keys()
     if not lone:
         return
-    found = _with_distance(model._base_manager.filter(_is_any_of(lone)), vector)
+    found = semantic.with_distance(model._base_manager.filter(_is_any_of(lone)), vector)
     scored = found.annotate(relevance=_relevance(terms))
     for pk, relevance, distance in scored.values_list("pk", "relevance", "distance"):
         keyword[pk] = relevance
         if distance is not None:
-            semantic[pk] = 1 - distance
-
-
-def _with_distance(rows: QuerySet[Any], vector: Sequence[float]) -> QuerySet[Any]:
-    near = FilteredRelation(
-        "vectors", condition=Q(vectors__model=embedding.active().name)
-    )
-    distance = CosineDistance("near__embedding", list(vector))
-    measured: QuerySet[Any] = rows.annotate(near=near).annotate(distance=distance)
-    return measured
+            cosines[pk] = 1 - distance
 
 
 def _is_any_of(ids: Iterable[uuid.UUID]) -> Func:
@@ -261,8 +184,23 @@ def _relevance(terms: Sequence[Term]) -> Func:
     )
 
 
-def _vectors(model: type[Model]) -> Any:
-    return model._meta.get_field("vectors")
+@dataclass(frozen=True)
+class LaneScores:
+    """BM25 and cosine of one row; None without a vector of the model."""
+
+    keyword: float
+    semantic: float | None
+
+
+def scores_of(row: Model, ranked: Ranked) -> LaneScores:
+    """What each lane thinks of a row that is no candidate of a search."""
+    rows = type(row)._base_manager.filter(pk=row.pk)
+    relevance = rows.annotate(relevance=_relevance(ranked.terms))
+    keyword: float = relevance.values_list("relevance", flat=True)[0]
+    if ranked.vector is None:
+        return LaneScores(keyword, None)
+    cosine = semantic.semantic_lane(rows, ranked.vector)
+    return LaneScores(keyword, cosine.get(row.pk))
 
 
 def in_order(

@@ -9,13 +9,13 @@ from memories import recall
 from memories.queries import Filters
 from memories.scopes import Scope
 from projects.models import Project
-from search import ranking
+from search import semantic
 
 
 @pytest.fixture(autouse=True)
 def _few_are_enough(monkeypatch):
-    monkeypatch.setattr(ranking, "DEPTH", 3)
-    monkeypatch.setattr(ranking, "NEAREST", 6)
+    monkeypatch.setattr(semantic, "DEPTH", 3)
+    monkeypatch.setattr(semantic, "NEAREST", 6)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_it_finds_the_same_rows_as_asking_all(_memories, ids, project, alice, ta
     filters = Filters(tags=tags)
     rows = recall.readable(project, None, filters, alice)
 
-    everything = ranking.semantic_lane(rows, embedding.embed_query("apple own3"))
+    everything = semantic.semantic_lane(rows, embedding.embed_query("apple own3"))
 
     assert len(everything) == 3
     assert ids("apple own3", filters=filters) == list(everything)

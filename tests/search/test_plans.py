@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from common.caller import SYSTEM
-from memories import drafts, writing
+from memories import drafts
 from memories.drafts import Draft
 from memories.models import Memory
 from search.fields import arm_lexeme
@@ -14,7 +14,7 @@ from search.fields import arm_lexeme
 def fill(project, rows):
     """Rows enough for a planner to choose; every fourth speaks of workers."""
     Memory.objects.bulk_create(
-        writing.build(
+        drafts.build(
             project,
             drafts.prepare(
                 project,

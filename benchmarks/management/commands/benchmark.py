@@ -10,7 +10,16 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from benchmarks import dedup, growth, learning, relevance, search
+from benchmarks import (
+    dedup,
+    digest,
+    growth,
+    latency,
+    learning,
+    recall,
+    relevance,
+    search,
+)
 from benchmarks.options import Options
 
 # Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
@@ -21,6 +30,9 @@ BENCHMARKS: dict[str, ModuleType] = {
     "relevance": relevance,
     "learning": learning,
     "growth": growth,
+    "recall": recall,
+    "latency": latency,
+    "digest": digest,
 }
 
 

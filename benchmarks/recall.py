@@ -1,0 +1,132 @@
+"""How much of an exact scan's answer the semantic lane finds, and how fast."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmarks import metrics, population
+from benchmarks.options import Options
+from benchmarks.progress import Bar
+from common.caller import SYSTEM
+from inference import embedding
+from inference.vectors import Vector
+from memories import recall
+from memories.models import Memory
+from memories.queries import Filters, MemoryQuerySet
+from projects.models import Project
+from search import semantic
+
+HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
+DEPTH = 20
+MEMORIES, PROJECTS, QUERIES = 200_000, 100, 200
+# The projects that are asked, by their place in size; the first and the last always.
+PLACES = (1, 2, 3, 5, 10, 20, 50)
+SELECTIVITIES: dict[float, tuple[str, ...]] = {
+    1.0: (),
+    **{share: (tag,) for tag, share in population.TAGS.items()},
+}
+LEAST = 0.99  # of every cell (issue 4, "Acceptance")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--memories", type=int, default=MEMORIES, help="in all")
+    parser.add_argument("--projects", type=int, default=PROJECTS)
+    parser.add_argument("--queries", type=int, default=QUERIES, help="of each cell")
+
+
+def run(options: Options) -> dict[str, Any]:
+    given = options.given
+    passages = population.load(options.data)
+    queries = _queries(passages.queries[: given["queries"]])
+    with population.projects(
+        given["memories"], given["projects"], passages, keep=options.keep
+    ) as projects:
+        asked = _chosen(list(projects))
+        bar = Bar("cells", len(asked) * len(SELECTIVITIES))
+        cells = [
+            _cell(projects[size], size, share, queries)
+            for size, share in bar.over(
+                (size, share) for size in asked for share in SELECTIVITIES
+            )
+        ]
+    return {"cells": cells, "ef_search": semantic.EF_SEARCH, "queries": len(queries)}
+
+
+def _queries(texts: Sequence[str]) -> list[Vector]:
+    """Real queries, of which no memory was made."""
+    return [Vector(row, model=embedding.active().name) for row in _embedded(texts)]
+
+
+def _embedded(texts: Sequence[str]) -> list[list[float]]:
+    found: list[list[float]] = population.embedded(texts, "queries").tolist()
+    return found
+
+
+def _chosen(sizes: Sequence[int]) -> list[int]:
+    places = {*PLACES, len(sizes)}
+    return [size for place, size in enumerate(sizes, start=1) if place in places]
+
+
+def _cell(
+    project: Project, size: int, share: float, queries: Sequence[Vector]
+) -> dict[str, Any]:
+    filters = Filters(tags=SELECTIVITIES[share])
+    rows = recall.readable(project, None, filters, SYSTEM)
+    answers = [_answer(project, rows, vector) for vector in queries]
+    spent = [answer["ms"] for answer in answers]
+    return {
+        "project_size": size,
+        "selectivity": share,
+        "recall": round(metrics.mean([answer["recall"] for answer in answers]), 4),
+        "p50_ms": round(metrics.percentile(spent, 0.5), 1),
+        "p95_ms": round(metrics.percentile(spent, 0.95), 1),
+        "exact_p50_ms": round(
+            metrics.percentile([answer["exact_ms"] for answer in answers], 0.5), 1
+        ),
+        "by_index": round(metrics.mean([answer["by_index"] for answer in answers]), 3),
+        "too_few": sum(answer["is_short"] for answer in answers),
+    }
+
+
+def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str, Any]:
+    started = time.perf_counter()
+    near = semantic.nearest(rows, vector, project_id=project.pk)
+    answered = time.perf_counter()
+    exact = semantic.semantic_lane(rows, vector)
+    ended = time.perf_counter()
+    how = semantic.how(near, Memory, vector, project.pk)["how"]
+    found, best = list(near.scores)[:DEPTH], list(exact)[:DEPTH]
+    return {
+        "recall": len(set(found) & set(best)) / len(best) if best else 1.0,
+        "ms": (answered - started) * 1000,
+        "exact_ms": (ended - answered) * 1000,
+        "by_index": how == "index",
+        "is_short": len(near.scores) < len(exact),
+    }
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    heads = ["recall@20", "p50 ms", "p95 ms", "exact p50 ms", "by index", "too few"]
+    yield ["project", "passing", *heads]
+    for cell in result["cells"]:
+        yield [
+            f"{cell['project_size']:,}",
+            f"{cell['selectivity']:.1%}",
+            f"{cell['recall']:.4f}",
+            f"{cell['p50_ms']:.1f}",
+            f"{cell['p95_ms']:.1f}",
+            f"{cell['exact_p50_ms']:.1f}",
+            f"{cell['by_index']:.0%}",
+            str(cell["too_few"]),
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    worst = min(cell["recall"] for cell in result["cells"])
+    yield (
+        f"{result['queries']} queries a cell, ef_search {result['ef_search']}; the worst "
+        f"cell has {worst:.4f} (at least {LEAST})"
+    )

@@ -1,0 +1,147 @@
+"""What `explain` tells of a search, and of a memory that the answer does not hold."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from common import errors
+from common.caller import Caller
+from memories.models import Memory
+from memories.queries import Filters, MemoryQuerySet
+from memories.scopes import Scope
+from projects.models import Project
+from search import query as queries
+from search import ranking, semantic
+from search.query import Term
+from search.ranking import Question, Ranked
+
+# Fields that say how others narrow.
+MANNERS = ("include_duplicates", "tags_match")
+# Narrows nothing but to what is current; each filter is then asked alone.
+OPEN = Filters(include_duplicates=True, sensitivities=tuple(Memory.Sensitivity.values))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search as it was asked, for `explain` to look at again."""
+
+    project: Project
+    question: Question
+    filters: Filters
+    scope: Scope | None
+    min_score: float
+    limit: int
+    caller: Caller
+
+
+@dataclass(frozen=True)
+class Drop:
+    """What kept a memory out of an answer, by the name of its field in the request."""
+
+    by: str
+    why: str
+
+
+def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, Any]:
+    question = asked.question
+    return {
+        "rows_after_filters": rows.count(),
+        "candidates": dict(ranked.candidates),
+        "terms": [_shown(term, asked.caller) for term in ranked.terms],
+        "semantic_lane": (
+            semantic.how(ranked.near, Memory, ranked.vector, question.project_id)
+            if ranked.vector
+            else None
+        ),
+        "fusion": question.fusion,
+        "weights": {
+            "keyword": question.keyword_weight,
+            "semantic": question.semantic_weight,
+        },
+    }
+
+
+def _shown(term: Term, caller: Caller) -> dict[str, Any]:
+    """A term with its weight; the counts are of all users, so a bound one gets none."""
+    if caller.user_id:
+        return {"lexeme": term.lexeme}
+    return {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
+
+
+def find(memory_id: uuid.UUID, caller: Caller) -> Memory:
+    """The memory that is asked about; to a caller who may not read it there is none."""
+    rows = Memory.objects.visible_to(caller).readable().light()
+    if found := rows.filter(pk=memory_id).first():
+        memory: Memory = found
+        return memory
+    raise errors.NotFound("There is no such memory to explain.")
+
+
+def of_memory(asked: Asked, ranked: Ranked, memory: Memory) -> dict[str, Any]:
+    """Whether a memory is in the answer, else the first thing that kept it out."""
+    drop = next(_drops(asked, ranked, memory), None)
+    return {
+        "id": str(memory.pk),
+        "in_answer": drop is None,
+        "dropped_by": drop.by if drop else None,
+        "why": drop.why if drop else "",
+    }
+
+
+def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
+    """In the order in which a search asks: what it covers, filters, lanes, the end."""
+    itself = Memory.objects.visible_to(asked.caller).filter(pk=memory.pk)
+    if not itself.covering(asked.project, asked.scope).exists():
+        yield _out_of_scope(asked, memory)
+    yield from _filtered(asked.filters, itself)
+    parsed = queries.parse(asked.question.query)
+    condition = queries.condition(parsed)
+    if condition and not itself.filter(content_tsv=condition).exists():
+        yield Drop("query", "a quoted phrase is missing, or an excluded word is there")
+    places = {hit.id: place for place, hit in enumerate(ranked.hits)}
+    if memory.pk not in places:
+        yield Drop("lanes", _beaten(asked.question, ranked, memory))
+        return
+    place = places[memory.pk]
+    if (score := ranked.hits[place].score) < asked.min_score:
+        yield Drop("min_score", f"its score is {score}")
+    if place >= asked.limit:
+        yield Drop("limit", f"it is number {place + 1}")
+
+
+def _out_of_scope(asked: Asked, memory: Memory) -> Drop:
+    if memory.project_id != asked.project.pk:
+        return Drop("project_id", "it is another project's, and not shared")
+    covered = asked.scope.shown if asked.scope else "workspace and org"
+    return Drop("scope", f"it is of {memory.scope}; this search covers {covered}")
+
+
+def _filtered(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop]:
+    if not itself.matching(OPEN).exists():
+        yield Drop("state", "it is archived or superseded")
+    if not filters.include_duplicates and itself.filter(is_duplicate=True).exists():
+        yield Drop("include_duplicates", "it is a duplicate")
+    for name in (field.name for field in fields(filters)):
+        value = getattr(filters, name)
+        # Not naming any sensitivity narrows as well.
+        narrows = name not in MANNERS and (value or name == "sensitivities")
+        alone = {"tags_match": filters.tags_match, name: value}
+        if narrows and not itself.matching(replace(OPEN, **alone)).exists():
+            yield Drop(name, "it does not fit")
+
+
+def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
+    """Why no lane has it among its best."""
+    scores = ranking.scores_of(memory, ranked)
+    reasons = {
+        "keyword": "it holds none of the words" if not scores.keyword else "",
+        "semantic": "it has no vector yet" if scores.semantic is None else "",
+    }
+    asked = ["keyword", "semantic"] if question.mode == "hybrid" else [question.mode]
+    return "; ".join(
+        f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best'}"
+        for lane in asked
+    )

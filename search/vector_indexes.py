@@ -1,0 +1,239 @@
+"""The HNSW indexes of large projects: which there should be, and making it so.
+
+A shared index with a project filter loses hits: docs/ranking.md, "Semantic lane".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import connection
+from django.db.models import Count, Model
+
+from common import locks
+from inference import embedding
+
+LOCK = "vector indexes"
+PREFIX = "hnsw_"
+# An exact scan of this many rows takes about as long as all else in a search
+# (docs/ranking.md).
+FROM_ROWS = 10_000
+# An index counts its project for so many times its rows, so that none comes and goes:
+# it stays until four fifths of FROM_ROWS, or until a much larger project needs a place.
+IN_PLACE = 1.25
+# Each insert looks at the condition of every index: 500 cost it 1.4 ms (03).
+MOST = 500
+# A rebuild is due when the rows take so many times the bytes that they took at first.
+BLOATED = 2.0
+# The widest `halfvec` that HNSW takes; wider vectors are always scanned.
+WIDEST = 4_000
+
+
+class Busy(Exception):
+    """Another process is working on the indexes."""
+
+
+class Invalid(Exception):
+    """An index was built, and is not valid."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index as the database has it; `row_bytes` is what a row took at first."""
+
+    name: str
+    is_valid: bool
+    bytes: int
+    row_bytes: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to do: names to drop and to rebuild, projects to index."""
+
+    drop: Sequence[str]
+    build: Sequence[uuid.UUID]
+    rebuild: Sequence[uuid.UUID]
+
+    def __len__(self) -> int:
+        return len(self.drop) + len(self.build) + len(self.rebuild)
+
+
+def name(vectors: type[Model], project_id: uuid.UUID, model: str) -> str:
+    what = hashlib.sha256(f"{vectors._meta.db_table} {model}".encode())
+    return f"{PREFIX}{project_id.hex}_{what.hexdigest()[:12]}"
+
+
+def found(vectors: type[Model]) -> list[Index]:
+    with connection.cursor() as cursor:
+        cursor.execute(FOUND, [vectors._meta.db_table, PREFIX])
+        return [
+            Index(name, valid, size, float(comment or 0))
+            for name, valid, size, comment in cursor.fetchall()
+        ]
+
+
+FOUND = """
+SELECT relname, indisvalid, pg_relation_size(indexrelid),
+       obj_description(indexrelid, 'pg_class')
+FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = %s::regclass AND starts_with(relname, %s)
+ORDER BY relname
+"""
+
+
+def due(vectors: type[Model]) -> Plan:
+    """Compare the indexes that are there with those that the projects' sizes ask for."""
+    model = embedding.active()
+    rows = _rows(vectors, model.name)
+    if rows and not 0 < model.dimensions <= WIDEST:
+        rows = {}
+    names = {project_id: name(vectors, project_id, model.name) for project_id in rows}
+    return plan(found(vectors), rows, names)
+
+
+def plan(
+    indexes: Sequence[Index],
+    rows: Mapping[uuid.UUID, int],
+    names: Mapping[uuid.UUID, str],
+) -> Plan:
+    valid = {index.name: index for index in indexes if index.is_valid}
+    weights = {
+        project_id: count * (IN_PLACE if names[project_id] in valid else 1)
+        for project_id, count in rows.items()
+    }
+    largest = sorted(rows, key=lambda project_id: (-weights[project_id], project_id))
+    wanted = [each for each in largest[:MOST] if weights[each] >= FROM_ROWS]
+    kept = {names[each]: each for each in wanted if names[each] in valid}
+    return Plan(
+        drop=[index.name for index in indexes if index.name not in kept],
+        build=[each for each in wanted if names[each] not in valid],
+        rebuild=[
+            each
+            for index, each in kept.items()
+            if valid[index].bytes > BLOATED * valid[index].row_bytes * rows[each]
+        ],
+    )
+
+
+def _rows(vectors: type[Model], model: str) -> dict[uuid.UUID, int]:
+    """How many rows each project has, where an index is or may be worth it."""
+    return dict(
+        vectors._base_manager.filter(model=model)
+        .order_by()
+        .values("project_id")
+        .annotate(rows=Count("pk"))
+        .filter(rows__gte=FROM_ROWS / IN_PLACE)
+        .values_list("project_id", "rows")
+    )
+
+
+def care(
+    vectors: type[Model], step: Callable[[int, int], None]
+) -> dict[str, list[str]]:
+    """Drop, build and rebuild what is due, and say what was done.
+
+    Outside any transaction, one process at a time; `step` is told how much is done of
+    how much. Searches and writes go on meanwhile. Raises Busy.
+    """
+    with locks.try_advisory_lock(LOCK) as mine:
+        if not mine:
+            raise Busy
+        todo = due(vectors)
+        with _patience():
+            for done, work in enumerate(_works(vectors, todo)):
+                step(done, len(todo))
+                work()
+    return {
+        "dropped": list(todo.drop),
+        "built": [str(project_id) for project_id in todo.build],
+        "rebuilt": [str(project_id) for project_id in todo.rebuild],
+    }
+
+
+def _works(vectors: type[Model], todo: Plan) -> Iterator[Callable[[], None]]:
+    for index in todo.drop:
+        yield partial(_drop, index)
+    for project_id in todo.build:
+        yield partial(build, vectors, project_id)
+    for project_id in todo.rebuild:
+        yield partial(rebuild, vectors, project_id)
+
+
+def _drop(index: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{index}"')
+
+
+def build(vectors: type[Model], project_id: uuid.UUID) -> None:
+    """Build a project's index while it is read and written. Raises Invalid.
+
+    Without IF NOT EXISTS, which would take an invalid one for it.
+    """
+    model = embedding.active()
+    index = name(vectors, project_id, model.name)
+    create = CREATE.format(
+        name=index, table=vectors._meta.db_table, dimensions=model.dimensions
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(create, [project_id, model.name])
+    _measure(vectors, index, project_id, model.name)
+
+
+# The type's width is no column's: models of several widths share the table.
+CREATE = """
+CREATE INDEX CONCURRENTLY "{name}" ON {table}
+USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops)
+WHERE project_id = %s AND model = %s
+"""
+
+
+def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
+    """Build an index anew and swap it in. Raises Invalid."""
+    model = embedding.active()
+    index = name(vectors, project_id, model.name)
+    with connection.cursor() as cursor:
+        cursor.execute(f'REINDEX INDEX CONCURRENTLY "{index}"')
+    _measure(vectors, index, project_id, model.name)
+
+
+def _measure(
+    vectors: type[Model], index: str, project_id: uuid.UUID, model: str
+) -> None:
+    """Note on a fresh index what a row takes in it: what a bloated one is told by."""
+    fresh = next((each for each in found(vectors) if each.name == index), None)
+    if fresh is None or not fresh.is_valid:
+        raise Invalid(index)
+    rows = vectors._base_manager.filter(project_id=project_id, model=model).count()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'COMMENT ON INDEX "{index}" IS %s', [f"{fresh.bytes / max(rows, 1):.0f}"]
+        )
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Let statements of this session take and wait as long as they need.
+
+    Serial builds: parallel ones take every core, and shared memory that containers
+    rarely have.
+    """
+    chosen = {
+        "statement_timeout": "0",
+        "lock_timeout": "0",
+        "max_parallel_maintenance_workers": "0",
+    }
+    with connection.cursor() as cursor:
+        for setting, value in chosen.items():
+            cursor.execute(f"SET {setting} = {value}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            for setting in chosen:
+                cursor.execute(f"RESET {setting}")

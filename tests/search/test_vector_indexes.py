@@ -1,0 +1,376 @@
+"""Large projects get an HNSW index of their own; only `explain` tells."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+
+import numpy as np
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.utils import OperationalError
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from common import locks
+from common.caller import SYSTEM
+from inference import embedding
+from jobs import queue, running
+from jobs.models import Job
+from memories import index_care, recall, writing
+from memories.drafts import Draft, build
+from memories.models import Memory, MemoryVector
+from memories.queries import Filters
+from memories.scopes import Scope
+from memories.tasks import care_for_indexes
+from projects import deletion
+from projects.models import Project
+from search import semantic, vector_indexes
+from search.vector_indexes import Index
+
+ROWS = 600
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Sizes in proportion to the real ones, so that an index is worth its while."""
+    monkeypatch.setattr(vector_indexes, "FROM_ROWS", 400)
+    monkeypatch.setattr(semantic, "DEPTH", 10)
+    monkeypatch.setattr(semantic, "NEAREST", 30)
+    monkeypatch.setattr(semantic, "EF_SEARCH", 200)
+
+
+@pytest.fixture
+def _database(transactional_db):
+    """Of its own transactions, as CONCURRENTLY asks; without an index afterwards."""
+    yield
+    with connection.cursor() as cursor:
+        for index in vector_indexes.found(MemoryVector):
+            cursor.execute(f'DROP INDEX "{index.name}"')
+
+
+def fill(project, rows):
+    """Memories about a hundred things; one in two hundred is rare."""
+    chance = np.random.default_rng(7)
+    topics = chance.normal(size=(100, 384))
+    drafts = [
+        Draft(
+            content=f"memory number {n} of thing{n % 100}",
+            memory_type="learning",
+            scope=Scope("workspace", str(project.pk)),
+            tags=("rare",) if n % 200 == 0 else ("common",),
+        )
+        for n in range(rows)
+    ]
+    memories = Memory.objects.bulk_create(build(project, draft) for draft in drafts)
+    noise = chance.normal(scale=0.5, size=(rows, 384))
+    MemoryVector.objects.bulk_create(
+        MemoryVector(
+            memory=memory,
+            project_id=project.pk,
+            model=embedding.active().name,
+            embedding=list(topics[n % 100] + noise[n]),
+        )
+        for n, memory in enumerate(memories)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE memories_memory, memories_memoryvector")
+
+
+@pytest.fixture
+def large(_database, project):
+    fill(project, ROWS)
+    return project
+
+
+@pytest.fixture
+def indexed(large):
+    care()
+    return large
+
+
+def care():
+    """What beat and a worker do; the finished job."""
+    care_for_indexes()
+    job = Job.objects.filter(kind=index_care.KIND).order_by("-pk").first()
+    if job and job.state == Job.State.WAITING:
+        running.run(job.pk)
+        job.refresh_from_db()
+    return job
+
+
+def names():
+    return [index.name for index in vector_indexes.found(MemoryVector)]
+
+
+def name_of(project):
+    return vector_indexes.name(MemoryVector, project.pk, embedding.active().name)
+
+
+def ask(project, query="thing7 number", **fields):
+    request = recall.Request(query, mode="semantic", explain=True, **fields)
+    return recall.search(project, request, SYSTEM)
+
+
+def lane(project, **fields):
+    return ask(project, **fields).explanation["semantic_lane"]
+
+
+def vector_of(query):
+    return embedding.embed_query(query)
+
+
+def exact(project, query, filters=None):
+    rows = recall.readable(project, None, filters or Filters(), SYSTEM)
+    return list(semantic.semantic_lane(rows, vector_of(query)))
+
+
+class TestCare:
+    def test_a_large_project_is_searched_by_an_index_of_its_own(self, large):
+        assert lane(large)["how"] == "exact"
+
+        job = care()
+
+        assert job.result["built"] == [str(large.pk)]
+        assert lane(large) == {
+            "how": "index",
+            "why": "the project has an index of its own",
+            "ef_search": 200,
+        }
+
+    def test_a_small_one_is_scanned(self, _database, project):
+        fill(project, 399)
+
+        assert care() is None
+        assert lane(project)["how"] == "exact"
+
+    def test_nothing_is_started_when_nothing_is_due(self, indexed):
+        done = care()
+
+        assert care().pk == done.pk
+
+    def test_the_index_stays_until_a_fifth_below_and_goes_then(self, indexed):
+        kept = MemoryVector.objects.order_by("pk").values("pk")[:320]
+        MemoryVector.objects.exclude(
+            pk__in=list(kept.values_list("pk", flat=True))
+        ).delete()
+        care()
+        assert names() == [name_of(indexed)]
+
+        MemoryVector.objects.filter(pk=kept[0]["pk"]).delete()
+        care()
+        assert names() == []
+
+    def test_the_index_of_a_deleted_project_goes(self, indexed, run_jobs):
+        Project.objects.filter(pk=indexed.pk).update(delete_after=timezone.now())
+        queue.enqueue(deletion.KIND, project_id=indexed.pk)
+
+        run_jobs()
+
+        assert not Project.objects.filter(pk=indexed.pk).exists()
+        assert names() == []
+
+    def test_the_index_of_another_model_goes(self, indexed, settings):
+        settings.EMBEDDING_DIMENSIONS = 64
+
+        care()
+
+        assert names() == []
+
+    def test_an_invalid_index_is_built_again(self, large):
+        with another_writer(large), connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 50")
+            with pytest.raises(OperationalError):
+                vector_indexes.build(MemoryVector, large.pk)
+            cursor.execute("RESET lock_timeout")
+        assert [i.is_valid for i in vector_indexes.found(MemoryVector)] == [False]
+
+        care()
+
+        assert [i.is_valid for i in vector_indexes.found(MemoryVector)] == [True]
+
+    def test_a_bloated_index_is_rebuilt(self, indexed):
+        before = vector_indexes.found(MemoryVector)
+        with connection.cursor() as cursor:
+            cursor.execute(f"COMMENT ON INDEX \"{name_of(indexed)}\" IS '100'")
+
+        job = care()
+
+        assert job.result["rebuilt"] == [str(indexed.pk)]
+        assert vector_indexes.found(MemoryVector) == before
+
+    def test_a_job_waits_while_another_process_works(self, large):
+        holder = threading.Event(), threading.Event()
+
+        def hold():
+            with locks.try_advisory_lock(vector_indexes.LOCK) as mine:
+                assert mine
+                holder[0].set()
+                holder[1].wait(30)
+            connection.close()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        holder[0].wait(30)
+        job = care()
+        holder[1].set()
+        thread.join()
+
+        assert job.state == Job.State.WAITING
+        assert names() == []
+
+
+def another_writer(project):
+    """A transaction of another session that has written, and goes on."""
+    return Writer(project)
+
+
+class Writer:
+    def __init__(self, project):
+        self.row = MemoryVector.objects.filter(project_id=project.pk).first()
+        self.began, self.over = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.write)
+
+    def write(self):
+        with transaction.atomic():
+            MemoryVector.objects.filter(pk=self.row.pk).update(model=F("model"))
+            self.began.set()
+            self.over.wait(30)
+        connection.close()
+
+    def __enter__(self):
+        self.thread.start()
+        assert self.began.wait(30)
+        return self
+
+    def __exit__(self, *error):
+        self.over.set()
+        self.thread.join()
+
+
+class TestSearches:
+    @pytest.mark.parametrize("tag", [None, "common"])
+    def test_they_find_what_an_exact_scan_finds(self, indexed, tag):
+        filters = Filters(tags=(tag,) if tag else ())
+        right = asked = 0
+        for n in range(30):
+            query = f"thing{n} memory"
+
+            answer = ask(indexed, query, filters=filters, limit=10)
+
+            best = exact(indexed, query, filters)
+            right += len({hit.memory.pk for hit in answer.hits} & set(best))
+            asked += len(best)
+        assert answer.explanation["semantic_lane"]["how"] == "index"
+        assert right / asked >= 0.99
+
+    def test_a_selective_filter_goes_exact_and_finds_every_row(self, indexed):
+        filters = Filters(tags=("rare",))
+
+        answer = ask(indexed, filters=filters, limit=100)
+
+        assert len(answer.hits) == 3
+        how = answer.explanation["semantic_lane"]
+        assert how["how"] == "exact"
+        assert how["why"].endswith("of the project's 30 nearest rows pass the filters")
+
+    def test_they_are_right_while_the_index_is_built(self, large):
+        before = ask(large).hits
+        with another_writer(large):
+            builder = threading.Thread(target=build_apart, args=[large.pk])
+            builder.start()
+            # It waits for the writer, half made.
+            wait_until(lambda: names() == [name_of(large)])
+
+            answer = ask(large)
+
+        builder.join()
+        assert [hit.memory.pk for hit in answer.hits] == [h.memory.pk for h in before]
+        assert answer.explanation["semantic_lane"]["how"] == "exact"
+        assert lane(large)["how"] == "index"
+
+    def test_a_memory_is_found_as_soon_as_it_is_written(self, indexed):
+        memory = writing.store(
+            indexed, Draft(content="a zebra crossing", memory_type="learning"), SYSTEM
+        ).memory
+
+        answer = ask(indexed, "zebra crossing")
+
+        assert answer.hits[0].memory.pk == memory.pk
+
+    def test_the_twelfth_is_planned_for_its_own_project(self, indexed):
+        for _ in range(11):
+            ask(indexed)
+        with CaptureQueriesContext(connection) as statements:
+            recall.search(indexed, recall.Request("thing7", mode="semantic"), SYSTEM)
+
+        near = next(s["sql"] for s in statements if "hnsw.ef_search" in s["sql"])
+        with connection.cursor() as cursor:
+            cursor.execute("EXPLAIN " + near)
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+            cursor.execute("SHOW hnsw.ef_search")
+            afterwards = cursor.fetchone()
+        assert f"Index Scan using {name_of(indexed)}" in plan
+        assert "$1" not in plan
+        assert afterwards == ("40",)
+
+
+def build_apart(project_id):
+    vector_indexes.build(MemoryVector, project_id)
+    connection.close()
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+
+
+class TestPlan:
+    @pytest.fixture
+    def plan(self):
+        """`plan({"a": 3000}, indexed=["a"])`"""
+
+        def make(rows, indexed=(), **fields):
+            indexes = [
+                Index(each, **{"is_valid": True, "bytes": 0, "row_bytes": 1, **fields})
+                for each in indexed
+            ]
+            return vector_indexes.plan(indexes, rows, {each: each for each in rows})
+
+        return make
+
+    def test_the_largest_come_first(self, plan, monkeypatch):
+        monkeypatch.setattr(vector_indexes, "MOST", 2)
+
+        assert plan({"a": 1_000, "b": 3_000, "c": 2_000}).build == ["b", "c"]
+
+    def test_a_place_is_kept_against_a_project_that_is_hardly_larger(
+        self, plan, monkeypatch
+    ):
+        monkeypatch.setattr(vector_indexes, "MOST", 1)
+
+        assert len(plan({"a": 2_000, "b": 2_400}, indexed=["a"])) == 0
+        assert plan({"a": 2_000, "b": 2_600}, indexed=["a"]).drop == ["a"]
+
+    def test_an_index_of_no_project_goes(self, plan):
+        assert plan({"a": 3_000}, indexed=["a", "b"]).drop == ["b"]
+
+    def test_an_index_of_twice_its_bytes_is_rebuilt(self, plan):
+        sizes = {"a": 1_000}
+
+        assert plan(sizes, indexed=["a"], bytes=2_000).rebuild == []
+        assert plan(sizes, indexed=["a"], bytes=2_001).rebuild == ["a"]
+
+    def test_names_differ_by_project_model_and_fit_into_an_identifier(self):
+        ids = uuid.uuid4(), uuid.uuid4()
+        made = {
+            vector_indexes.name(MemoryVector, each, model)
+            for each in ids
+            for model in ("m" * 300, "n")
+        }
+
+        assert len(made) == 4
+        assert max(map(len, made)) < 63
