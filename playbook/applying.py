@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from common.caller import Caller
-from playbook import conflicts, operations
+from inference.vectors import Vector
+from playbook import disputes, operations
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta
 from playbook.revisions import Cause, Revision
 
@@ -16,7 +15,7 @@ def apply(
     caller: Caller,
     *,
     status: PlaybookDelta.Status,
-    vector: Sequence[float] | None = None,
+    vector: Vector | None = None,
 ) -> list[PlaybookChange]:
     """Carry out a saved delta as one revision and mark it; its changes, in order.
 
@@ -36,7 +35,5 @@ def apply(
     delta.version += 1
     delta.save()
     changes = revision.close()
-    gone = [change.entry_id for change in changes if change.operation == "delete"]
-    if gone:
-        conflicts.close_beside(delta, gone, caller)
+    disputes.follow(changes, caller, delta=delta)
     return changes

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from playbook.chains import STAMPS
+from playbook.chains import MOVED_BY_STEPS, STAMPS
 from playbook.comparing import WORDS, matched
 from playbook.models import PlaybookChange, PlaybookEntry
-from playbook.revisions import SUPPORTS
+from playbook.queries import ChangeQuerySet
 
 # A column's origin, or that of each word of the text.
 Origins = dict[str, Any]
 # They are sums: no single change brought them.
-PASSED_OVER = {*STAMPS, SUPPORTS}
+PASSED_OVER = STAMPS | MOVED_BY_STEPS
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class Blame:
     columns: dict[str, PlaybookChange]
 
 
-def blame(entry: PlaybookEntry, changes: Iterable[PlaybookChange]) -> Blame:
-    """Trace an entry through its changes, oldest first.
+def blame(entry: PlaybookEntry, changes: ChangeQuerySet) -> Blame:
+    """Trace an entry through its changes.
 
     What a revert brought back comes from where it came from before.
     """
@@ -45,7 +44,7 @@ def blame(entry: PlaybookEntry, changes: Iterable[PlaybookChange]) -> Blame:
     before: dict[uuid.UUID, Origins] = {}
     text = ""
     words: list[PlaybookChange] = []
-    for change in changes:
+    for change in changes.of_the_rule().in_order():
         before[change.pk] = {name: origins.get(name) for name in change.after}
         earlier = before.get(change.reverts_id, {}) if change.reverts_id else {}
         for name in change.after.keys() - PASSED_OVER - {"content"}:

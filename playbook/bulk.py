@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from common import errors
 from common.caller import Caller, Role
-from playbook import curation
+from playbook import curation, reviewing
 from playbook.models import PlaybookDelta
+from playbook.queries import DeltaQuerySet
+from playbook.reviewing import Made
 from projects.models import Project
 
 
@@ -30,15 +32,34 @@ def decide(
     caller: Caller,
     *,
     reason: str = "",
+    made: Mapping[uuid.UUID, Made] | None = None,
 ) -> list[Outcome]:
     """Decide about many deltas, each on its own: one refusal does not stop the rest."""
     caller.require(Role.CURATOR, project.pk)
-    rows = PlaybookDelta.objects.visible_to(caller).filter(project=project)
-    found = rows.select_related("project", "entry").in_bulk(list(delta_ids))
+    found = _found(project, delta_ids, caller)
     return [
-        _one_of_many(found.get(pk), pk, action, caller, reason)
+        _one_of_many(found.get(pk), pk, action, caller, reason, (made or {}).get(pk))
         for pk in dict.fromkeys(delta_ids)
     ]
+
+
+def embedded(
+    project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
+) -> dict[uuid.UUID, Made]:
+    """The vectors of what waits: for a door, before its transaction."""
+    found = _found(project, delta_ids, caller)
+    return {
+        pk: reviewing.embedded(delta, delta.content)
+        for pk, delta in found.items()
+        if delta.status == PlaybookDelta.Status.PENDING
+    }
+
+
+def _found(
+    project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
+) -> dict[uuid.UUID, PlaybookDelta]:
+    rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
+    return rows.filter(project=project).with_entry().in_bulk(list(delta_ids))
 
 
 def _one_of_many(
@@ -47,12 +68,13 @@ def _one_of_many(
     action: str,
     caller: Caller,
     reason: str,
+    made: Made | None,
 ) -> Outcome:
     try:
         if delta is None:
             raise errors.NotFound(f"There is no delta {delta_id}.")
         if action == "accept":
-            done = curation.accept(delta, caller, note=reason)
+            done = curation.accept(delta, caller, note=reason, made=made)
         else:
             done = curation.reject(delta, caller, reason=reason)
     except errors.Refusal as refusal:

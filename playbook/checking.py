@@ -35,6 +35,8 @@ def check(
         found += _of_import(proposal)
     elif not proposal.is_by_person:
         found += _of_evidence(proposal, touched)
+    elif proposal.evidence:
+        found.append(_told(_verbatim(proposal)))
     if not is_vote and _text(proposal):
         found += _of_text(item)
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
@@ -72,7 +74,7 @@ def _of_evidence(
     if proposal.evidence:
         yield _verbatim(proposal)
         yield gates.not_from_an_attack([*_surroundings(proposal)])
-    if proposal.operation == Operation.DELETE:
+    if proposal.operation in (Operation.DELETE, Operation.RESTORE):
         yield _told(gates.has_quote(quotes))
     if proposal.content and proposal.operation != Operation.VOTE:
         held = [entry.content for entry in touched]

@@ -1,6 +1,6 @@
 """Two rules that cannot both hold: their sides, and whether anything is left to decide.
 
-Filed by `playbook.proposals`, decided by `playbook.resolving`.
+They come and go in `playbook.disputes` and are decided in `playbook.resolving`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from audit import recording
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from inference.vectors import Vector
 from memories import disagreement
 from playbook import neighbours, rejected
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry, Support
@@ -98,7 +97,7 @@ class Side:
         return self.entry.label if self.entry else "the newer rule"
 
     @property
-    def vector(self) -> list[float] | None:
+    def vector(self) -> Vector | None:
         if self.delta:
             return rejected.recalled(self.delta)
         return self.entry.embedding if self.entry else None
@@ -198,7 +197,8 @@ def _why_both_hold(left: Side, right: Side) -> str:
     if _say_the_same(left, right):
         return "they say the same"
     one, other = left.vector, right.vector
-    if one and other and _cosine(one, other) < neighbours.ALIKE:
+    is_measurable = one and other and one.model == other.model
+    if one and other and is_measurable and _cosine(one, other) < neighbours.ALIKE:
         return "they are about different things"
     return ""
 
@@ -215,50 +215,6 @@ def _say_the_same(left: Side, right: Side) -> bool:
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """Of vectors of length 1."""
     return sum(a * b for a, b in zip(one, other, strict=True))
-
-
-@write
-def close(conflict: Conflict, found: Moot, caller: Caller) -> None:
-    """Note that nothing is left to decide; once, whoever notices it."""
-    _close(Conflict.objects.filter(pk=conflict.pk), found, caller)
-
-
-def close_beside(
-    delta: PlaybookDelta, gone: Sequence[uuid.UUID], caller: Caller
-) -> None:
-    """Close the conflicts of entries that a delta has just retired.
-
-    The delta is noted: when it is undone, they are open again.
-    """
-    rows = Conflict.objects.filter(project_id=delta.project_id)
-    older, newer = Q(left__in=gone), Q(right__in=gone) | Q(delta__entry__in=gone)
-    newer &= ~Q(delta__status__in=WAITING)
-    for side, state in ((newer, State.REJECTED), (older, State.SUPERSEDED)):
-        found = Moot(state, f"delta {delta.pk} retired one of the two")
-        _close(rows.filter(side), found, caller, delta)
-
-
-def close_rejected(delta: PlaybookDelta, caller: Caller) -> None:
-    """Close the conflicts of a proposal that a person has rejected."""
-    found = Moot(State.REJECTED, f"the proposal {delta.pk} is rejected")
-    _close(Conflict.objects.filter(delta=delta), found, caller, delta)
-
-
-def _close(
-    rows: QuerySet[Conflict],
-    found: Moot,
-    caller: Caller,
-    delta: PlaybookDelta | None = None,
-) -> None:
-    for conflict in rows.filter(state=State.OPEN).select_for_update(of=("self",)):
-        conflict.state = found.state
-        conflict.note = f"Closed by itself: {found.words}."
-        conflict.decided_by, conflict.decided_at = "", timezone.now()
-        conflict.decided_with = [delta.pk] if delta else []
-        conflict.save(
-            update_fields=["state", "note", "decided_by", "decided_at", "decided_with"]
-        )
-        audit(conflict, caller, "close")
 
 
 def audit(conflict: Conflict, caller: Caller, verb: str) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from common import errors, secrets
 from common.caller import Caller, Role
 from common.writing import write
+from inference.vectors import Vector
 from memories.drafts import SecretFound
 from memories.models import Memory
 from playbook import (
     applying,
-    conflicts,
+    disputes,
     drafts,
     operations,
     proposals,
@@ -28,7 +29,6 @@ from playbook.reviewing import OwnDelta as OwnDelta
 from projects.models import Project
 
 Status = PlaybookDelta.Status
-Vector = Sequence[float] | None
 # Columns of an entry that a person may set; an unknown one is refused at the door.
 EDITABLE = [
     "content",
@@ -46,7 +46,7 @@ IN_PROPOSAL = ("content", "category", "condition", "action", "tags")
 
 def get(delta_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookDelta:
     """A delta that the caller sees and has the role for, or a refusal."""
-    rows = PlaybookDelta.objects.visible_to(caller).select_related("project", "entry")
+    rows = PlaybookDelta.objects.visible_to(caller).with_entry()
     found: PlaybookDelta | None = rows.filter(pk=delta_id).first()
     if found is None:
         raise errors.NotFound(f"There is no delta {delta_id}.")
@@ -111,7 +111,7 @@ def _decide(
     caller: Caller,
     status: PlaybookDelta.Status,
     changes: Mapping[str, Any],
-    vector: Vector,
+    vector: Vector | None,
     version: int | None,
     note: str,
 ) -> PlaybookDelta:
@@ -131,7 +131,7 @@ def _accept(
     caller: Caller,
     status: PlaybookDelta.Status,
     changes: Mapping[str, Any],
-    vector: Vector,
+    vector: Vector | None,
     version: int | None,
     note: str,
 ) -> PlaybookDelta:
@@ -141,6 +141,8 @@ def _accept(
     reviewing.sign(delta, caller, note)
     applying.apply(playbook, delta, caller, status=status, vector=vector)
     rejected.forget(delta)
+    # Other rules have come since it was proposed, and the words may be others.
+    disputes.file(delta, proposals.again(delta, vector).match)
     reviewing.audit(delta, caller, "edit" if changes else "accept")
     return delta
 
@@ -180,7 +182,7 @@ def reject(
     delta.save()
     if not rejected.recalled(delta):
         rejected.embed_later(delta.project_id)
-    conflicts.close_rejected(delta, caller)
+    disputes.close_rejected(delta, caller)
     reviewing.audit(delta, caller, "reject")
     return delta
 

@@ -96,7 +96,7 @@ def curate(
         pk__in=changes.order_by().values("entry_id")
     )
     return Curated(
-        deltas=list(deltas.select_related("entry").order_by("pk")),
+        deltas=list(deltas.with_entry().order_by("pk")),
         changes=list(changes.in_order()),
         updated=list(touched.order_by("pk")),
     )

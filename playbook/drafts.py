@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from common import secrets, text
+from inference.vectors import Vector
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.neighbours import Match
 
@@ -185,7 +186,7 @@ class Item:
     asked: Proposal
     proposal: Proposal
     match: Match
-    vector: Sequence[float] | None = None
+    vector: Vector | None = None
     secrets: tuple[str, ...] = ()
 
     @property
@@ -194,6 +195,6 @@ class Item:
         return text.similarity_hash(self.asked.content) if self.asked.content else ""
 
     @property
-    def own_vector(self) -> Sequence[float] | None:
+    def own_vector(self) -> Vector | None:
         """The vector of the text that would stand in the entry."""
         return self.vector if self.proposal.content == self.asked.content else None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from common import injections, secrets
+from common import injections
 from common.text import literals
 from playbook import wording
 
@@ -45,9 +45,6 @@ class Gate:
     value: float | str
     threshold: float | str
     message: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def outcome_known(outcome: str) -> Gate:
@@ -133,17 +130,6 @@ def specific(content: str) -> Gate:
         value=telling,
         threshold=FEWEST_TELLING,
         message="It would be true of any task.",
-    )
-
-
-def no_secret(content: str) -> Gate:
-    kinds = secrets.mask(content).kinds
-    return _gate(
-        "secret",
-        not kinds,
-        value=len(kinds),
-        threshold=0,
-        message=f"It contains a secret: {', '.join(kinds)}.",
     )
 
 

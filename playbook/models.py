@@ -10,6 +10,7 @@ from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
 from inference import tokens
+from inference.vectors import Stored, Vector
 from memories.models import Memory
 from playbook.queries import (
     ChangeQuerySet,
@@ -182,12 +183,12 @@ class PlaybookEntry(models.Model):
         return tokens.estimate(self.line) if self.is_live else 0
 
     @property
-    def embedding(self) -> list[float] | None:
+    def embedding(self) -> Vector | None:
         """The vector of the active model; None while it is not embedded."""
         from inference import embedding  # loads the model runtime
 
         vector = self.vectors.filter(model=embedding.active().name).first()
-        return list(vector.embedding) if vector else None
+        return vector.vector if vector else None
 
     @property
     def supporting_memory_ids(self) -> list[str]:
@@ -231,7 +232,7 @@ class Support(models.Model):
         return f"{self.memory_id} supports {self.entry_id}"
 
 
-class EntryVector(models.Model):
+class EntryVector(Stored, models.Model):
     """The vector of an entry by one model."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -407,7 +408,7 @@ class PlaybookDelta(models.Model):
         return f"{self.operation} ({self.status})"
 
 
-class DeltaVector(models.Model):
+class DeltaVector(Stored, models.Model):
     """The vector of a lesson that waits or was rejected: its paraphrase is known too."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -11,9 +11,11 @@ from typing import Literal
 from common import text as texts
 from inference import embedding
 from inference.errors import InferenceError
+from inference.vectors import Vector
 from memories import disagreement
-from playbook import merging
+from playbook import merging, wording
 from playbook.models import PlaybookEntry
+from playbook.queries import EntryQuerySet
 from projects.models import Project
 from search import ranking
 
@@ -57,15 +59,15 @@ class Match:
 NEW = Match("new")
 
 
-def embed(lines: Sequence[str]) -> list[list[float]] | None:
+def embed(lines: Sequence[str]) -> list[Vector] | None:
     """The vectors of texts; None when the model does not answer."""
     try:
-        return embedding.active().embed(lines) if lines else []
+        return embedding.embed(lines) if lines else []
     except InferenceError:
         return None
 
 
-def embed_one(text: str) -> list[float] | None:
+def embed_one(text: str) -> Vector | None:
     made = embed([text])
     return made[0] if made else None
 
@@ -83,7 +85,7 @@ def exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
 
 def nearest(
     project_id: uuid.UUID,
-    vector: Sequence[float],
+    vector: Vector,
     *,
     top: int = LOOKED_AT,
     threshold: float = ALIKE,
@@ -91,10 +93,39 @@ def nearest(
 ) -> list[Neighbour]:
     """Active entries at or above a cosine, nearest first."""
     rows = PlaybookEntry.objects.current().filter(project_id=project_id)
-    scores = ranking.semantic_lane(rows.exclude(pk__in=without), vector)
+    return _nearest(rows.exclude(pk__in=without), vector, top, threshold)
+
+
+def _nearest(
+    rows: EntryQuerySet, vector: Vector, top: int, threshold: float
+) -> list[Neighbour]:
+    scores = ranking.semantic_lane(rows, vector)
     best = [pk for pk, score in scores.items() if score >= threshold][:top]
     entries = PlaybookEntry.objects.light().in_bulk(best)
     return [Neighbour(entries[pk], round(scores[pk], 4)) for pk in best]
+
+
+def retired(
+    project_id: uuid.UUID,
+    text: str,
+    vector: Vector | None,
+    *,
+    condition: str = "",
+    action: str = "",
+) -> PlaybookEntry | None:
+    """An entry that said the same and was taken out of the playbook."""
+    rows: EntryQuerySet = PlaybookEntry.objects.retired().filter(project_id=project_id)
+    same = rows.light().filter(similarity_hash=texts.similarity_hash(text))
+    if twin := same.order_by("-pk").first():
+        found: PlaybookEntry = twin
+        return found
+    if vector is None or _ANSWER.fullmatch(action):
+        return None  # the answer to one question is no answer to another
+    for near in _nearest(rows, vector, LOOKED_AT, MERGE):
+        match = compare(text, near, condition=condition, action=action)
+        if match.verdict == "same":
+            return near.entry
+    return None
 
 
 def related(
@@ -110,7 +141,7 @@ def related(
 def match(
     project_id: uuid.UUID,
     text: str,
-    vector: Sequence[float] | None,
+    vector: Vector | None,
     *,
     condition: str = "",
     action: str = "",
@@ -145,7 +176,7 @@ def compare(
     near = Neighbour(entry, similarity, beside or reason)
     is_turned = bool(beside) and str(beside).partition(":")[0] in TURNED
     if is_turned:
-        return Match("against", near) if _meet(condition, near) else NEW
+        return _of_turned(text, condition, near)
     # "4 workers" and "four workers" name the same, whatever their literals.
     names_differ = bool(reason) and not (ours <= theirs or theirs <= ours)
     is_one_rule = similarity >= MERGE and not beside
@@ -161,6 +192,16 @@ def compare(
         return Match("wider" if adds else "same", near)
     is_superset = theirs <= ours and _words(entry.content) <= _words(text)
     return Match("wider" if is_superset else "alike", near)
+
+
+def _of_turned(text: str, condition: str, near: Neighbour) -> Match:
+    """One turns the other round, and is no news unless the two name other conditions."""
+    if _meet(condition, near):
+        return Match("against", near)
+    if condition and near.entry.condition:
+        return NEW
+    is_same = _same_words(text, near.entry.content)
+    return Match("against" if is_same else "alike", near)
 
 
 def _of_answers(condition: str, action: str, near: Neighbour) -> Match:
@@ -213,3 +254,9 @@ def _folded(text: str) -> str:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
+
+
+def _same_words(one: str, other: str) -> bool:
+    """Whether all telling words of the shorter text stand in the other one."""
+    left, right = _words(one) - wording.VAGUE, _words(other) - wording.VAGUE
+    return bool(left and right) and (left <= right or right <= left)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
 from common import errors
+from inference.vectors import Vector
 from memories.models import Memory
 from playbook import votes
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.revisions import COUNTERS, Revision
 
-Vector = Sequence[float] | None
 Status = PlaybookEntry.Status
 # Columns that a delta's payload may set beside content and category.
 SETTABLE = (
@@ -41,7 +41,9 @@ class StaleEntry(errors.StaleVersion):
     """The entry has changed since you read it; read it again and repeat your change."""
 
 
-def perform(revision: Revision, delta: PlaybookDelta, vector: Vector = None) -> None:
+def perform(
+    revision: Revision, delta: PlaybookDelta, vector: Vector | None = None
+) -> None:
     """Carry out a delta; it raises before it has written anything.
 
     Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
@@ -79,7 +81,7 @@ def columns(delta: PlaybookDelta) -> dict[str, Any]:
     return found
 
 
-def _add(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     carried = {n: delta.payload[n] for n in CARRIED if n in delta.payload}
     entry = PlaybookEntry(
         project_id=delta.project_id,
@@ -92,7 +94,7 @@ def _add(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
     delta.entry = entry
 
 
-def _update(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = _live(delta)
     _supersede(revision, delta, entry)
     wanted = columns(delta)
@@ -116,25 +118,25 @@ def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -
         revision.change(other, "supersede", changed)
 
 
-def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = _live(delta)
     tags = delta.payload.get("tags", [])
     if entry.tags != tags:
         revision.change(entry, "tag", {"tags": tags})
 
 
-def _delete(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _delete(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = target(delta)
     if entry.status == Status.DELETED:
         raise EntryState(f"{entry.label} is deleted already.")
     revision.change(entry, "delete", {"status": Status.DELETED})
 
 
-def _deprecate(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _deprecate(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     revision.change(_live(delta), "deprecate", {"status": Status.DEPRECATED})
 
 
-def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = target(delta)
     if entry.is_live:
         raise EntryState(f"{entry.label} is active already.")
@@ -142,7 +144,7 @@ def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
     revision.change(entry, "restore", changed)
 
 
-def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     """Take others up into one entry: counters are summed, supports and labels kept.
 
     Without others it takes up the text of the delta, and what an import brought.
@@ -150,8 +152,10 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
     entry = _live(delta)
     others = [_taken_up(given) for given in delta.targets]
     is_empty = not others and not delta.content
-    if is_empty or entry.pk in {other.pk for other in others}:
-        raise EntryState("A merge needs other entries than the one that stays.")
+    if is_empty or len({entry.pk, *(other.pk for other in others)}) <= len(others):
+        raise EntryState(
+            "A merge needs other entries than the one that stays, each of them once."
+        )
     supports = [support.memory_id for o in others for support in o.supports.all()]
     for other in others:
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
@@ -185,14 +189,14 @@ def _taken_up(given: Mapping[str, Any]) -> PlaybookEntry:
     return _refuse_not_live(entry)
 
 
-def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector) -> None:
+def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     """One vote per entry and run, as `playbook.votes` counts them."""
     kind = delta.payload.get("vote", "neutral")
     votes.count(revision, target(delta), kind, delta.run_id)
 
 
 OPERATIONS: dict[
-    PlaybookDelta.Operation, Callable[[Revision, PlaybookDelta, Vector], None]
+    PlaybookDelta.Operation, Callable[[Revision, PlaybookDelta, Vector | None], None]
 ] = {
     PlaybookDelta.Operation.ADD: _add,
     PlaybookDelta.Operation.UPDATE: _update,

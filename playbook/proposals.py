@@ -17,11 +17,13 @@ from common import errors
 from common.caller import Caller, Role
 from common.ids import uuid7
 from common.writing import write
+from inference.vectors import Vector
 from memories.drafts import SecretFound
 from playbook import (
     applying,
     checking,
     deciding,
+    disputes,
     drafts,
     neighbours,
     operations,
@@ -29,7 +31,7 @@ from playbook import (
     rejected,
 )
 from playbook.drafts import WRITES_TEXT, Item, Operation, Proposal
-from playbook.models import Conflict, Playbook, PlaybookDelta
+from playbook.models import Playbook, PlaybookDelta
 from playbook.neighbours import Match
 from playbook.revisions import DuplicateEntry, hold
 from projects.models import Project
@@ -99,7 +101,7 @@ def _cleaned(project: Project, proposal: Proposal) -> tuple[Proposal, tuple[str,
 def _item(
     project: Project,
     proposal: Proposal,
-    vector: Sequence[float] | None,
+    vector: Vector | None,
     kinds: tuple[str, ...],
 ) -> Item:
     if proposal.operation not in WRITES_TEXT or not proposal.content:
@@ -112,7 +114,7 @@ def _item(
     return Item(proposal, learned, match, vector, kinds)
 
 
-def again(delta: PlaybookDelta, vector: Sequence[float] | None) -> Item:
+def again(delta: PlaybookDelta, vector: Vector | None) -> Item:
     """What a waiting delta proposes, compared with the playbook as it is now."""
     proposal = drafts.of(delta)
     if proposal.operation not in WRITES_TEXT or not proposal.content:
@@ -121,18 +123,20 @@ def again(delta: PlaybookDelta, vector: Sequence[float] | None) -> Item:
     return Item(proposal, proposal, match, vector)
 
 
-def _match(
-    project: Project, proposal: Proposal, vector: Sequence[float] | None
-) -> Match:
-    own = {uuid.UUID(str(target["id"])) for target in proposal.targets}
-    if proposal.entry:
-        own.add(proposal.entry.pk)
+def _match(project: Project, proposal: Proposal, vector: Vector | None) -> Match:
+    own, entry = {uuid.UUID(str(t["id"])) for t in proposal.targets}, proposal.entry
+    condition, action = proposal.condition, proposal.action
+    if entry:
+        # What a change does not name stays as it is.
+        condition = entry.condition if condition is None else condition
+        action = entry.action if action is None else action
+        own.add(entry.pk)
     return neighbours.match(
         project.pk,
         proposal.content or "",
         vector,
-        condition=proposal.condition or "",
-        action=proposal.action or "",
+        condition=condition or "",
+        action=action or "",
         without=own,
     )
 
@@ -172,7 +176,7 @@ def _file(playbook: Playbook, item: Item, prepared: Prepared) -> PlaybookDelta:
     rejected.remember(delta, item.vector)
     if delta.status == PlaybookDelta.Status.APPLIED:
         _apply(playbook, delta, item, caller)
-    dispute(delta, item.match)
+    disputes.file(delta, item.match)
     if delta.status != PlaybookDelta.Status.APPLIED:
         # What is applied is told by the audit rows of its revision.
         recording.record(
@@ -273,21 +277,3 @@ def _near(match: Match) -> dict[str, Any]:
             "similarity_hash": entry.similarity_hash,
         }
     }
-
-
-def dispute(delta: PlaybookDelta, match: Match) -> None:
-    """File a conflict of two rules that cannot both hold, unless one was refused."""
-    near = match.neighbour
-    if match.verdict != "against" or near is None:
-        return
-    if delta.status not in (delta.Status.PENDING, *delta.IN_FORCE):
-        return
-    if Conflict.objects.undecided().of_pair(near.entry, delta).exists():
-        return
-    Conflict.objects.create(
-        project_id=delta.project_id,
-        left=near.entry,
-        right=delta.entry if delta.entry_id != near.entry.pk else None,
-        delta=delta,
-        reason=f"cosine {near.similarity}, but {near.disagreement}"[:500],
-    )

@@ -9,6 +9,8 @@ from memories.models import Memory
 from projects.models import Project
 
 M = TypeVar("M", bound=models.Model)
+# Columns of an entry that only search reads.
+SEARCHED = ("content_tsv", "content_terms")
 
 
 class InProject(models.QuerySet[M]):
@@ -22,9 +24,13 @@ class EntryQuerySet(InProject[Any]):
     def current(self) -> Self:
         return self.filter(status="active")
 
+    def retired(self) -> Self:
+        """Taken out; what another entry has taken up is not."""
+        return self.filter(status__in=["deprecated", "deleted"])
+
     def light(self) -> Self:
-        """Without the search columns, which only search reads."""
-        return self.defer("content_tsv", "content_terms")
+        """Without what only search reads."""
+        return self.defer(*SEARCHED)
 
 
 class DeltaQuerySet(InProject[Any]):
@@ -38,6 +44,11 @@ class DeltaQuerySet(InProject[Any]):
 
     def waiting(self) -> Self:
         return self.filter(status="pending")
+
+    def with_entry(self) -> Self:
+        """With the entry and the project, without what only search reads."""
+        heavy = [f"entry__{name}" for name in SEARCHED]
+        return self.select_related("project", "entry").defer(*heavy)
 
 
 class ConflictQuerySet(InProject[Any]):
@@ -64,5 +75,9 @@ class ConflictQuerySet(InProject[Any]):
 
 
 class ChangeQuerySet(InProject[Any]):
+    def of_the_rule(self) -> Self:
+        """Without votes and supports, of which an entry of long use has thousands."""
+        return self.exclude(action__in=["vote", "support"])
+
     def in_order(self) -> Self:
         return self.order_by("revision", "position")

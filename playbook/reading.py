@@ -142,13 +142,6 @@ def ordered(rows: QuerySet[PlaybookEntry], order: Order) -> list[uuid.UUID]:
     return list(rows.order_by(*keys).values_list("pk", flat=True))
 
 
-def found(
-    project: Project, rows: QuerySet[PlaybookEntry], query: str
-) -> list[uuid.UUID]:
-    """The ids of what a query finds, best first."""
-    return [hit.id for hit in rank(project, rows, query).hits]
-
-
 def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> ranking.Ranked:
     """The hybrid search of memories over entries."""
     options = project.options.search
@@ -292,7 +285,7 @@ def deltas(project: Project, filters: DeltaFilters, caller: Caller) -> DeltaQuer
     }
     given = {name: value for name, value in wanted.items() if value}
     rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
-    return rows.filter(project=project, **given).select_related("entry")
+    return rows.filter(project=project, **given).with_entry()
 
 
 def seen_memories(ids: Sequence[uuid.UUID | None], caller: Caller) -> set[uuid.UUID]:

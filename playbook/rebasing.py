@@ -9,7 +9,8 @@ from typing import Any
 
 from common.caller import Caller, Role
 from common.writing import write
-from playbook import checking, deciding, operations, proposals, reviewing
+from inference.vectors import Vector
+from playbook import checking, deciding, disputes, operations, proposals, reviewing
 from playbook.drafts import Item, Operation
 from playbook.gates import Gate
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
@@ -17,9 +18,12 @@ from playbook.reviewing import Made
 from playbook.revisions import COUNTERS, SUPPORTS
 
 Status = PlaybookDelta.Status
-Vector = Sequence[float] | None
 # Columns that every change moves, or that use alone moves.
 PASSED_OVER = {"version", "updated_at", SUPPORTS, *COUNTERS}
+# Gates that look at the run, of the quotes and of what stands around them.
+OF_THE_RUN = ("verbatim", "instruction")
+# What may be done to an entry that is not active.
+OF_RETIRED = (Operation.RESTORE, Operation.DELETE)
 
 
 @dataclass(frozen=True)
@@ -58,30 +62,33 @@ def rebase(
 
 @write
 def _rebase(
-    delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector
+    delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector | None
 ) -> Rebased:
     playbook, delta = reviewing.hold_delta(delta, version, also=(Status.STALE,))
     moved = _move_versions(delta)
     item = proposals.again(delta, vector)
-    found = checking.check(playbook, item, key_id=delta.key_id)
-    delta.gates = [*_kept(delta), *(asdict(g) for g in found if g.name != "verbatim")]
+    found = _gates(delta, checking.check(playbook, item, key_id=delta.key_id))
+    delta.gates = [asdict(gate) for gate in found]
     _judge(delta, item, found, caller)
     delta.version += 1
     delta.save()
+    disputes.file(delta, item.match)
     reviewing.audit(delta, caller, "rebase")
     return Rebased(delta, moved)
 
 
-def _kept(delta: PlaybookDelta) -> list[dict[str, Any]]:
-    return [gate for gate in delta.gates if gate["name"] == "verbatim"]
+def _gates(delta: PlaybookDelta, found: Sequence[Gate]) -> list[Gate]:
+    """What compared its quotes with the run stays: the texts of the run are not kept."""
+    kept = [Gate(**gate) for gate in delta.gates if gate["name"] in OF_THE_RUN]
+    again = [gate for gate in found if gate.name != "verbatim"]
+    return list(dict.fromkeys([*kept, *again]))
 
 
 def _judge(
     delta: PlaybookDelta, item: Item, found: Sequence[Gate], caller: Caller
 ) -> None:
     """It waits for a person whatever the gates say; they say how risky it is."""
-    compared = [gate for gate in found if gate.name != "verbatim"]
-    decision = deciding.decide(delta.project, item.proposal, compared, caller)
+    decision = deciding.decide(delta.project, item.proposal, found, caller)
     delta.status, delta.risk = Status.PENDING, decision.risk
     delta.review_note = decision.reason[:1000]
 
@@ -102,7 +109,7 @@ def _move_versions(delta: PlaybookDelta) -> list[Moved]:
 
 def _present(delta: PlaybookDelta, entry_id: uuid.UUID) -> PlaybookEntry:
     entry: PlaybookEntry = PlaybookEntry.objects.light().get(pk=entry_id)
-    if not entry.is_live and delta.operation != Operation.RESTORE:
+    if not entry.is_live and delta.operation not in OF_RETIRED:
         raise operations.EntryState(
             f"{entry.label} is {entry.status}; restore it first, or reject this."
         )

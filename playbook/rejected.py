@@ -1,23 +1,27 @@
 """Lessons that were met before: a person rejected them, or they wait for one.
 
 A run brings the same lesson again and again. The inbox shows it once, and what was
-rejected comes back to it only after it was met `AGAIN` times more.
+rejected comes back to it only after it was met `AGAIN` times more. What an entry said
+that was retired does not come back to the playbook by itself.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from inference import embedding
+from inference import embedding, reembedding
 from inference.errors import InferenceError
+from inference.vectors import Vector
 from jobs import errors as job_errors
 from jobs import queue, running
 from memories import disagreement
+from playbook import neighbours
 from playbook.deciding import Decision
 from playbook.drafts import Item, Operation, Proposal
 from playbook.models import DeltaVector, PlaybookDelta
@@ -39,8 +43,10 @@ def reconsidered(project: Project, item: Item, decision: Decision) -> Decision:
 
     Called under the playbook's lock, so that each meeting is counted once.
     """
-    if not _is_lesson(item.asked) or decision.status == Status.REJECTED:
+    is_known = item.proposal.operation == Operation.VOTE  # an entry says it by now
+    if not _is_lesson(item.asked) or is_known or decision.status == Status.REJECTED:
         return decision
+    decision = _of_retired(project, item, decision)
     met = list(_met(project, item))
     first = next((delta for delta in met if delta.status == Status.REJECTED), None)
     if first is None and decision.status != Status.PENDING:
@@ -51,6 +57,23 @@ def reconsidered(project: Project, item: Item, decision: Decision) -> Decision:
         note = f"The same lesson waits already, as delta {twin.pk}."
         return replace(decision, status=Status.REJECTED, reason=note, repeats=twin.pk)
     return _again(first, item.asked, decision) if first else decision
+
+
+def _of_retired(project: Project, item: Item, decision: Decision) -> Decision:
+    proposal = item.proposal
+    if decision.status != Status.APPLIED or proposal.operation != Operation.ADD:
+        return decision
+    entry = neighbours.retired(
+        project.pk,
+        proposal.content or "",
+        item.vector,
+        condition=proposal.condition or "",
+        action=proposal.action or "",
+    )
+    if entry is None:
+        return decision
+    note = f"{entry.label} said this and is {entry.status}; restore it, or reject this."
+    return replace(decision, status=Status.PENDING, reason=note)
 
 
 def _again(first: PlaybookDelta, proposal: Proposal, decision: Decision) -> Decision:
@@ -104,16 +127,16 @@ def _met(project: Project, item: Item) -> Iterator[PlaybookDelta]:
 # Vectors
 
 
-def remember(delta: PlaybookDelta, vector: Sequence[float] | None) -> None:
+def remember(delta: PlaybookDelta, vector: Vector | None) -> None:
     """Keep the vector of a lesson that waits: a rejection needs no model then."""
     if vector and delta.status == Status.PENDING and delta.operation in LESSONS:
         _put(delta, vector)
 
 
-def recalled(delta: PlaybookDelta) -> list[float] | None:
+def recalled(delta: PlaybookDelta) -> Vector | None:
     """The vector that was kept for the text as it was proposed."""
     kept = delta.vectors.filter(model=embedding.active().name).first()
-    return list(kept.embedding) if kept else None
+    return kept.vector if kept else None
 
 
 def forget(delta: PlaybookDelta) -> None:
@@ -143,7 +166,7 @@ def embed_waiting(run: running.Run) -> dict[str, int]:
     done = run.job.done
     while batch := list(waiting(run.job.project_id).order_by("pk")[:BATCH]):
         try:
-            vectors = embedding.active().embed([delta.content for delta in batch])
+            vectors = embedding.embed([delta.content for delta in batch])
         except InferenceError as error:
             kind = job_errors.Later if error.retryable else job_errors.Permanent
             raise kind(str(error)) from error
@@ -154,9 +177,37 @@ def embed_waiting(run: running.Run) -> dict[str, int]:
     return {"embedded": done}
 
 
-def _put(delta: PlaybookDelta, vector: Sequence[float]) -> None:
+def _put(delta: PlaybookDelta, vector: Vector) -> None:
+    _store(delta, vector)
+    if not embedding.is_active(vector):
+        embed_later(delta.project_id)
+
+
+def _store(delta: PlaybookDelta, vector: Vector) -> None:
     DeltaVector.objects.update_or_create(
         delta=delta,
-        model=embedding.active().name,
+        model=vector.model,
         defaults={"project_id": delta.project_id, "embedding": list(vector)},
     )
+
+
+# The change of the model
+
+
+def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
+    rows = PlaybookDelta.objects.select_for_update(no_key=True)
+    with transaction.atomic():
+        if rows.filter(pk=delta.pk, content=delta.content).exists():
+            _store(delta, vector)
+
+
+reembedding.SHELVES.append(
+    reembedding.Shelf(
+        vectors=DeltaVector,
+        owner="delta",
+        rows=PlaybookDelta.objects.exclude(content=""),
+        due=KNOWN & Q(operation__in=LESSONS),
+        text=lambda delta: delta.content,
+        put=_store_unchanged,
+    )
+)

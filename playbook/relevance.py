@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
@@ -12,6 +12,7 @@ from pgvector.django import CosineDistance
 from common import focus
 from inference import embedding
 from inference.errors import InferenceError
+from inference.vectors import Vector
 from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from projects.models import Project
@@ -67,7 +68,7 @@ def of(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
 
 
 def _measured(
-    project: Project, rows: EntryQuerySet, vector: Sequence[float]
+    project: Project, rows: EntryQuerySet, vector: Vector
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
     disputed = Conflict.objects.filter(
@@ -76,7 +77,7 @@ def _measured(
     )
     found = (
         EntryVector.objects.filter(
-            Exists(same), project_id=project.pk, model=embedding.active().name
+            Exists(same), project_id=project.pk, model=vector.model
         )
         .order_by()
         .annotate(

@@ -15,6 +15,7 @@ from common.writing import write
 from playbook import (
     conflicts,
     curation,
+    disputes,
     neighbours,
     operations,
     reviewing,
@@ -142,7 +143,7 @@ def _decide(
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
     """Keep what a refusal found out: its own transaction was rolled back."""
     if isinstance(refusal, NothingToDecide):
-        conflicts.close(conflict, refusal.moot, caller)
+        disputes.close(conflict, refusal.moot, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
         reviewing.mark_stale(conflict.delta, caller)
 
@@ -161,12 +162,12 @@ def _settle(ruling: Ruling, state: Conflict.State, act: Act, seen: Seen) -> Conf
         raise NothingToDecide(moot)
     _refuse_stale(found.left, seen.left)
     _refuse_stale(found.right, seen.right)
-    # First, so that what the decision does closes the other conflicts only.
-    Conflict.objects.filter(pk=held.pk).update(state=state)
     held.state, held.note = state, ruling.note[:1000]
-    held.decided_with = [delta.pk for delta in act(playbook, found)]
     held.decided_by, held.decided_at = caller.name[:200], timezone.now()
-    held.save(update_fields=["decided_with", "note", "decided_by", "decided_at"])
+    # First, so that what the decision does moves the other conflicts only.
+    held.save(update_fields=["state", "note", "decided_by", "decided_at"])
+    held.decided_with = [delta.pk for delta in act(playbook, found)]
+    held.save(update_fields=["decided_with"])
     conflicts.audit(held, caller, VERBS[state])
     return held
 

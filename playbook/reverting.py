@@ -15,7 +15,7 @@ from audit import recording
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from playbook import chains, curation, reading, unwinding
+from playbook import chains, curation, disputes, reading, unwinding
 from playbook.chains import Chain
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.revisions import Cause, Revision, hold
@@ -165,6 +165,7 @@ def revert(
     unwound = unwinding.take_back(revision, [chain.tail for chain in moved])
     changes = revision.close()
     deltas = _mark_deltas(project, moved, caller, reason)
+    disputes.follow(changes, caller)
     return Reverted(
         revision.number, changes, unwound.entries, deltas, tuple(unwound.notes)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -12,13 +11,13 @@ from common import errors
 from common import text as texts
 from common.caller import Caller
 from common.writing import write
+from inference.vectors import Vector
 from playbook import neighbours, rejected
 from playbook.drafts import WRITES_TEXT
 from playbook.models import Playbook, PlaybookDelta
 from playbook.revisions import hold
 
 Status = PlaybookDelta.Status
-Vector = Sequence[float] | None
 # Why a curator says no (design 05, "Review inbox").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
@@ -28,7 +27,7 @@ class Made:
     """A text and its vector, which is None when the model did not answer."""
 
     text: str
-    vector: Vector
+    vector: Vector | None
     by_hand: bool = False
 
 

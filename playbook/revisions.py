@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from audit import recording
 from audit.models import AuditEvent
-from common import errors
+from common import errors, masks
 from common.caller import Caller
+from inference.vectors import Vector
 from playbook import anchors, freshness, indexing, vectors
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects.models import Project
@@ -70,6 +71,12 @@ class OverBudget(errors.Conflict):
     code = "over_budget"
 
 
+class PurgedEntry(errors.Conflict):
+    """The text of this entry was purged, so it cannot come back; add a new entry."""
+
+    code = "purged_entry"
+
+
 @dataclass(frozen=True)
 class Cause:
     """Why a revision is made: what its change rows say beside the change."""
@@ -100,6 +107,11 @@ def state(entry: PlaybookEntry) -> State:
 def label(playbook: Playbook, category: str) -> str:
     """The next label: the section's slug and a number that is never used again."""
     return f"{category.replace('_', '-')}-{playbook.next_label:05d}"
+
+
+def refuse_purged(entry: PlaybookEntry) -> None:
+    if entry.is_live and masks.is_masked(entry.content):
+        raise PurgedEntry(f"The text of {entry.label} was purged; add a new entry.")
 
 
 def refuse_repeated(entry: PlaybookEntry) -> None:
@@ -136,7 +148,7 @@ class Revision:
         entry: PlaybookEntry,
         *,
         action: str = "add",
-        vector: Sequence[float] | None = None,
+        vector: Vector | None = None,
     ) -> None:
         """Insert an entry under the next label."""
         refuse_repeated(entry)
@@ -159,7 +171,7 @@ class Revision:
         action: str,
         changed: State,
         *,
-        vector: Sequence[float] | None = None,
+        vector: Vector | None = None,
     ) -> None:
         """Set columns of an entry that is locked with its playbook."""
         before, cost, was_live = state(entry), entry.tokens, entry.is_live
@@ -172,6 +184,7 @@ class Revision:
         if TEXTS & columns:
             indexing.fill(entry)
             columns |= {"content_tsv", "similarity_hash"}
+        refuse_purged(entry)
         if entry.is_live and (content != entry.content or not was_live):
             refuse_repeated(entry)
         if entry.tokens > cost:
@@ -293,7 +306,7 @@ class Revision:
             delta_id=str(first.delta_id or ""),
         )
 
-    def _embed(self, entry: PlaybookEntry, vector: Sequence[float] | None) -> None:
+    def _embed(self, entry: PlaybookEntry, vector: Vector | None) -> None:
         if vector:
             vectors.add(entry, vector)
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from common import text as texts
 from common.caller import Caller
 from common.ids import uuid7
+from inference.vectors import Vector
 from playbook import applying, curation, rejected, reviewing
 from playbook.conflicts import Side, Sides
 from playbook.drafts import Operation, Producer
@@ -15,7 +16,7 @@ from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
 from playbook.revisions import hold
 
 Status = PlaybookDelta.Status
-Vectors = Mapping[str, Sequence[float] | None]
+Vectors = Mapping[str, Vector | None]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from playbook import applying, curation, merging, neighbours, rejected, reviewing
+from playbook import (
+    applying,
+    curation,
+    disputes,
+    merging,
+    neighbours,
+    proposals,
+    rejected,
+    reviewing,
+)
 from playbook.drafts import Operation, Producer
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.reviewing import Made
@@ -98,6 +107,7 @@ def _merge(
     status = Status.EDITED if made.by_hand else Status.ACCEPTED
     applying.apply(playbook, delta, caller, status=status, vector=made.vector)
     rejected.forget(delta)
+    disputes.file(delta, proposals.again(delta, made.vector).match)
     reviewing.audit(delta, caller, "merge")
     return delta
 

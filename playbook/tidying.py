@@ -18,6 +18,7 @@ from django.utils import timezone
 from common import text as texts
 from common.caller import SYSTEM, Caller
 from inference import embedding
+from inference.vectors import Vector
 from jobs import queue, running
 from jobs.models import Job
 from playbook import curator, merging, neighbours, proposals, votes
@@ -41,17 +42,13 @@ EVERY = timedelta(days=1)
 CHUNK = 100  # vectors in memory at a time
 
 
-def tidy(project: Project, caller: Caller, *, since: int = 0) -> list[PlaybookDelta]:
-    """Propose merges and retirements; the deltas that are new.
+def tidy(
+    project: Project, caller: Caller, *, since: int = 0
+) -> Iterator[list[PlaybookDelta]]:
+    """Propose merges and retirements, entry by entry; the deltas that are new.
 
     Only entries that changed after the revision `since` are compared, each with all.
     """
-    return [delta for step in _steps(project, caller, since) for delta in step]
-
-
-def _steps(
-    project: Project, caller: Caller, since: int
-) -> Iterator[list[PlaybookDelta]]:
     for proposal in _looked_at(project, since):
         if proposal is None or _is_known(proposal):
             yield []
@@ -67,10 +64,8 @@ def _looked_at(project: Project, since: int) -> Iterator[Proposal | None]:
     vectors = EntryVector.objects.filter(
         project_id=project.pk, model=embedding.active().name, entry__in=rows
     ).order_by("entry_id")
-    for entry_id, vector in vectors.values_list("entry_id", "embedding").iterator(
-        chunk_size=CHUNK
-    ):
-        merge = _merge_of(project, entry_id, list(vector), taken)
+    for stored in vectors.iterator(chunk_size=CHUNK):
+        merge = _merge_of(project, stored.entry_id, stored.vector, taken)
         if merge and merge.entry:
             taken |= {merge.entry.pk, *(_id(target) for target in merge.targets)}
         yield merge
@@ -101,7 +96,7 @@ def _id(target: Any) -> uuid.UUID:
 
 
 def _merge_of(
-    project: Project, entry_id: uuid.UUID, vector: list[float], taken: set[uuid.UUID]
+    project: Project, entry_id: uuid.UUID, vector: Vector, taken: set[uuid.UUID]
 ) -> Proposal | None:
     """A merge of an entry with the nearest that says the same, if none is asked yet."""
     if entry_id in taken:
@@ -217,7 +212,7 @@ def tidy_in_a_job(run: running.Run) -> dict[str, int]:
     project = Project.objects.get(pk=run.job.project_id)
     revision = Playbook.objects.get(project=project).revision
     proposed = 0
-    steps = _steps(project, SYSTEM, run.job.args["since"])
+    steps = tidy(project, SYSTEM, since=run.job.args["since"])
     for done, deltas in enumerate(steps, start=1):
         proposed += len(deltas)
         run.step(done)

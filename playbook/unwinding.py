@@ -26,6 +26,7 @@ from playbook.revisions import (
     DuplicateEntry,
     Revision,
     State,
+    refuse_purged,
     state,
 )
 
@@ -161,6 +162,8 @@ def _wanted(change: PlaybookChange, now: State) -> State:
 
 def _refuse_repeated(entries: Sequence[PlaybookEntry]) -> None:
     live = [entry for entry in entries if entry.is_live]
+    for entry in live:
+        refuse_purged(entry)
     twins = (
         PlaybookEntry.objects.current()
         .filter(similarity_hash__in=[entry.similarity_hash for entry in live])

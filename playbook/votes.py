@@ -72,18 +72,6 @@ def _unsupported(memory: Memory, wanted: Sequence[uuid.UUID]) -> list[uuid.UUID]
     return [entry_id for entry_id in wanted if entry_id not in known]
 
 
-def vote(
-    entry: PlaybookEntry, kind: Kind, cause: Cause, caller: Caller
-) -> list[PlaybookChange]:
-    """Count one vote; nothing changes when the run has voted on the entry before."""
-    return record(entry.project, [Vote(entry.pk, kind)], [], cause, caller)
-
-
-def support(entry: PlaybookEntry, cause: Cause, caller: Caller) -> list[PlaybookChange]:
-    """Let the cause's memory speak for an entry; nothing changes when it does so."""
-    return record(entry.project, [], [entry.pk], cause, caller)
-
-
 @write
 def withdraw(
     project: Project, memory_ids: Sequence[uuid.UUID], cause: Cause, caller: Caller

@@ -6,7 +6,6 @@ An import of thousands of lines is answered at once; embedding them takes minute
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 
@@ -16,9 +15,10 @@ from common.caller import SYSTEM
 from common.writing import write
 from inference import embedding
 from inference.errors import InferenceError
+from inference.vectors import Vector
 from jobs import errors as job_errors
 from jobs import queue, running
-from playbook import checking, deciding, proposals, rejected, reviewing
+from playbook import checking, deciding, disputes, proposals, rejected, reviewing
 from playbook.gates import Gate
 from playbook.models import PlaybookDelta
 
@@ -48,7 +48,7 @@ def compare_waiting(run: running.Run) -> dict[str, int]:
     done = run.job.done
     while batch := list(rows[:BATCH]):
         try:
-            vectors = embedding.active().embed([delta.content for delta in batch])
+            vectors = embedding.embed([delta.content for delta in batch])
         except InferenceError as error:
             kind = job_errors.Later if error.retryable else job_errors.Permanent
             raise kind(str(error)) from error
@@ -60,7 +60,7 @@ def compare_waiting(run: running.Run) -> dict[str, int]:
 
 
 @write
-def _compare(delta: PlaybookDelta, vector: Sequence[float]) -> None:
+def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     try:
         playbook, delta = reviewing.hold_delta(delta, None)
     except reviewing.DeltaState:
@@ -75,4 +75,4 @@ def _compare(delta: PlaybookDelta, vector: Sequence[float]) -> None:
     delta.risk, delta.review_note = decision.risk, decision.reason[:1000]
     delta.save(update_fields=["gates", "risk", "review_note"])
     rejected.remember(delta, vector)
-    proposals.dispute(delta, item.match)
+    disputes.file(delta, item.match)

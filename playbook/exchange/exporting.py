@@ -17,6 +17,11 @@ from projects.models import Project
 
 Format = Literal["ace", "json", "agents-md"]
 FORMATS = ("ace", "json", "agents-md")
+MEDIA_TYPES = {
+    "ace": "text/plain; charset=utf-8",
+    "json": "application/json",
+    "agents-md": "text/markdown; charset=utf-8",
+}
 # Of a delta's payload; its other members name rows of this project alone.
 KEPT = {
     *SETTABLE,

@@ -33,6 +33,10 @@ BYTES = 1024 * 1024
 LINES = 5_000
 CHUNK = 50  # deltas written under one lock of the playbook
 SHOWN = 200  # characters of an unparsed line
+AS_LINES = (
+    "Read as lines: a history comes back only when a curator posts it into an empty "
+    "playbook."
+)
 
 
 class TooManyLines(errors.Refusal):
@@ -91,7 +95,7 @@ def take_in(
         if restoring.is_empty(project) and caller.may(Role.CURATOR, project.pk):
             restored = restoring.restore(project, document, caller)
             return Imported(restored=restored.entries, notes=restored.notes)
-        parsed = Parsed(tuple(json_format.lines(document)))
+        parsed = Parsed(tuple(json_format.lines(document)), notes=(AS_LINES,))
     else:
         parsed = _parsed(content, format)
     plan = planning.plan(

@@ -55,20 +55,19 @@ class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
 
     @extend_schema_field(serializers.UUIDField(allow_null=True))
     def get_related_memory_id(self, change: PlaybookChange) -> str | None:
-        found = change.related_memory_id
-        return str(found) if found and self._is_told(change) else None
-
-    def _is_told(self, change: PlaybookChange) -> bool:
         """A bound user is not told the ids of another user's memories."""
         is_seen: bool = change.is_seen  # type: ignore[attr-defined]  # `reading`
-        return is_seen
+        found = change.related_memory_id
+        return str(found) if found and is_seen else None
 
     def to_representation(self, change: PlaybookChange) -> dict[str, Any]:
         shown: dict[str, Any] = super().to_representation(change)
-        if not self._is_told(change):
-            for side in ("before", "after"):
-                kept = {n: v for n, v in shown[side].items() if n != SUPPORTS}
-                shown[side] = kept
+        if self.context["caller"].user_id:
+            # What a merge takes over may be of anybody.
+            own = [shown["related_memory_id"]]
+            for side in (shown["before"], shown["after"]):
+                if SUPPORTS in side:
+                    side[SUPPORTS] = [pk for pk in side[SUPPORTS] if pk in own]
         return shown
 
     def get_diff(self, change: PlaybookChange) -> list[str]:

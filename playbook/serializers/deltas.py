@@ -10,6 +10,7 @@ from rest_framework import serializers
 from access.doors import InProject
 from memories.serializers.fields import CommaList
 from playbook import curation, rebasing, reviewing
+from playbook.drafts import WRITES_TEXT
 from playbook.models import PlaybookDelta
 from playbook.serializers.entries import (
     CONTENT,
@@ -71,14 +72,11 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
             raise serializers.ValidationError(
                 {"entry_id": "An addition has no entry yet."}
             )
-        if operation != "merge" and attrs.get("targets"):
-            raise serializers.ValidationError(
-                {"targets": "Only a merge names further entries."}
-            )
         if missing:
             raise serializers.ValidationError(
                 dict.fromkeys(missing, f"The operation {operation} needs it.")
             )
+        self._refuse_what_has_no_place(attrs)
         if operation == "update" and not set(curation.EDITABLE) & set(attrs):
             raise serializers.ValidationError(
                 {"content": "An update names at least one column to change."}
@@ -86,6 +84,26 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
         if attrs["producer"] == "model":
             self._refuse_for_models(attrs)
         return attrs
+
+    @staticmethod
+    def _refuse_what_has_no_place(attrs: dict[str, Any]) -> None:
+        """Whatever would be passed over is refused instead."""
+        operation = attrs["operation"]
+        idle = set(curation.EDITABLE) & set(attrs)
+        idle -= {"tags"} if operation == "tag" else set()
+        if idle and operation not in WRITES_TEXT:
+            raise serializers.ValidationError(
+                dict.fromkeys(idle, f"The operation {operation} does not set it.")
+            )
+        others = [target["id"] for target in attrs.get("targets", ())]
+        if others and operation != "merge":
+            raise serializers.ValidationError(
+                {"targets": "Only a merge names further entries."}
+            )
+        if len({attrs.get("entry_id"), *others}) <= len(others):
+            raise serializers.ValidationError(
+                {"targets": "Name each entry once, and not the one that stays."}
+            )
 
     @staticmethod
     def _refuse_for_models(attrs: dict[str, Any]) -> None:

@@ -9,6 +9,9 @@ from rest_framework import serializers
 from access.doors import InProject
 from playbook.exchange import exporting
 
+# Lines have a limit of their own; a history may fill the body.
+CONTENT = 12 * 1024 * 1024  # characters
+
 
 class ExportQuery(InProject):
     format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
@@ -17,8 +20,7 @@ class ExportQuery(InProject):
 class ImportIn(InProject):
     """A playbook as text. A model's is the default, as with `POST /playbook/deltas`."""
 
-    # Lines have a limit of their own; a history may fill the body.
-    content = serializers.CharField(max_length=12 * 1024 * 1024, trim_whitespace=False)
+    content = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
     format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
     category = serializers.CharField(
         max_length=40,

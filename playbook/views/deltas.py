@@ -124,6 +124,10 @@ class BulkDoor(Door):
         """Accept or reject up to a hundred deltas; each has its own outcome."""
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)
+        if answered := self.replayed(project.pk):
+            return answered
+        accepts = data["action"] == "accept"
+        made = bulk.embedded(project, data["ids"], self.caller) if accepts else {}
 
         def act() -> tuple[int, dict[str, Any]]:
             outcomes = bulk.decide(
@@ -132,6 +136,7 @@ class BulkDoor(Door):
                 data["action"],
                 self.caller,
                 reason=data["reason"],
+                made=made,
             )
             return 200, {"results": [bulk_item(outcome) for outcome in outcomes]}
 

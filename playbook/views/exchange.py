@@ -15,12 +15,6 @@ from playbook import curation
 from playbook.exchange import exporting, importing
 from playbook.serializers import exchange as exchange_forms
 
-KINDS = {
-    "ace": "text/plain; charset=utf-8",
-    "json": "application/json",
-    "agents-md": "text/markdown; charset=utf-8",
-}
-
 
 class ExportDoor(Door):
     @extend_schema(
@@ -37,7 +31,8 @@ class ExportDoor(Door):
         data = self.query(exchange_forms.ExportQuery)
         project = self.project(data)
         text = exporting.export(project, self.caller, format=data["format"])
-        return HttpResponse(text.encode(), content_type=KINDS[data["format"]])
+        kind = exporting.MEDIA_TYPES[data["format"]]
+        return HttpResponse(text.encode(), content_type=kind)
 
 
 class ImportDoor(Door):

@@ -54,7 +54,7 @@ class EntryBlameDoor(Door):
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """The change that each word and each column of an entry came with."""
         entry = curation.entry(entry_id, self.caller)
-        changes = reading.history(entry, self.caller).in_order()
+        changes = reading.history(entry, self.caller)
         return Response(change_forms.BlameOut(blame.blame(entry, changes)).data)
 
 

@@ -6,10 +6,25 @@ import json
 import uuid
 
 from common import errors
-from playbook import bulk, curation, proposals, replay, reverting, taking_up, votes
+from playbook import (
+    bulk,
+    conflicts,
+    curation,
+    proposals,
+    replay,
+    reverting,
+    taking_up,
+    votes,
+)
 from playbook.chains import linked
 from playbook.exchange import importing
-from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import (
+    Conflict,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
 from playbook.revisions import COUNTERS, SUPPORTS, Cause
 
 BUDGET = 120  # tokens: about eight of the entries below
@@ -199,6 +214,15 @@ class History:
         chains = linked(changes.in_order())
         self.check_counters(chains, present)
         self.check_deltas(chains)
+        self.check_conflicts()
+
+    def check_conflicts(self):
+        """No side of an open conflict has gone: agents are not given the other one."""
+        rows = Conflict.objects.filter(project=self.project, state="open")
+        for conflict in conflicts.light(rows):
+            sides = conflicts.sides(conflict)
+            assert sides.left.stands
+            assert sides.right.stands
 
     def check_labels(self, present):
         labels = {state["label"]: pk for pk, state in present.items()}

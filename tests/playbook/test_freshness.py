@@ -191,7 +191,7 @@ class TestSuspicion:
             files=(FileRef("src/auth.py", relation, content_hash="1"),),
         )
         memory = writing.store(project, draft, alice).memory
-        votes.support(entry, Cause(memory_id=memory.pk), alice)
+        votes.record(entry.project, [], [entry.pk], Cause(memory_id=memory.pk), alice)
         sync(src__auth="1")
         sync(src__auth="2")
 
@@ -210,7 +210,7 @@ class TestSuspicion:
             "files": [{"file_path": "src/auth.py", "relation_type": "modified"}],
         }
         made = u1.post("/api/v1/memories", body).json()
-        votes.support(entry, Cause(memory_id=made["id"]), alice)
+        votes.record(entry.project, [], [entry.pk], Cause(memory_id=made["id"]), alice)
         sync(src__auth="1")
         sync(src__auth="2")
         u2 = client_of(project, user_id="u2")

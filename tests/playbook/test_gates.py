@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 
 import pytest
 
@@ -18,7 +19,7 @@ class TestGate:
     def test_it_is_json(self):
         gate = gates.duplicate(0.93)
 
-        assert json.loads(json.dumps(gate.as_dict())) == {
+        assert json.loads(json.dumps(asdict(gate))) == {
             "name": "duplicate",
             "verdict": "fail",
             "value": 0.93,
@@ -45,7 +46,7 @@ class TestQuote:
         assert verdict(gates.has_quote(["KeyError: 'id'"])) == "pass"
 
     def test_a_blank_quote_is_none(self):
-        assert gates.has_quote(["", " \n"]).as_dict()["value"] == 0
+        assert gates.has_quote(["", " \n"]).value == 0
         assert verdict(gates.has_quote(["", " \n"])) == "fail"
 
 
@@ -148,17 +149,6 @@ class TestSpecific:
     )
     def test_it_passes_what_names_its_case(self, lesson):
         assert verdict(gates.specific(lesson)) == "pass"
-
-
-class TestSecret:
-    def test_it_fails_a_password(self):
-        gate = gates.no_secret('Log in with password: "hunter2".')
-
-        assert gate.verdict == "fail"
-        assert "hunter2" not in gate.message
-
-    def test_it_passes_a_rule_about_passwords(self):
-        assert verdict(gates.no_secret("Never log a password or token.")) == "pass"
 
 
 class TestInstruction:

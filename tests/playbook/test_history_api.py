@@ -3,9 +3,12 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from playbook import proposals
+from playbook import proposals, votes
 from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.revisions import Cause
 
 API = "/api/v1/playbook"
 
@@ -223,6 +226,23 @@ class TestBlame:
         assert answer["columns"]["tags"]["revision"] == 2
         assert answer["columns"]["category"]["revision"] == 1
         assert answer["parts"][0]["change"]["actor"] == "alice"
+
+    def test_votes_and_supports_do_not_make_it_longer(
+        self, blame, write, bob, memory, django_assert_max_num_queries
+    ):
+        entry = write("Run `make a` before you push.")
+        for n in range(3):
+            cause = Cause(run_id=uuid.UUID(int=n), memory_id=memory.pk)
+            vote = votes.Vote(entry.pk, "helpful")
+            votes.record(entry.project, [vote], [entry.pk], cause, bob)
+
+        with CaptureQueriesContext(connection) as told:
+            answer = blame(entry)
+
+        [read] = [q for q in told if "playbook_playbookchange" in q["sql"]]
+        assert "'vote'" in read["sql"]
+        assert {row["revision"] for row in answer["columns"].values()} == {1}
+        assert not {"helpful", "version"} & set(answer["columns"])
 
     def test_what_a_revert_brings_back_is_of_its_first_author(
         self, blame, write, reword, revert

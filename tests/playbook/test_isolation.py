@@ -4,8 +4,9 @@ import pytest
 
 from memories import scopes, writing
 from memories.drafts import Draft
-from playbook import proposals
+from playbook import curation, proposals, votes
 from playbook.models import PlaybookDelta
+from playbook.revisions import Cause
 
 URL = "/api/v1/playbook"
 
@@ -104,6 +105,29 @@ class TestOtherUsers:
         assert all(page.status_code == 200 for page in pages)
         assert str(private.pk) not in str([page.json() for page in pages])
         assert other.get(f"{URL}/deltas/{delta.pk}").status_code == 404
+
+    def test_a_merge_names_no_memory_of_another_user(
+        self, client_of, project, alice, bob, private, memory, write
+    ):
+        kept, taken = write("Run `make a` first."), write("Run `make b` first.")
+        votes.record(project, [], [taken.pk], Cause(memory_id=private.pk), bob)
+        merge = curation.proposed(
+            "merge",
+            {},
+            alice,
+            reason="",
+            entry=kept,
+            targets=({"id": str(taken.pk)},),
+            memory_id=memory.pk,
+        )
+        curation.edit(project, merge, alice)
+
+        listed = client_of(project, user_id="u2").get(
+            f"{URL}/changes", {"project_id": project.pk}
+        )
+
+        assert str(memory.pk) in str(listed.json())
+        assert str(private.pk) not in str(listed.json())
 
     def test_the_user_sees_the_own_memory(
         self, client_of, project, bob, learned, private, write

@@ -64,6 +64,24 @@ class TestMatch:
 
         assert match(text, condition="before the tests").verdict == "against"
 
+    @pytest.mark.parametrize(
+        ("text", "condition", "verdict"),
+        [
+            (RULE.replace("Always", "Never"), "", "against"),
+            ("Never run database migrations.", "", "against"),
+            ("Do not run the migrations of another team's database.", "", "alike"),
+            (RULE.replace("Always", "Never"), "in production", "new"),
+        ],
+    )
+    def test_an_opposite_further_away_is_never_simply_new(
+        self, write, text, condition, verdict
+    ):
+        near = neighbours.Neighbour(write(RULE, condition="in tests"), 0.8)
+        if not condition:
+            near.entry.condition = ""
+
+        assert neighbours.compare(text, near, condition=condition).verdict == verdict
+
     def test_it_does_not_look_at_retired_entries(self, write, match, alice, project):
         entry = write(RULE)
         wanted = curation.removal(entry, alice, reason="", version=None)

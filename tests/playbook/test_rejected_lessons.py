@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from inference.fake import outage
-from playbook import curation, proposals
+from playbook import curation, proposals, reverting
 from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry
 
 LESSON = "Always run the database migrations before the test suite starts."
@@ -73,6 +73,17 @@ class TestRejected:
         assert [delta.status for delta in met] == ["rejected"] * 4 + ["pending"]
         assert str(back.pk) in met[0].review_note
 
+    def test_it_counts_for_an_entry_that_a_person_wrote_since(
+        self, learn, rejected, write
+    ):
+        entry = write(LESSON)
+
+        again = learn()
+
+        entry.refresh_from_db()
+        assert (again.operation, again.status) == ("vote", "applied")
+        assert entry.helpful == 1
+
     def test_it_is_none_of_a_persons_own_words(self, rejected, write):
         assert write(LESSON).is_live
 
@@ -100,6 +111,61 @@ class TestRejected:
         run_jobs()
 
         assert learn(PARAPHRASE).status == "rejected"
+
+
+class TestRetired:
+    @pytest.fixture
+    def retire(self, project, alice):
+        def act(entry, operation="deprecate"):
+            wanted = curation.proposed(operation, {}, alice, reason="No.", entry=entry)
+            return curation.edit(project, wanted, alice)
+
+        return act
+
+    @pytest.mark.parametrize("operation", ["deprecate", "delete"])
+    @pytest.mark.parametrize("text", [LESSON, PARAPHRASE])
+    def test_it_does_not_come_back_by_itself(self, learn, retire, operation, text):
+        entry = learn().entry
+        retire(entry, operation)
+
+        again = learn(text)
+
+        assert again.status == "pending"
+        assert again.review_note.startswith(f"{entry.label} said this")
+        assert learn(text).status == "rejected"
+
+    def test_it_does_not_come_back_after_an_undo(self, learn, alice):
+        reverting.undo(learn(), alice)
+
+        assert learn().status == "pending"
+
+    def test_what_is_like_it_only_is_a_lesson_of_its_own(self, learn, retire):
+        retire(learn().entry)
+
+        assert learn(LESSON.replace("Always", "Never")).status == "applied"
+
+    def test_it_comes_back_when_a_person_lets_it_in(self, learn, retire, alice):
+        retire(learn().entry)
+
+        curation.accept(learn(), alice)
+
+        assert learn().operation == "vote"
+
+    def test_what_another_entry_took_up_is_not_retired(
+        self, project, learn, write, alice
+    ):
+        entry, kept = learn().entry, write("Keep `uv.lock` beside the other files.")
+        wanted = curation.proposed(
+            "merge",
+            {},
+            alice,
+            reason="",
+            entry=kept,
+            targets=({"id": str(entry.pk)},),
+        )
+        curation.edit(project, wanted, alice)
+
+        assert learn().status == "applied"
 
 
 class TestWaiting:

@@ -28,7 +28,13 @@ def measured(project, alice):
 def voted(alice):
     def cast(entry, kind, times=1):
         for _ in range(times):
-            votes.vote(entry, kind, Cause(run_id=uuid.uuid4()), alice)
+            votes.record(
+                entry.project,
+                [votes.Vote(entry.pk, kind)],
+                [],
+                Cause(run_id=uuid.uuid4()),
+                alice,
+            )
 
     return cast
 

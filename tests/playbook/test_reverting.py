@@ -252,7 +252,8 @@ class TestRange:
         run_jobs()
 
         rows = reading.entries(project, reading.Filters(), alice)
-        assert reading.found(project, rows, "zebra") == [entry.pk]
+        [hit] = reading.rank(project, rows, "zebra").hits
+        assert hit.id == entry.pk
         assert entry.vectors.count() == 1
 
     def test_it_takes_as_many_queries_for_many_as_for_few(
@@ -288,7 +289,13 @@ class TestRun:
         cause = Cause(run_id=proposal.run_id, memory_id=memory.pk)
         vote = votes.Vote(entry.pk, "helpful")
         votes.record(project, [vote], [entry.pk], cause, bob)
-        votes.vote(entry, "harmful", Cause(run_id=uuid.uuid4()), bob)
+        votes.record(
+            entry.project,
+            [votes.Vote(entry.pk, "harmful")],
+            [],
+            Cause(run_id=uuid.uuid4()),
+            bob,
+        )
 
         done = taken_back(reverting.run, proposal.run_id)
 
@@ -390,7 +397,9 @@ class TestMemoryThatIsGone:
         self, project, bob, alice, write, memory, taken_back
     ):
         entry = write()
-        [gained] = votes.support(entry, Cause(memory_id=memory.pk), bob)
+        [gained] = votes.record(
+            entry.project, [], [entry.pk], Cause(memory_id=memory.pk), bob
+        )
         taken_back(reverting.change, gained.pk)
         undone = PlaybookChange.objects.in_order().last()
         MemoryVector.objects.filter(memory=memory).delete()
@@ -414,6 +423,7 @@ class TestConflict:
             left=left,
             right=right,
             state="split",
+            decided_by="alice",
             decided_with=[delta.pk],
         )
         states = []

@@ -17,7 +17,8 @@ MORE = f"{LONG} with `make`."
 @pytest.fixture
 def tidy(project, alice):
     def look(**fields):
-        return tidying.tidy(project, alice, **fields)
+        steps = tidying.tidy(project, alice, **fields)
+        return [delta for deltas in steps for delta in deltas]
 
     return look
 

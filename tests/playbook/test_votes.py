@@ -23,7 +23,9 @@ class TestVotes:
     def test_it_counts_and_records_a_vote(self, write, bob, cause, kind):
         entry = write()
 
-        [change] = votes.vote(entry, kind, cause, bob)
+        [change] = votes.record(
+            entry.project, [votes.Vote(entry.pk, kind)], [], cause, bob
+        )
 
         entry.refresh_from_db()
         assert getattr(entry, kind) == 1
@@ -36,16 +38,21 @@ class TestVotes:
 
     def test_it_counts_one_vote_of_a_run(self, write, bob, cause):
         entry = write()
-        votes.vote(entry, "helpful", cause, bob)
+        votes.record(entry.project, [votes.Vote(entry.pk, "helpful")], [], cause, bob)
 
-        assert votes.vote(entry, "harmful", cause, bob) == []
+        assert (
+            votes.record(
+                entry.project, [votes.Vote(entry.pk, "harmful")], [], cause, bob
+            )
+            == []
+        )
 
         entry.refresh_from_db()
         assert (entry.helpful, entry.harmful) == (1, 0)
 
     def test_it_leaves_the_version_and_the_text_alone(self, write, bob, cause):
         entry = write(locked=True)
-        votes.vote(entry, "helpful", cause, bob)
+        votes.record(entry.project, [votes.Vote(entry.pk, "helpful")], [], cause, bob)
 
         fresh = write("Run `make lint`.")  # Another entry: the first is untouched.
         entry.refresh_from_db()
@@ -82,9 +89,9 @@ class TestVotes:
 class TestSupports:
     def test_it_names_the_memory_once(self, write, project, bob, cause, memory):
         entry = write()
-        votes.support(entry, cause, bob)
+        votes.record(entry.project, [], [entry.pk], cause, bob)
 
-        assert votes.support(entry, cause, bob) == []
+        assert votes.record(entry.project, [], [entry.pk], cause, bob) == []
 
         assert entry.supporting_memory_ids == [str(memory.pk)]
         assert replay.state_at(project) == replay.present(project)
@@ -115,7 +122,7 @@ class TestWithdrawing:
         self, project, write, alice, bob, cause, memory
     ):
         entry = write()
-        votes.support(entry, cause, bob)
+        votes.record(entry.project, [], [entry.pk], cause, bob)
         why = Cause(reason="Its memory is purged.")
 
         [change] = votes.withdraw(project, [memory.pk], why, alice)
@@ -128,7 +135,8 @@ class TestWithdrawing:
     def test_a_memory_cannot_go_while_it_supports_an_entry(
         self, write, bob, cause, memory
     ):
-        votes.support(write(), cause, bob)
+        entry = write()
+        votes.record(entry.project, [], [entry.pk], cause, bob)
 
         with pytest.raises(ProtectedError):
             Memory.objects.filter(pk=memory.pk).delete()

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from common.caller import Role
-from playbook import proposals
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook import neighbours, proposals
+from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry
 
 URL = "/api/v1/playbook"
 
@@ -181,6 +182,51 @@ class TestProposing:
         assert answer.status_code == 400
         assert any(name.startswith(field) for name in answer.json()["errors"])
 
+    @pytest.mark.parametrize(
+        ("operation", "column"),
+        [
+            ("tag", {"content": "Other words."}),
+            ("deprecate", {"category": "gotchas"}),
+            ("restore", {"tags": ["x"]}),
+        ],
+    )
+    def test_it_refuses_a_column_that_would_be_passed_over(
+        self, bob_api, project, write, operation, column
+    ):
+        body = {"project_id": project.pk, "operation": operation, "tags": ["y"]}
+        if operation != "tag":
+            del body["tags"]
+
+        answer = bob_api.post(f"{URL}/deltas", body | {"entry_id": write().pk} | column)
+
+        assert answer.status_code == 400
+        assert set(answer.json()["errors"]) == set(column)
+
+    def test_it_takes_each_entry_of_a_merge_once(self, alice_api, project, write):
+        kept, taken = write("Run `make a` first."), write("Run `make b` first.")
+        body = {"project_id": project.pk, "operation": "merge", "producer": "human"}
+
+        answers = [
+            alice_api.post(
+                f"{URL}/deltas", body | {"entry_id": kept.pk, "targets": targets}
+            )
+            for targets in ([{"id": taken.pk}] * 2, [{"id": taken.pk}, {"id": kept.pk}])
+        ]
+
+        assert [answer.status_code for answer in answers] == [400, 400]
+        assert "targets" in answers[0].json()["errors"]
+
+    def test_it_flags_a_persons_quote_that_the_memory_does_not_hold(
+        self, alice_api, proposal
+    ):
+        proposal |= {"producer": "human"}
+        proposal["evidence"][0]["quote"] = "other"
+
+        shown = alice_api.post(f"{URL}/deltas", proposal).json()
+
+        gates = {gate["name"]: gate["verdict"] for gate in shown["gates"]}
+        assert (shown["status"], gates["verbatim"]) == ("applied", "warn")
+
     def test_it_knows_no_entry_or_memory_of_another_project(
         self, charlie_api, other_project, proposal, write
     ):
@@ -267,6 +313,25 @@ class TestDeciding:
 
         assert [item["status"] for item in first] == ["accepted"]
         assert second[0]["problem"]["code"] == "delta_state"
+
+    @pytest.mark.django_db(transaction=True)
+    def test_many_are_embedded_before_the_transaction_of_their_key(
+        self, alice_api, project, waiting, monkeypatch
+    ):
+        DeltaVector.objects.all().delete()
+        body = {"project_id": project.pk, "action": "accept", "ids": [waiting.pk]}
+        within = []
+        embed = neighbours.embed
+        monkeypatch.setattr(
+            neighbours,
+            "embed",
+            lambda lines: within.append(connection.in_atomic_block) or embed(lines),
+        )
+
+        alice_api.post(f"{URL}/deltas/bulk", body, headers={"Idempotency-Key": "k"})
+
+        assert within == [False]
+        assert PlaybookEntry.objects.get().embedding
 
     def test_many_are_not_rejected_without_a_reason(self, alice_api, project, waiting):
         body = {"project_id": project.pk, "action": "reject", "ids": [waiting.pk]}

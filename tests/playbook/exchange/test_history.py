@@ -157,6 +157,7 @@ class TestAsLines:
         imported = restore(exported("json"), writer)
 
         assert imported.restored is None
+        assert imported.notes[0] == importing.AS_LINES
         assert not PlaybookEntry.objects.filter(project=empty).exists()
 
 
