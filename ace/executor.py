@@ -36,8 +36,9 @@ def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
-        # A task is told as it was, however short.
+        # A task is told as it was, however short, and whatever the quotas.
         shortest=1,
+        is_kept_over_quota=True,
     )
 
 

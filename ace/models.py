@@ -26,14 +26,13 @@ class AceRun(models.Model):
     # What was sent, secrets masked: {goal, result, feedback, tool_usage, outcome,
     # feedback_source, cited_entry_ids, injected_entry_ids}.
     request = models.JSONField()
-    # {phase: {"status", "started_at", "took_ms", "error"}} in the order they run.
+    # {phase: {"status", "at", "took_ms", "error"}} in the order they run.
     phases = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
     result = models.JSONField(default=dict, blank=True)
     memory = models.ForeignKey(
         Memory, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
-    attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

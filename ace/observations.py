@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from django.db.models import Count, Q, QuerySet
 
 from ace.models import AceRun, Observation
 from ace.reflector import Reflected
@@ -29,6 +32,15 @@ class Shown:
     condition: str
     observed: str
     mended_by: str = ""
+
+
+@dataclass(frozen=True)
+class Before:
+    """The runs that showed the same earlier, of which a common error has thousands."""
+
+    runs: int
+    first_run: uuid.UUID
+    is_mended: bool
 
 
 def learned(run: AceRun, task: Task, read: Reflected) -> Reflected:
@@ -74,14 +86,15 @@ def outgrown(run: AceRun) -> list[Proposal]:
     ]
 
 
-def _taught(run: AceRun, earlier: Mapping[str, Sequence[Observation]]) -> set[str]:
+def _taught(run: AceRun, earlier: Mapping[str, Before]) -> set[str]:
     """What an active entry says already: that it came again is no vote for the entry."""
-    often = {key: rows for key, rows in earlier.items() if len(rows) > 1}
+    often = [key for key, before in earlier.items() if before.runs > 1]
     if not often:
         return set()
+    shown = Observation.objects.filter(project=run.project, signature__in=often)
     deltas = PlaybookDelta.objects.filter(
         project=run.project,
-        run_id__in={row.run_id for rows in often.values() for row in rows},
+        run_id__in=shown.exclude(run=run).values("run_id"),
         payload__signature__in=[f"seen|{key}" for key in often],
         entry__status=PlaybookEntry.Status.ACTIVE,
     )
@@ -134,25 +147,38 @@ def _mended(task: Task, read: Reflected) -> Iterator[Shown]:
 
 
 @write
-def _keep(
-    run: AceRun, task: Task, shown: Sequence[Shown]
-) -> Mapping[str, list[Observation]]:
-    """The observations of the same trouble by earlier runs, oldest first."""
+def _keep(run: AceRun, task: Task, shown: Sequence[Shown]) -> Mapping[str, Before]:
+    """What earlier runs showed of the same trouble, by its signature."""
     # One run at a time: ids made under the lock are in the order of the writing.
     revisions.hold(run.project)
     rows = [_row(run, task, each) for each in shown]
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
-    signatures = [row.signature for row in rows]
-    same = Observation.objects.filter(project=run.project, signature__in=signatures)
-    kept: dict[str, list[Observation]] = {key: [] for key in signatures}
-    for row in same.order_by("pk"):
-        kept[row.signature].append(row)
-    return {key: _before(run, those) for key, those in kept.items()}
+    own = Observation.objects.filter(run=run).order_by("pk").first()
+    assert own  # of this call, or of an earlier one by the same run
+    same = Observation.objects.filter(
+        project=run.project, signature__in=[row.signature for row in rows]
+    )
+    return _counted(same.filter(pk__lt=own.pk))
 
 
-def _before(run: AceRun, kept: Sequence[Observation]) -> list[Observation]:
-    own = next(at for at, row in enumerate(kept) if row.run_id == run.pk)
-    return list(kept[:own])
+def _counted(rows: QuerySet[Observation]) -> Mapping[str, Before]:
+    firsts = rows.order_by("signature", "pk").distinct("signature")
+    first_runs = dict(firsts.values_list("signature", "run_id"))
+    counts = (
+        rows.order_by()
+        .values("signature")
+        .annotate(
+            runs=Count("pk"), mended=Count("pk", filter=Q(seen__has_key="mended_by"))
+        )
+    )
+    return {
+        row["signature"]: Before(
+            runs=row["runs"],
+            first_run=first_runs[row["signature"]],
+            is_mended=row["mended"] > 0,
+        )
+        for row in counts
+    }
 
 
 def _row(run: AceRun, task: Task, shown: Shown) -> Observation:
@@ -180,11 +206,11 @@ def _lesson(
     task: Task,
     read: Reflected,
     sighting: Sighting,
-    earlier: Sequence[Observation] | None,
+    earlier: Before | None,
 ) -> Lesson | None:
     """None when nobody saw it before, or somebody mended it: that lesson is better."""
-    if not earlier or any("mended_by" in row.seen for row in earlier):
+    if earlier is None or earlier.is_mended:
         return None
-    runs = len(earlier) + 1
-    reason = f"Run {earlier[0].run_id} showed it before; {runs} runs have shown it."
+    runs = earlier.runs + 1
+    reason = f"Run {earlier.first_run} showed it before; {runs} runs have shown it."
     return sightings.lesson(task, sighting, read.outcome, reason)

@@ -7,14 +7,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Q
-
-from ace import crediting, observations, reflector
+from ace import crediting, named, observations, reflector
 from ace.model import reflector as model_reflector
 from ace.model.reflector import Author, Taught
 from ace.models import AceRun, Reflection
 from ace.reflector import Reflected
 from ace.rules import causes
+from ace.rules import evidence as spans
 from ace.rules import lessons as rules
 from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
@@ -41,8 +40,8 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     crediting.credit(
         run,
-        given=entries_named(run, "injected_entry_ids"),
-        cited=entries_named(run, "cited_entry_ids"),
+        given=named.entries(run.project, run.request, named.GIVEN),
+        cited=named.entries(run.project, run.request, named.CITED),
     )
     held = Reflection.objects.filter(run=run).first() or _kept(run)
     return _report(run.project, held)
@@ -70,27 +69,12 @@ def _kept(run: AceRun) -> Reflection:
 
 def _read(run: AceRun, task: Task) -> Reflected:
     """What the rules make of it, with what earlier runs have shown."""
-    cited = entries_named(run, "cited_entry_ids")
-    used = entries_named(run, "cited_entry_ids", "injected_entry_ids")
+    cited = named.entries(run.project, run.request, named.CITED)
+    used = named.entries(run.project, run.request, named.CITED, named.GIVEN)
     read = reflector.reflect(
         task, run.project, used=used, cited={entry.pk for entry in cited}
     )
     return observations.learned(run, task, read)
-
-
-def entries_named(run: AceRun, *fields: str) -> list[PlaybookEntry]:
-    """The entries of the project that the request names by id or label."""
-    names = [str(name) for field in fields for name in run.request.get(field) or []]
-    ids = [value for name in names if (value := _uuid(name))]
-    rows = PlaybookEntry.objects.filter(project=run.project).light()
-    return list(rows.filter(Q(pk__in=ids) | Q(label__in=names)).order_by("pk"))
-
-
-def _uuid(name: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(name)
-    except ValueError:
-        return None
 
 
 def _lessons(task: Task, read: Reflected, taught: Taught) -> list[dict[str, Any]]:
@@ -207,20 +191,19 @@ def _errors(
     project: Project, evidence: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The distinct errors of a task: {error_type, message, root_cause, evidence}."""
-    distinct: dict[str, tuple[Evidence, Mapping[str, Any]]] = {}
-    for shown in evidence:
-        span = reflector.of_json(shown)
-        if is_error(span):
-            distinct.setdefault(span.signature, (span, shown))
+    told = {reflector.of_json(shown): shown for shown in evidence}
     rows = reflector.project_causes(project)
+    distinct: dict[str, list[Evidence]] = {}
+    for marks in spans.together([span for span in told if is_error(span)]):
+        distinct.setdefault(marks[0].signature, marks)
     return [
         {
             "error_type": span.error_type or span.code or span.kind,
             "message": span.message,
-            "root_cause": causes.root_cause([span], rows),
-            "evidence": [shown],
+            "root_cause": causes.root_cause([span, *others], rows),
+            "evidence": [told[span]],
         }
-        for span, shown in list(distinct.values())[:ERRORS_SHOWN]
+        for span, *others in list(distinct.values())[:ERRORS_SHOWN]
     ]
 
 

@@ -55,11 +55,22 @@ def reflect(
         lessons=drawn.lessons,
         insights=drawn.insights,
         votes=votes(task, ended, failed, used=used, cited=cited),
-        root_cause=causes.root_cause(found, rows) if failed else "",
+        root_cause=_root_cause(ended, found, failed, rows),
         abstained=drawn.abstained or "",
         rows=rows,
         sightings=sightings.find(task, found, drawn.lessons, rows),
     )
+
+
+def _root_cause(
+    ended: Outcome,
+    found: Sequence[Evidence],
+    failed: Sequence[Evidence],
+    rows: tuple[causes.Row, ...],
+) -> str:
+    """Why it went wrong, also without an error: a loop has none. Blank if it did not."""
+    went_wrong = ended.value in ("failure", "partial")
+    return causes.root_cause(found, rows) if failed or went_wrong else ""
 
 
 def votes(

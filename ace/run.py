@@ -16,7 +16,7 @@ import structlog
 from django.utils import timezone
 
 from access import idempotency
-from ace import curation, executor, reflection
+from ace import curation, executor, named, reflection
 from ace.model import asking
 from ace.models import AceRun
 from ace.rules import task as tasks
@@ -85,8 +85,10 @@ def _start(
     kept, masked = drafts.guard(project.options.secrets, dict(request))
     task = tasks.parse(kept)
     draft = executor.draft_of(task, project=project, agent_id=agent_id)
+    notes = named.notes(project, kept)
     if masked:
-        draft = replace(draft, notes=(f"masked: {', '.join(dict.fromkeys(masked))}",))
+        notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)
+    draft = replace(draft, notes=notes)
     prepared = writing.prepare(project, [draft], caller)
     for refusal in prepared.refused.values():
         raise refusal
@@ -207,10 +209,11 @@ def _done(started: float) -> dict[str, Any]:
 def resume(run: AceRun, caller: Caller) -> AceRun:
     """Finish a run whose process died or whose phase failed."""
     caller.require(Role.WRITER, run.project_id)
-    if run.state == AceRun.State.DONE:
+    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
+    if not unfinished.update(state=AceRun.State.RUNNING):
         raise errors.Conflict("This run is finished; there is nothing to resume.")
-    AceRun.objects.filter(pk=run.pk).update(state=AceRun.State.RUNNING)
-    run.state = AceRun.State.RUNNING
+    # Anew: a purge may have ended it and taken its texts meanwhile.
+    run.refresh_from_db()
     return advance(run, acting_for(run))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ace.models import AceRun, Observation
+from django.utils.safestring import SafeString
+
+from ace.models import AceRun, Observation, Reflection
 from ace.rules import task as tasks
 from common import panels
 from common.panels import IN_PANEL, Panel, moment, words
@@ -60,6 +62,27 @@ def calls_of(run: AceRun) -> Panel:
         ),
         empty="None.",
     )
+
+
+def by(found: Reflection) -> SafeString:
+    return words(f"{found.producer} {found.producer_name}", 60)
+
+
+def reflection_of(found: Reflection) -> Panel:
+    told = [
+        ["outcome", f"{found.outcome} by {found.outcome_source}"],
+        ["confidence", f"{found.outcome_confidence:.2f}"],
+        ["reflected by", by(found)],
+        ["notes", words(" · ".join(map(str, found.notes)), IN_PANEL)],
+        ["why", words(found.outcome_reason, IN_PANEL)],
+        ["abstained", words(found.abstained, IN_PANEL)],
+        ["error", words(found.error_identification, IN_PANEL)],
+        ["root cause", words(found.root_cause, 60)],
+        ["correct approach", words(found.correct_approach, IN_PANEL)],
+        ["key insight", words(found.key_insight, IN_PANEL)],
+        ["votes", panels.plain_json(found.votes, 2_000)],
+    ]
+    return Panel("Reflection", ["", ""], [line for line in told if line[1]])
 
 
 def lessons_of(lessons: Iterable[Any], text_of: TextOf) -> Panel:

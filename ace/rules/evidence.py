@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ace.rules import checks, directives, masks, repairs, signs
@@ -74,6 +74,18 @@ def most_telling(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]
         call = results.get(span.field)
         if call is None or span is telling(call, held):
             yield span
+
+
+def together(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
+    """Marks on the same words are of one error; the one that tells most comes first."""
+    errors: list[list[Evidence]] = []
+    for span in sorted(evidence, key=rank):
+        same = (marks for marks in errors if _overlap(marks[0], span))
+        if home := next(same, None):
+            home.append(span)
+        else:
+            errors.append([span])
+    return sorted(errors, key=lambda marks: evidence.index(marks[0]))
 
 
 def quote(task: Task, span: Evidence) -> str:
@@ -184,6 +196,10 @@ def _apart(found: list[Evidence]) -> list[Evidence]:
             others.append(item)
     spans = [item for items in kept.values() for item in items]
     return sorted(spans, key=lambda item: (item.start, item.end))
+
+
+def _overlap(one: Evidence, other: Evidence) -> bool:
+    return one.field == other.field and not _disjoint(one, other)
 
 
 def _disjoint(one: Evidence, other: Evidence) -> bool:

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable
 
-from ace.rules import paths, repairs
+from ace.rules import repairs, values
 from ace.rules.differences import MISSING, Missing
 from ace.rules.recommands import recommanded, respaced
 from ace.rules.repairs import Remedy, Repair
@@ -19,7 +19,6 @@ MAX_VALUE = 60
 _STEM = re.compile(
     r"(?P<stem>[A-Za-z]{2,30}(?:[_-][A-Za-z]{2,30}){0,4}[_-])[\w-]{0,40}\d[\w-]{0,40}"
 )
-_ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
 _SENSITIVE = re.compile(
     r"token|secret|passw|authori[sz]ation|api_?key|cookie|credential|\bkey\b",
     re.IGNORECASE,
@@ -62,7 +61,7 @@ def _added(task: Task, repair: Repair) -> Remedy | None:
     if not repairs.words(change.key) & repairs.error_words(repair.failed):
         return None
     if isinstance(change.after, bool):
-        value = _shown(change.after)
+        value = values.shown(change.after)
         return Remedy(f"pass `{change.key}` as {value}", "leaving it out")
     return Remedy(f"pass `{change.key}`", "leaving it out")
 
@@ -79,7 +78,11 @@ def _dropped(task: Task, repair: Repair) -> Remedy | None:
 def _named_by_error(task: Task, repair: Repair) -> Remedy | None:
     """A number the error itself asks for, by the words before it."""
     change = repair.change
-    if change is None or not _is_number(change.after) or not _is_number(change.before):
+    if (
+        change is None
+        or not values.is_number(change.after)
+        or not values.is_number(change.before)
+    ):
         return None
     error = repairs.error_text(repair.failed)
     wanted = _labelled(error, change.after)
@@ -102,7 +105,7 @@ def _retyped(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None or isinstance(change.before, Missing):
         return None
-    old, new = _type(change.before), _type(change.after)
+    old, new = values.type_of(change.before), values.type_of(change.after)
     same = str(change.before).strip("[]'\" ") == str(change.after).strip("[]'\" ")
     if old and new and old != new and same:
         return Remedy(f"pass `{change.key}` as {new}", old)
@@ -121,7 +124,7 @@ def _reformatted(task: Task, repair: Repair) -> Remedy | None:
         told
         and not _SENSITIVE.search(change.key)
         and any(map(str.isdigit, new))
-        and _shape(old) != _shape(new)
+        and values.shape_of(old) != values.shape_of(new)
     ):
         return Remedy(
             f'pass `{change.key}` in the form "{new}"', f'"{old[:MAX_VALUE]}"'
@@ -133,7 +136,7 @@ def _moved(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None:
         return None
-    old, new = _path(change.before), _path(change.after)
+    old, new = values.path_of(change.before), values.path_of(change.after)
     if not old or not new or posixpath.basename(old) != posixpath.basename(new):
         return None
     if str(change.before) != old or str(change.after) != new:
@@ -194,15 +197,16 @@ def _chosen(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None or isinstance(change.before, Missing):
         return None
-    if not _is_plain(change.after) or not _is_plain(change.before):
+    if not values.is_plain(change.after) or not values.is_plain(change.before):
         return None
     if _SENSITIVE.search(change.key):
         return None
-    numeric = _is_number(change.after)
+    numeric = values.is_number(change.after)
     if numeric and not repairs.words(change.key) & _NUMBER_KEYS:
         return None
     return Remedy(
-        f"pass `{change.key}` as {_shown(change.after)}", _shown(change.before)
+        f"pass `{change.key}` as {values.shown(change.after)}",
+        values.shown(change.before),
     )
 
 
@@ -249,45 +253,6 @@ def _called_first(task: Task, repair: Repair) -> Remedy | None:
         if other and repairs.words(call.tool_name) & told:
             return Remedy(f"call `{call.tool_name}` first", "", call)
     return None
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, bool) or _is_number(value):
-        return True
-    if not isinstance(value, str) or not 0 < len(value) <= 40:
-        return False
-    return not _ID.search(value) and not any(char in value for char in '\n`"{}')
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _shown(value: object) -> str:
-    """A value as it stands in canonical JSON, so that a quote contains it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _type(value: object) -> str:
-    if isinstance(value, bool):
-        return "a boolean"
-    if _is_number(value):
-        return "a number"
-    if isinstance(value, list):
-        return "a list"
-    return "text" if isinstance(value, str) else ""
-
-
-def _shape(text: str) -> str:
-    return re.sub(r"[A-Za-z]{1,60}", "a", re.sub(r"\d", "9", text))
-
-
-def _path(value: object) -> str:
-    if not isinstance(value, str) or "/" not in value:
-        return ""
-    return paths.normalise(value, explicit=True) or ""
 
 
 _RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ace.rules import differences, masks, shell, signs, vocabulary
+from ace.rules import commands, differences, masks, shell, signs, vocabulary
 from ace.rules.differences import Change
 from ace.rules.task import Task, ToolCall
 from ace.rules.wordlists import listed
@@ -103,8 +103,8 @@ def label(call: ToolCall) -> str:
     """The name people know the tool by; in a shell that is the program."""
     if not call.command:
         return call.tool_name
-    commands = shell.parse(call.command[:MAX_COMMAND])
-    return commands[0].program if commands else call.tool_name
+    parsed = commands.parse(call.command[:MAX_COMMAND])
+    return parsed[0].program if parsed else call.tool_name
 
 
 def _repaired(task: Task, failed: ToolCall) -> Repair | None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
 
-from ace.rules import patches, paths, programs
+from ace.rules import commands, patches, paths, programs
+from ace.rules.commands import Simple
 from ace.rules.paths import FileLink, Relation
-
-# Longer commands carry their content in them; what they do stands at the start.
-MAX_COMMAND = 20_000
 
 _CHECK = re.compile(
     r"\b(?:pytest|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8"
@@ -23,72 +18,7 @@ _CHECK = re.compile(
     r"(?:test|check|lint|build|typecheck|verify|ci)\w{0,20}"
     r"|manage\.py[ ]{1,3}(?:test|check))\b"
 )
-_HEREDOC = re.compile(r"<<-?[ \t]{0,4}(['\"]?)(\w{1,40})\1")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,60}=")
 _LINE_RANGE = re.compile(r"(\d{1,7})(?:,(\d{1,7}))?p")
-_LEXEME = re.compile(
-    r"(?P<space>[ \t\r]++|\\\r?\n)|(?P<operator>[;&|<>()\n]++)"
-    r"|(?P<quoted>'[^']*+'|\"(?:[^\"\\]++|\\.)*+\")|(?P<escaped>\\.)"
-    r"|(?P<plain>[^\s'\"\\;&|<>()]++)|(?P<other>.)",
-    re.DOTALL,
-)
-_QUOTED = re.compile(r"\\([\"\\$`])")
-
-
-@dataclass(frozen=True)
-class _Token:
-    text: str
-    operator: bool = False
-
-
-@dataclass(frozen=True)
-class Simple:
-    """One program with its arguments and the files its output is sent to."""
-
-    words: tuple[str, ...]
-    writes: tuple[str, ...] = ()
-    appends: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
-
-    @property
-    def program(self) -> str:
-        return self.words[0].rpartition("/")[2] if self.words else ""
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        return tuple(word for word in self.words[1:] if not word.startswith("-"))
-
-
-def joined(argv: Sequence[str]) -> str:
-    """Write an argument list as the command it is; `bash -lc X` is X."""
-    if (
-        len(argv) > 2
-        and argv[0].rpartition("/")[2] in programs.SHELLS
-        and "c" in argv[1]
-    ):
-        return argv[2]
-    if len(argv) == 2 and argv[0] == "apply_patch":
-        return "\n".join(argv)
-    return shlex.join(argv)
-
-
-def parse(text: str) -> tuple[Simple, ...]:
-    """Split a command line into simple commands, in order."""
-    return _parsed(text[:MAX_COMMAND])
-
-
-# A task asks the same of each of its commands several times.
-@lru_cache(maxsize=512)
-def _parsed(text: str, depth: int = 0) -> tuple[Simple, ...]:
-    commands: list[Simple] = []
-    for tokens in _split(_tokens(_without_heredocs(text))):
-        simple = _unwrapped(_simple(tokens))
-        inner = simple.program in programs.SHELLS and len(simple.words) > 2
-        if inner and depth < 2 and simple.words[1].startswith("-"):
-            commands += _parsed(simple.words[2], depth + 1)
-        elif simple.words or simple.writes or simple.appends:
-            commands.append(simple)
-    return tuple(commands)
 
 
 def links(text: str) -> list[FileLink]:
@@ -98,7 +28,7 @@ def links(text: str) -> list[FileLink]:
         return patch
     found: list[FileLink] = []
     folder = ""
-    for simple in parse(text):
+    for simple in commands.parse(text):
         if simple.program == "cd":
             folder = _entered(folder, simple.operands)
             continue
@@ -108,18 +38,18 @@ def links(text: str) -> list[FileLink]:
 
 def is_check(text: str) -> bool:
     """Whether the command tests, lints, type-checks or builds."""
-    return bool(_CHECK.search(text[:MAX_COMMAND]))
+    return bool(_CHECK.search(text[: commands.MAX_COMMAND]))
 
 
 def only_reads(text: str) -> bool:
     """Whether every program only looks: its output is content, not a report."""
-    commands = parse(text)
-    return bool(commands) and all(_only_reads(simple) for simple in commands)
+    parsed = commands.parse(text)
+    return bool(parsed) and all(_only_reads(simple) for simple in parsed)
 
 
 def targets(text: str) -> frozenset[str]:
     """The operands a check was narrowed to, such as `tests/test_login.py`."""
-    words = [word for simple in parse(text) for word in simple.operands]
+    words = [word for simple in commands.parse(text) for word in simple.operands]
     return frozenset(word for word in words if "/" in word or "." in word)
 
 
@@ -132,88 +62,6 @@ def _only_reads(simple: Simple) -> bool:
     if program == "sed":
         return not _edits_in_place(simple)
     return program in programs.READERS | programs.SEARCHERS | programs.NEUTRAL
-
-
-def _without_heredocs(text: str) -> str:
-    """Drop the bodies of here-documents: they are content, not commands."""
-    kept, end = [], ""
-    for line in text.split("\n"):
-        if end:
-            end = "" if line.strip() == end else end
-            continue
-        kept.append(_HEREDOC.sub(" ", line))
-        if found := _HEREDOC.search(line):
-            end = found[2]
-    return "\n".join(kept)
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    """Split as a shell does; a quote that never closes is a character."""
-    first = text.lstrip().split("\n", 1)[0]
-    if first.split(" ", 1)[0] in {"edit", "insert"}:
-        # SWE-agent: what follows the first line is the file's new text.
-        text = first
-    word, started = "", False
-    for match in _LEXEME.finditer(text):
-        kind, value = match.lastgroup, match[0]
-        if kind in ("space", "operator"):
-            if started:
-                yield _Token(word)
-            word, started = "", False
-            if kind == "operator":
-                yield _Token(value, operator=True)
-        else:
-            word += (
-                _QUOTED.sub(r"\1", value[1:-1])
-                if kind == "quoted"
-                else (value[1:] if kind == "escaped" else value)
-            )
-            started = True
-    if started:
-        yield _Token(word)
-
-
-def _split(tokens: Iterable[_Token]) -> Iterator[list[_Token]]:
-    part: list[_Token] = []
-    for token in tokens:
-        if token.operator and not set(token.text) & set("<>"):
-            yield part
-            part = []
-        else:
-            part.append(token)
-    yield part
-
-
-def _simple(tokens: list[_Token]) -> Simple:
-    words: list[str] = []
-    files: dict[str, list[str]] = {">": [], ">>": [], "<": []}
-    redirect = ""
-    for token in tokens:
-        if token.operator:
-            redirect = token.text
-        elif redirect:
-            files.get(redirect.strip("&|\n"), []).append(token.text)
-            redirect = ""
-        else:
-            words.append(token.text)
-    return Simple(
-        tuple(words), tuple(files[">"]), tuple(files[">>"]), tuple(files["<"])
-    )
-
-
-def _unwrapped(simple: Simple) -> Simple:
-    words = simple.words
-    while words and (
-        words[0] in programs.WRAPPERS
-        or _ASSIGNMENT.match(words[0])
-        or (len(words) < len(simple.words) and _is_wrapper_argument(words[0]))
-    ):
-        words = words[1:]
-    return Simple(words, simple.writes, simple.appends, simple.reads)
-
-
-def _is_wrapper_argument(word: str) -> bool:
-    return word.startswith("-") or word == "run" or word.rstrip("smh").isdecimal()
 
 
 def _entered(folder: str, operands: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ace.rules import patches, paths, shell, vocabulary
+from ace.rules import commands, patches, paths, shell, vocabulary
 from ace.rules.paths import FileLink, Relation
 from ace.rules.task import Task, ToolCall
 from ace.rules.wordlists import listed
@@ -148,7 +148,7 @@ def _weakened(call: ToolCall, link: FileLink) -> FileLink:
     """A failed change is a mention; of a chain of commands, the one that failed."""
     if link.relation in ("read", "referenced"):
         return replace(link, relation="referenced")
-    chained = len(shell.parse(call.command)) > 1
+    chained = len(commands.parse(call.command)) > 1
     if chained and link.path not in call.result:
         return link
     return replace(link, relation="referenced")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ace.rules import shell
+from ace.rules import commands, shell
 
 Kind = Literal[
     "read", "create", "modify", "delete", "move", "search", "run", "think", "other"
@@ -84,7 +84,7 @@ def command(arguments: Mapping[str, Any]) -> str:
         if isinstance(value, str):
             return value
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return shell.joined(value)
+            return commands.joined(value)
     return ""
 
 

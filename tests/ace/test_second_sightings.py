@@ -119,6 +119,14 @@ class TestSecondSighting:
         assert complete(unknown)["lessons"] == []
         assert contents(complete(booking())) == [LESSON]
 
+    def test_the_lesson_tells_how_many_runs_have_shown_it(self, complete):
+        unknown = booking(outcome="unknown", feedback="")
+        first, *_ = [complete(unknown) for _ in range(3)]
+        complete(booking())
+
+        reason = PlaybookDelta.objects.get().reason
+        assert f"Run {first['run_id']} showed it before; 4 runs" in reason
+
     def test_another_project_sees_nothing_of_it(
         self, complete, charlie_api, other_project
     ):
