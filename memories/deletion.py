@@ -8,6 +8,7 @@ from django.db import transaction
 
 from common import append_only
 from jobs.running import Run
+from memories import index_care
 from memories.models import (
     DuplicateFinding,
     File,
@@ -16,6 +17,7 @@ from memories.models import (
     MemoryFile,
     MemoryVector,
     PossibleDuplicate,
+    Purge,
     Tag,
 )
 from projects import deletion
@@ -46,4 +48,6 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
         run.step(done)
     File.objects.filter(project_id=project_id).delete()
     Tag.objects.filter(project_id=project_id).delete()
+    Purge.objects.filter(project_id=project_id).delete()
     statistics.forget(project_id)
+    index_care.start_due()

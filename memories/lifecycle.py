@@ -10,9 +10,10 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from common import errors
+from common import errors, masks
 from common.caller import Caller, Role
 from common.writing import write
+from inference.vectors import Vector
 from memories import (
     drafts,
     duplicates,
@@ -75,7 +76,7 @@ def update(
         content=masked.get("content", memory.content),
         title=masked.get("title", memory.title),
     ).embedded_text
-    vector: list[float] | None = None
+    vector: Vector | None = None
     if text != memory.text:
         made, _ = vectors.embed_or_none([text])
         vector = made[0] if made else None
@@ -113,7 +114,7 @@ def _masked(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
 def _update(
     memory: Memory,
     changes: dict[str, Any],
-    vector: list[float] | None,
+    vector: Vector | None,
     caller: Caller,
     version: int | None,
 ) -> Memory:
@@ -147,7 +148,7 @@ def _update(
     return memory
 
 
-def _embed_anew(memory: Memory, vector: list[float] | None) -> None:
+def _embed_anew(memory: Memory, vector: Vector | None) -> None:
     memory.vectors.all().delete()
     if vector:
         vectors.put(memory, vector)
@@ -171,6 +172,8 @@ def hold(memory: Memory, version: int | None = None) -> Memory:
     held = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
     if held is None:
         raise errors.NotFound
+    if held.deleted_at and masks.is_masked(held.content):
+        raise errors.NotFound(f"Memory {memory.pk} was purged; its text is gone.")
     if version is not None and held.version != version:
         raise errors.StaleVersion(current_version=held.version)
     found: Memory = held
@@ -222,28 +225,39 @@ def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) ->
 
 
 class NotDeleted(errors.Conflict):
-    """This memory is not deleted, so there is nothing to restore."""
+    """This memory is neither deleted nor archived before its expiry."""
 
     code = "not_deleted"
 
 
 @write
 def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
-    """Bring a deleted memory back; when its place was taken, as a duplicate."""
+    """Bring a memory back; when its place was taken, as a duplicate.
+
+    One that was archived and then deleted is archived again.
+    """
     memory = Memory.objects.visible_to(caller).filter(pk=memory_id).first()
     if memory is None:
         raise errors.NotFound
     caller.require(Role.WRITER, memory.project_id)
     memory = hold(memory)
-    if memory.deleted_at is None:
+    if not is_restorable(memory):
         raise NotDeleted
     before = history.state(memory)
-    memory.deleted_at = None
-    memory.deleted_by = memory.delete_reason = ""
+    if memory.deleted_at:
+        memory.deleted_at = None
+        memory.deleted_by = memory.delete_reason = ""
+    else:
+        memory.archived_at = None
     duplicates.place(memory)
     history.record(caller, MemoryChange.Action.RESTORE, memory, before=before)
     vectors.embed_later(memory.project_id)
     return memory
+
+
+def is_restorable(memory: Memory) -> bool:
+    """Whether it was deleted, or archived for another reason than its expiry."""
+    return bool(memory.deleted_at or (memory.archived_at and not memory.is_expired))
 
 
 @write

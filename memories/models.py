@@ -4,18 +4,23 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
+from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
+from inference.vectors import Stored, Vector
 from memories.queries import (
     CURRENT_COLUMNS,
+    OWNER,
     ChangeQuerySet,
     FileQuerySet,
     FindingQuerySet,
     MemoryQuerySet,
     PossibleDuplicateQuerySet,
+    PurgeQuerySet,
     TagQuerySet,
 )
+from memories.scopes import Scope
 from projects.models import Project
 from search.fields import TermsField, terms_of
 
@@ -226,6 +231,14 @@ class Memory(models.Model):
                 condition=models.Q(duplicate_of__isnull=False),
                 name="memory_duplicates",
             ),
+            # The quotas count by it.
+            models.Index(
+                "project",
+                OWNER,
+                "kind",
+                condition=models.Q(**CURRENT_COLUMNS),
+                name="memory_live",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -234,21 +247,19 @@ class Memory(models.Model):
     @property
     def scope(self) -> dict[str, str]:
         """The scope as it is written in the API."""
-        if self.scope_kind == self.Scope.OBJECT:
-            return {
-                "kind": "object",
-                "object_type": self.scope_type,
-                "object_id": self.scope_key,
-            }
-        return {"kind": self.scope_kind, f"{self.scope_kind}_id": self.scope_key}
+        return Scope(self.scope_kind, self.scope_key, self.scope_type).shown
 
     @property
-    def embedding(self) -> list[float] | None:
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at < timezone.now()
+
+    @property
+    def embedding(self) -> Vector | None:
         """The vector of the active model; None while it is not embedded."""
         from inference import embedding  # loads the model runtime
 
         vector = self.vectors.filter(model=embedding.active().name).first()
-        return list(vector.embedding) if vector else None
+        return vector.vector if vector else None
 
     @property
     def text(self) -> str:
@@ -256,7 +267,7 @@ class Memory(models.Model):
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
-class MemoryVector(models.Model):
+class MemoryVector(Stored, models.Model):
     """The vector of a memory by one model; spaces are never mixed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -518,3 +529,65 @@ class DuplicateFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} ~ {self.original_id}"
+
+
+class Purge(models.Model):
+    """The receipt of a purge: what went, who asked and why, and no text of it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    state = models.CharField(max_length=16, choices=State, default=State.WAITING)
+    # One of ids, scope, user_id, session_id, object; masked as soon as it is done.
+    selection = models.JSONField()
+    cascade = models.BooleanField(default=False)
+    reason = models.CharField(max_length=500)
+    # {table: rows}
+    counts = models.JSONField(default=dict)
+    # What was made of the texts: [{kind, id, how, is_purged}].
+    descendants = models.JSONField(default=list)
+    actor = models.CharField(max_length=200)
+    key_id = models.UUIDField(null=True, blank=True)
+    job_id = models.UUIDField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    objects = PurgeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=["waiting", "done"]),
+                name="purge_state_known",
+            )
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="purge_newest")]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.selection)} purged at {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class PurgedText(models.Model):
+    """The HMAC of a text that a purge took, and where it stood first."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    purge = models.ForeignKey(Purge, on_delete=models.CASCADE, related_name="texts")
+    hmac = models.CharField(max_length=32)
+    table = models.CharField(max_length=63)
+    column = models.CharField(max_length=63)
+    row_id = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["purge", "hmac"], name="purged_text_once_per_purge"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hmac} of {self.table}.{self.column}"

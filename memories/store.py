@@ -19,13 +19,14 @@ from memories import (
     derivation,
     lifecycle,
     promotion,
+    purging,
     recall,
     scopes,
     writing,
 )
 from memories.compaction import Summarizer, Wish
 from memories.drafts import Draft
-from memories.models import Memory
+from memories.models import Memory, Purge
 from memories.queries import Filters
 from projects.models import Project
 
@@ -153,3 +154,11 @@ class Store:
         made = derivation.commit(prepared, self.caller).memory
         assert made
         return made
+
+    def purge(
+        self, asked: Mapping[str, Any], *, reason: str, cascade: bool = False
+    ) -> Purge:
+        """Take texts away for good, wherever they are; `asked` as for `purging`."""
+        return purging.purge(
+            self.project, asked, self.caller, reason=reason, cascade=cascade
+        )

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from axes.models import (
+    AccessAttempt,
+    AccessAttemptExpiration,
+    AccessFailureLog,
+    AccessLog,
+)
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.db.models import Q
+
+from access.models import ApiKey, IdempotencyKey
+from common.masks import tree
+from common.personal_data import Holding, Part, naming, register
+
+# What a client that sends a request again goes on with.
+KEPT = ("status", "state", "kind", "operation", "action", "memory_type", "category")
+SIGN_IN = "who signed in and from where, which the lock is for; ended with the account"
+ACCOUNT = "an account of the browser, ended by deleting it"
+CODE = "made by the service, of no text"
+
+
+@register
+class AccessData(Part):
+    holdings = (
+        Holding(
+            IdempotencyKey,
+            lambda reach: naming(
+                IdempotencyKey.objects.filter(
+                    Q(project_id=reach.project_id) | Q(project_id=None)
+                ),
+                "answer",
+                reach.all,
+            ),
+            {"answer": tree(*KEPT)},
+        ),
+    )
+    no_text = {
+        IdempotencyKey: {
+            **dict.fromkeys(
+                ("actor", "route", "key"), "names of a key, a route, a try"
+            ),
+            "body_hash": "the hash of a whole request, kept 7 days",
+        },
+        ApiKey: {
+            **dict.fromkeys(("name", "agent_id", "user_id", "created_by"), ACCOUNT),
+            **dict.fromkeys(("prefix", "hash"), CODE),
+        },
+        User: dict.fromkeys(
+            ("password", "username", "first_name", "last_name", "email"), ACCOUNT
+        ),
+        Group: {"name": ACCOUNT},
+        Permission: dict.fromkeys(("name", "codename"), CODE),
+        ContentType: dict.fromkeys(("app_label", "model"), CODE),
+        Session: dict.fromkeys(("session_key", "session_data"), ACCOUNT),
+        **{
+            model: {
+                field.name: SIGN_IN
+                for field in model._meta.concrete_fields
+                if not field.is_relation
+            }
+            for model in (
+                AccessAttempt,
+                AccessAttemptExpiration,
+                AccessFailureLog,
+                AccessLog,
+            )
+        },
+    }

@@ -1,0 +1,127 @@
+"""What a purge takes of finished tasks: the request, what was made of it, its quotes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from ace import run as runs
+from ace.model import asking
+from ace.models import AceRun, Observation, Reflection
+from common import errors
+from common.caller import Caller
+from common.masks import text, tree
+from common.personal_data import Holding, Part, Reach, register
+from jobs.models import Job
+
+State = AceRun.State
+KEPT = (
+    "agent_id",
+    "outcome",
+    "feedback_source",
+    "status",
+    "memory_type",
+    "memory_status",
+    "relation_type",
+    "operation",
+    "category",
+    "label",
+    "kind",
+)
+JSON = tree(*KEPT)
+OURS = "a name of the code"
+
+
+class RunUnfinished(errors.Conflict):
+    """A run of this memory is still at work; ask again when it is finished."""
+
+    code = "run_unfinished"
+
+
+def _runs(reach: Reach) -> Any:
+    return AceRun.objects.filter(pk__in=reach.of("run"))
+
+
+@register
+class RunData(Part):
+    holdings = (
+        Holding(AceRun, _runs, dict.fromkeys(("request", "phases", "result"), JSON)),
+        Holding(
+            Reflection,
+            lambda reach: Reflection.objects.filter(run__in=reach.of("run")),
+            {
+                **dict.fromkeys(
+                    (
+                        "outcome_reason",
+                        "error_identification",
+                        "correct_approach",
+                        "key_insight",
+                        "abstained",
+                    ),
+                    text,
+                ),
+                **dict.fromkeys(
+                    ("evidence", "insights", "lessons", "votes", "related", "notes"),
+                    JSON,
+                ),
+            },
+        ),
+        # What a second sighting would teach from: without the text it teaches nothing.
+        Holding(
+            Observation,
+            lambda reach: Observation.objects.filter(run__in=reach.of("run")),
+            removed=("seen",),
+            derived=("signature", "root_cause"),
+        ),
+    )
+    no_text = {
+        AceRun: {
+            "agent_id": "names an agent",
+            "actor": "names the key or account that reported",
+        },
+        Reflection: {
+            **dict.fromkeys(("outcome", "outcome_source", "root_cause"), OURS),
+            **dict.fromkeys(("producer", "producer_name", "producer_version"), OURS),
+        },
+    }
+
+    def reach(self, reach: Reach) -> None:
+        rows = AceRun.objects.filter(memory__in=reach.of("memory"))
+        reach.add("run", rows.values_list("pk", flat=True))
+
+    def hold(self, reach: Reach) -> None:
+        """Refuse while a process may be learning from what is to be purged."""
+        rows = _runs(reach).order_by("pk").select_for_update(no_key=True)
+        if any(_is_at_work(run) for run in rows):
+            raise RunUnfinished
+
+    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+        """End the runs that died on their way: nothing is left to learn from."""
+        unfinished = _runs(reach).exclude(state=State.DONE)
+        _cancel_jobs(unfinished.values_list("pk", flat=True))
+        unfinished.update(state=State.DONE, finished_at=timezone.now())
+
+
+def _is_at_work(run: AceRun) -> bool:
+    if run.state != State.RUNNING:
+        return False
+    age = timezone.now() - run.created_at
+    jobs = Job.objects.filter(kind=runs.KIND, key=str(run.pk), state=Job.State.RUNNING)
+    return age < own_time(run) or jobs.exists()
+
+
+def own_time(run: AceRun) -> timedelta:
+    """How long the request that sent a run may be at it."""
+    return runs.TAKE_OVER + asking.longest(run.project)
+
+
+def _cancel_jobs(run_ids: Iterable[uuid.UUID]) -> None:
+    Job.objects.filter(
+        kind=runs.KIND,
+        key__in=[str(pk) for pk in run_ids],
+        state__in=[Job.State.WAITING, Job.State.FAILED],
+    ).update(state=Job.State.CANCELLED, finished_at=timezone.now())

@@ -1,0 +1,257 @@
+"""Purges on admin pages: what would go, the deed itself, and the receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from audit import admin as audit_admin
+from common import errors, panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Role
+from common.list_filters import DaysFilter, ProjectFilter, chosen
+from common.pages import Page, PageForm, ProjectPageForm
+from common.panels import Panel, labelled, link, moment, words
+from memories import purging
+from memories.admin.derivation import DerivationForm
+from memories.admin.shown import MEMORY
+from memories.models import Memory, Purge
+from memories.purging import Plan
+from projects import finding
+from projects.models import Project
+
+PURGE = "memories_purge"
+ABOUT = (
+    "Takes texts away for good: from memories, their history, vectors, runs, evidence, "
+    "stored answers and jobs. Nothing brings them back."
+)
+# The page of a row, by the kind that a receipt gives a descendant.
+PAGES = {
+    "memory": MEMORY,
+    "playbook_entry": "playbook_playbookentry",
+    "playbook_delta": "playbook_playbookdelta",
+}
+
+
+class PurgeForm(PageForm):
+    """Counts what would go until it is confirmed."""
+
+    cascade = forms.BooleanField(
+        label="Purge what was made of it, too",
+        required=False,
+        help_text="Promoted and compacted memories and lessons; else they are left to "
+        "a person.",
+        widget=UnfoldBooleanWidget,
+    )
+    reason = forms.CharField(
+        max_length=500,
+        help_text="Stays in the receipt: do not repeat the text.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+    confirmed = forms.BooleanField(
+        label="Purge now",
+        required=False,
+        help_text="Without it the rows are only counted.",
+        widget=UnfoldBooleanWidget,
+    )
+
+    def of(self, project: Project, asked: Mapping[str, Any]) -> Plan | Purge:
+        data = self.cleaned_data
+        if not data["confirmed"]:
+            return purging.plan(project, asked, self.caller, cascade=data["cascade"])
+        return purging.purge(
+            project,
+            asked,
+            self.caller,
+            reason=data["reason"],
+            cascade=data["cascade"],
+        )
+
+
+class PurgeChosenForm(PurgeForm, DerivationForm):
+    """The memories that the address names."""
+
+    def apply(self) -> Plan | Purge:
+        ids = self.cleaned_data["memories"]
+        row = Memory.objects.visible_to(self.caller).filter(pk=ids[0]).first()
+        if row is None:
+            raise errors.NotFound(f"There is no memory {ids[0]}.")
+        return self.of(row.project, {"ids": ids})
+
+
+class PurgeNamedForm(PurgeForm, ProjectPageForm):
+    """Everything of a user, a session, an object."""
+
+    of_what = forms.ChoiceField(
+        label="Everything of",
+        choices=[
+            ("user_id", "a user"),
+            ("session_id", "a session"),
+            ("object", "an object"),
+        ],
+        widget=UnfoldAdminSelectWidget,
+    )
+    key = forms.CharField(
+        label="Its id", max_length=255, widget=UnfoldAdminTextInputWidget
+    )
+    object_type = forms.CharField(
+        label="Type of the object",
+        max_length=255,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+    )
+    field_order = ("project", "of_what", "key", "object_type")
+
+    def apply(self) -> Plan | Purge:
+        data = self.cleaned_data
+        kind, key = data["of_what"], data["key"]
+        asked: dict[str, Any] = {kind: key}
+        if kind == "object":
+            if not data["object_type"]:
+                raise errors.Invalid(errors={"object_type": ["Name its type."]})
+            asked = {kind: {"object_type": data["object_type"], "object_id": key}}
+        return self.of(finding.project(data["project"], self.caller), asked)
+
+
+def _show(request: HttpRequest, made: Plan | Purge) -> Iterable[Panel] | HttpResponse:
+    if isinstance(made, Plan):
+        return [
+            counts_of(made.counts),
+            descendants_of(vars(d) for d in made.descendants),
+        ]
+    if made.state == Purge.State.DONE:
+        messages.success(request, "Purged; this is the receipt.")
+    else:
+        messages.warning(request, "There is much of it: a job purges it now.")
+    return redirect(f"admin:{PURGE}_change", made.pk)
+
+
+def counts_of(counts: Mapping[str, int]) -> Panel:
+    return panels.table(
+        "Rows",
+        ["Table", "Rows"],
+        ([table, f"{rows:,}"] for table, rows in sorted(counts.items())),
+        empty="Nothing is left to purge.",
+        most=200,
+    )
+
+
+def descendants_of(told: Iterable[Mapping[str, Any]]) -> Panel:
+    return panels.table(
+        "What was made of it",
+        ["Row", "How", ""],
+        (
+            [
+                link(PAGES[each["kind"]], each["id"]),
+                words(each["how"], 60),
+                "purged with it" if each["is_purged"] else "left to a person",
+            ]
+            for each in told
+        ),
+        empty="Nothing.",
+        most=200,
+    )
+
+
+OF_MEMORIES = Page(
+    "purge",
+    "Purge",
+    Role.OWNER,
+    PurgeChosenForm,
+    _show,
+    "Go on",
+    about=ABOUT,
+    posts=True,
+    in_list=False,
+    of_row=lambda memory: {"memories": memory.pk},
+    of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
+)
+OF_SOMEBODY = Page(
+    "purge",
+    "Purge",
+    Role.OWNER,
+    PurgeNamedForm,
+    _show,
+    "Go on",
+    about=ABOUT,
+    posts=True,
+)
+
+
+@admin.register(Purge)
+class PurgeAdmin(RowsAdmin):
+    sees = Role.OWNER
+    pages = [OF_SOMEBODY]
+    list_display = [
+        "created_shown",
+        "state_shown",
+        "what_shown",
+        "rows_shown",
+        "reason_shown",
+        "actor_shown",
+        "project_name",
+    ]
+    list_filter = [
+        ProjectFilter,
+        chosen("state", Purge.State.choices),
+        ("created_at", DaysFilter),
+    ]
+    search_fields = ["id", "actor"]
+    search_help_text = "Id, or who asked"
+    fields = [
+        "id",
+        "state_shown",
+        "selection_shown",
+        "cascade",
+        "reason_shown",
+        "actor_shown",
+        "project_name",
+        "created_shown",
+        "done_shown",
+        "texts_shown",
+    ]
+
+    reason_shown = staticmethod(panels.column("reason", words, title="reason"))
+    actor_shown = staticmethod(panels.column("actor", words, title="who"))
+    selection_shown = staticmethod(panels.column("selection", panels.plain_json))
+    created_shown = staticmethod(
+        panels.column("created_at", moment, title="asked", ordering="id")
+    )
+    done_shown = staticmethod(panels.column("done_at", moment, title="done"))
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(proofs=Count("texts"))
+
+    @labelled("state", {"done": "success", "waiting": "warning"}, "state")
+    def state_shown(self, purge: Purge) -> str:
+        return purge.state
+
+    @admin.display(description="of")
+    def what_shown(self, purge: Purge) -> Any:
+        return words(", ".join(purge.selection), 60)
+
+    @admin.display(description="rows")
+    def rows_shown(self, purge: Purge) -> str:
+        return f"{sum(purge.counts.values()):,}"
+
+    @admin.display(description="HMACs of texts")
+    def texts_shown(self, purge: Any) -> str:
+        return f"{purge.proofs:,}"
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        yield counts_of(row.counts)
+        yield descendants_of(row.descendants)
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]

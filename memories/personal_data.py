@@ -1,0 +1,244 @@
+"""What a purge takes of memories: their texts, vectors, pairs, lonely files and tags."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.db.models import Exists, F, Func, OuterRef, Q
+from django.utils import timezone
+
+from audit.models import AuditEvent
+from common.caller import Caller
+from common.masks import Way, columns, emptied, name, text, tree
+from common.personal_data import Holding, Part, Reach, register
+from memories import duplicates, indexing
+from memories.models import (
+    DuplicateFinding,
+    File,
+    Memory,
+    MemoryChange,
+    MemoryFile,
+    MemoryVector,
+    PossibleDuplicate,
+    Purge,
+    PurgedText,
+    Tag,
+)
+from memories.queries import MemoryQuerySet
+from memories.scopes import Scope
+from search import statistics
+from search.models import LexemeStat
+
+WAYS: dict[str, Way] = {
+    **dict.fromkeys(("title", "key", "content", "goal", "result", "feedback"), text),
+    **dict.fromkeys(("outcome", "lessons", "user_id", "created_in_session_id"), text),
+    **dict.fromkeys(("scope_key", "scope_type", "scope_user", "delete_reason"), name),
+    **dict.fromkeys(("value", "steps", "tool_usage", "metadata"), emptied),
+    **dict.fromkeys(("tags", "provenance"), emptied),
+}
+OF_CHANGES = columns(WAYS | {"scope": tree("kind")})
+# Somebody may write what looks like a mask; only what is purged is deleted as well.
+UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
+WHO = "names who did it: an agent, a key or an account"
+OURS = "made by the service, of no text"
+
+
+def scope_of(scope: Scope) -> Scope:
+    """The scope that purged memories of a scope have."""
+    return Scope(scope.kind, name(scope.key), name(scope.type), name(scope.user))
+
+
+def _renew(memory: Memory) -> None:
+    indexing.fill(memory)
+    memory.scope_hash = Scope(
+        memory.scope_kind, memory.scope_key, memory.scope_type, memory.scope_user
+    ).hash
+
+
+def _memories(reach: Reach) -> MemoryQuerySet:
+    found: MemoryQuerySet = Memory.objects.filter(pk__in=reach.of("memory")).light()
+    return found
+
+
+def _pairs(model: Any, other: str) -> Any:
+    def rows(reach: Reach) -> Any:
+        ids = reach.of("memory")
+        return model.objects.filter(Q(memory__in=ids) | Q(**{f"{other}__in": ids}))
+
+    return rows
+
+
+@register
+class MemoryData(Part):
+    holdings = (
+        Holding(
+            Memory,
+            _memories,
+            WAYS,
+            derived=("similarity_hash", "scope_hash", "content_tsv"),
+            renew=_renew,
+        ),
+        Holding(
+            MemoryChange,
+            lambda reach: MemoryChange.objects.filter(memory_id__in=reach.of("memory")),
+            {"before": OF_CHANGES, "after": OF_CHANGES, "reason": name},
+        ),
+        Holding(
+            MemoryVector,
+            lambda reach: MemoryVector.objects.filter(
+                memory__in=reach.of("memory")
+            ).defer("embedding"),
+            derived=("embedding",),
+        ),
+        Holding(
+            PossibleDuplicate,
+            _pairs(PossibleDuplicate, "other"),
+            removed=("why_not_merged", "note"),
+        ),
+        Holding(
+            DuplicateFinding,
+            _pairs(DuplicateFinding, "original"),
+            removed=("why_not_merged",),
+        ),
+        Holding(
+            MemoryFile,
+            lambda reach: MemoryFile.objects.filter(memory__in=reach.of("memory")),
+            derived=("content_hash",),
+        ),
+        Holding(
+            File,
+            lambda reach: File.objects.filter(pk__in=reach.of("file")),
+            removed=("file_path", "file_type", "renamed_from"),
+        ),
+        Holding(
+            Tag,
+            lambda reach: Tag.objects.filter(pk__in=reach.of("tag")),
+            removed=("name", "description", "category"),
+        ),
+        Holding(LexemeStat, None, derived=("lexeme",)),
+        # Django's own log of the admin: it names a row by the start of its text.
+        Holding(
+            LogEntry,
+            lambda reach: LogEntry.objects.filter(
+                object_id__in=[str(pk) for pk in reach.all]
+            ),
+            {"object_repr": text, "change_message": text},
+        ),
+    )
+    no_text = {
+        Memory: {
+            "agent_id": WHO,
+            "deleted_by": WHO,
+            "compacted_from": OURS,
+            "content_terms": "generated of content_tsv",
+        },
+        MemoryVector: {"model": OURS},
+        MemoryChange: {
+            "actor": WHO,
+            "agent_id": WHO,
+            "source": OURS,
+            "request_id": OURS,
+        },
+        File: {"last_content_hash": "the hash of a file of the code base"},
+        PossibleDuplicate: {"decided_by": WHO},
+        Purge: {
+            "selection": "masked when the purge is done",
+            "reason": "why an owner purged, in the owner's words for the receipt",
+            "counts": OURS,
+            "descendants": OURS,
+            "actor": WHO,
+        },
+        PurgedText: dict.fromkeys(
+            ("hmac", "table", "column", "row_id"), "proves a text without telling it"
+        ),
+        LogEntry: {"object_id": OURS},
+    }
+
+    def reach(self, reach: Reach) -> None:
+        ids = reach.of("memory")
+        for how, made_of in (
+            ("promoted from it", Q(promoted_from__in=ids)),
+            ("compacted from it", Q(compacted_from__overlap=list(ids))),
+            ("a duplicate of it", Q(duplicate_of__in=ids)),
+        ):
+            rows = Memory.objects.filter(made_of, project_id=reach.project_id)
+            if not reach.cascade:
+                rows = rows.filter(UNPURGED)
+            made = set(rows.values_list("pk", flat=True)) - ids
+            reach.descend("memory", made, how, is_purged=reach.cascade)
+            if reach.cascade:
+                reach.add("memory", made)
+        reach.add("file", _lonely_files(reach.of("memory")))
+        reach.add("tag", _lonely_tags(reach.project_id, reach.of("memory")))
+
+    def hold(self, reach: Reach) -> None:
+        rows = _memories(reach).order_by("pk").select_for_update(no_key=True)
+        list(rows.values_list("pk", flat=True))
+
+    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+        """Delete what is not deleted yet; heirs outside the purge take their places."""
+        rows = _memories(reach)
+        MemoryChange.objects.bulk_create(
+            MemoryChange(
+                memory_id=pk,
+                project_id=reach.project_id,
+                action=MemoryChange.Action.PURGE,
+                actor=caller.name[:200],
+                reason=str(purge_id),
+                request_id=caller.request_id,
+            )
+            for pk in rows.filter(UNPURGED).values_list("pk", flat=True)
+        )
+        rows.filter(UNPURGED).update(
+            deleted_at=timezone.now(),
+            deleted_by=caller.name[:200],
+            delete_reason=str(purge_id),
+            version=F("version") + 1,
+        )
+        originals = Memory.objects.filter(duplicate_of__in=reach.of("memory"))
+        wanted = originals.exclude(pk__in=reach.of("memory")).values("duplicate_of")
+        for memory in rows.filter(pk__in=wanted).order_by("pk"):
+            duplicates.reelect(memory, caller)
+
+    def after(self, reach: Reach) -> None:
+        if reach.of("memory"):
+            statistics.rebuild(
+                Memory.objects.current(),
+                project_id=reach.project_id,
+                name=indexing.CORPUS,
+            )
+
+
+def _lonely_files(memory_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Files of which only these memories speak, and the project itself never did."""
+    links = MemoryFile.objects.filter(file=OuterRef("pk"))
+    rows = File.objects.filter(
+        Exists(links.filter(memory__in=memory_ids)),
+        ~Exists(links.exclude(memory__in=memory_ids)),
+        last_content_hash="",
+    )
+    return set(rows.values_list("pk", flat=True))
+
+
+def _lonely_tags(
+    project_id: uuid.UUID, memory_ids: Iterable[uuid.UUID]
+) -> set[uuid.UUID]:
+    """Tags that only these memories carry, and nobody put into the vocabulary."""
+    rows = Memory.objects.filter(project_id=project_id)
+    said = _words(rows.filter(pk__in=memory_ids))
+    others = rows.filter(tags__overlap=list(said)).exclude(pk__in=memory_ids)
+    tags = Tag.objects.filter(project_id=project_id, name__in=said - _words(others))
+    found = dict(tags.values_list("pk", "name"))
+    openly = AuditEvent.objects.filter(
+        object_id__in=[str(pk) for pk in found], verb__in=["tag.create", "tag.update"]
+    )
+    known = set(openly.values_list("object_id", flat=True))
+    return {pk for pk in found if str(pk) not in known}
+
+
+def _words(rows: MemoryQuerySet) -> set[str]:
+    each = rows.order_by().annotate(word=Func(F("tags"), function="unnest"))
+    return set(each.values_list("word", flat=True).distinct())

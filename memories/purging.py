@@ -1,0 +1,254 @@
+"""Purge: take a person's texts away for good, wherever they were copied to.
+
+Everything happens in one transaction, so that a process that dies in it has changed
+nothing. What is purged already is passed over: a second purge finishes or does nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from audit import recording
+from common import append_only, errors, masks, personal_data
+from common.caller import Caller, Role
+from common.personal_data import Descendant, Reach
+from common.writing import write
+from inference import embedding
+from jobs import queue, running
+from memories import scopes
+from memories.models import Memory, Purge, PurgedText
+from memories.personal_data import scope_of
+from projects.models import Project
+
+KIND = "purge"
+AT_ONCE = 200  # memories purged while the caller waits; more of them by a job
+
+Asked = Mapping[str, Any]
+Chosen = Callable[[Any, Project, Caller], Q]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a purge would do now: {table: rows}, and what was made of the texts."""
+
+    counts: dict[str, int]
+    descendants: list[Descendant]
+
+
+def plan(project: Project, asked: Asked, caller: Caller, *, cascade: bool) -> Plan:
+    """Count what would go, and change nothing."""
+    refuse(project, caller)
+    reach = _reach(project, asked, caller, cascade)
+    return Plan(personal_data.count(reach), list(reach.descendants.values()))
+
+
+@write
+def purge(
+    project: Project,
+    asked: Asked,
+    caller: Caller,
+    *,
+    reason: str,
+    cascade: bool = False,
+) -> Purge:
+    """Purge at once, or by a job when there is much of it; the receipt.
+
+    `asked` is one of {"ids"}, {"scope"}, {"user_id"}, {"session_id"}, {"object"}. With
+    `cascade` what was made of the texts goes too; without it a person is asked.
+    """
+    refuse(project, caller)
+    row = Purge.objects.create(
+        project=project,
+        selection=_plain(asked),
+        cascade=cascade,
+        reason=reason[:500],
+        actor=caller.name[:200],
+        key_id=caller.key_id,
+    )
+    if len(_reach(project, asked, caller, cascade).of("memory")) > AT_ONCE:
+        return _later(row, caller)
+    return _carry_out(row, caller)
+
+
+def refuse(project: Project, caller: Caller) -> None:
+    caller.require(Role.OWNER, project.pk)
+    if caller.user_id:
+        raise errors.Forbidden(
+            "A key that is bound to a user cannot purge; ask an owner of the project."
+        )
+
+
+def get(purge_id: uuid.UUID, caller: Caller) -> Purge:
+    found: Purge | None = Purge.objects.visible_to(caller).filter(pk=purge_id).first()
+    if found is None:
+        raise errors.NotFound(f"There is no purge {purge_id}.")
+    return found
+
+
+def proof(row: Purge, text: str) -> list[PurgedText]:
+    """Where this very text stood when the purge took it; empty if it did not."""
+    return list(row.texts.filter(hmac=masks.hmac_of(text)))
+
+
+def _plain(asked: Asked) -> dict[str, Any]:
+    if "ids" in asked:
+        return {"ids": [str(pk) for pk in asked["ids"]]}
+    return dict(asked)
+
+
+def _later(row: Purge, caller: Caller) -> Purge:
+    args = {"purge_id": str(row.pk)}
+    job = queue.enqueue(KIND, project_id=row.project_id, args=args)
+    assert job
+    row.job_id = job.pk
+    row.save(update_fields=["job_id"])
+    recording.record(
+        caller,
+        "purge.start",
+        project_id=row.project_id,
+        object_type="purge",
+        object_id=row.pk,
+        cascade=row.cascade,
+    )
+    return row
+
+
+@running.handler(KIND, lease=timedelta(minutes=10))
+def carry_out_later(run: running.Run) -> dict[str, Any]:
+    """Carry out a large purge: all of it, or nothing when the worker dies."""
+    row = _finish(uuid.UUID(run.job.args["purge_id"]))
+    return {"purge_id": str(row.pk), "rows": sum(row.counts.values())}
+
+
+@write
+def _finish(purge_id: uuid.UUID) -> Purge:
+    # Held: a second worker waits here, and finds it done.
+    row: Purge = Purge.objects.select_for_update(no_key=True).get(pk=purge_id)
+    if row.state == Purge.State.DONE:
+        return row
+    roles = {row.project_id: Role.OWNER}
+    return _carry_out(row, Caller(row.actor, roles=roles, key_id=row.key_id))
+
+
+def _carry_out(row: Purge, caller: Caller) -> Purge:
+    reach = _held(row, caller)
+    for part in personal_data.parts():
+        part.before(reach, row.pk, caller)
+    with append_only.unlocked():
+        counts, traces = personal_data.purge(reach)
+    for part in personal_data.parts():
+        part.after(reach)
+    PurgedText.objects.bulk_create(
+        PurgedText(purge=row, **vars(trace)) for trace in traces
+    )
+    row.state, row.done_at = Purge.State.DONE, timezone.now()
+    row.counts = counts
+    row.descendants = [_told(each) for each in reach.descendants.values()]
+    row.selection = masks.tree("kind")(row.selection)
+    row.save()
+    recording.record(
+        caller,
+        "purge",
+        project_id=row.project_id,
+        object_type="purge",
+        object_id=row.pk,
+        cascade=row.cascade,
+        counts=counts,
+    )
+    # Vectors of what was searched for lately, by its text.
+    transaction.on_commit(embedding.forget_queries)
+    return row
+
+
+def _told(descendant: Descendant) -> dict[str, Any]:
+    return vars(descendant) | {"id": str(descendant.id)}
+
+
+def _held(row: Purge, caller: Caller) -> Reach:
+    """Everything that is reached, locked; looked at again until nothing was added."""
+    asked = row.selection
+    reach = _reach(row.project, asked, caller, row.cascade)
+    while True:
+        for part in personal_data.parts():
+            part.hold(reach)
+        again = _reach(row.project, asked, caller, row.cascade)
+        if again.of("memory") <= reach.of("memory"):
+            return again
+        reach = again
+
+
+def _reach(project: Project, asked: Asked, caller: Caller, cascade: bool) -> Reach:
+    reach = Reach(project.pk, cascade)
+    reach.add("memory", _chosen(project, asked, caller))
+    personal_data.spread(reach)
+    return reach
+
+
+def _chosen(project: Project, asked: Asked, caller: Caller) -> set[uuid.UUID]:
+    """The memories that are asked for, those that are deleted or purged among them."""
+    [(kind, value)] = asked.items()
+    rows = Memory.objects.visible_to(caller).filter(project=project)
+    found = set(
+        rows.filter(CHOSEN[kind](value, project, caller)).values_list("pk", flat=True)
+    )
+    if kind == "ids":
+        _refuse_missing(value, found)
+    return found
+
+
+def _refuse_missing(wanted: Any, found: set[uuid.UUID]) -> None:
+    missing = [str(pk) for pk in wanted if uuid.UUID(str(pk)) not in found]
+    if missing:
+        raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
+
+
+def _ids(value: Any, project: Project, caller: Caller) -> Q:
+    return Q(pk__in=value)
+
+
+def _scope(value: Any, project: Project, caller: Caller) -> Q:
+    scope = scopes.resolve(value, project, caller)
+    return Q(scope_hash__in=[scope.hash, scope_of(scope).hash])
+
+
+def _user(value: Any, project: Project, caller: Caller) -> Q:
+    """Everything of a user: the user's scope and sessions, and what names the user."""
+    names = _both(value)
+    return (
+        Q(scope_kind=Memory.Scope.USER, scope_key__in=names)
+        | Q(scope_user__in=names)
+        | Q(user_id__in=names)
+    )
+
+
+def _session(value: Any, project: Project, caller: Caller) -> Q:
+    """The session's own memories, and what was written in it for a wider scope."""
+    names = _both(value)
+    written = Q(created_in_session_id__in=names, promoted_from=None, compacted_from=[])
+    return Q(scope_kind=Memory.Scope.SESSION, scope_key__in=names) | written
+
+
+def _object(value: Any, project: Project, caller: Caller) -> Q:
+    return _scope({"kind": "object", **value}, project, caller)
+
+
+def _both(value: str) -> list[str]:
+    """As it was written, and as an earlier purge has left it."""
+    return [value, masks.masked(value), masks.name(value)]
+
+
+CHOSEN: dict[str, Chosen] = {
+    "ids": _ids,
+    "scope": _scope,
+    "user_id": _user,
+    "session_id": _session,
+    "object": _object,
+}

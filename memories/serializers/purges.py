@@ -1,0 +1,129 @@
+"""What is purged, and the receipt for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from access.doors import InProject, PageQuery
+from memories.drafts import CONTENT
+from memories.models import Purge, PurgedText
+from memories.serializers.fields import ScopeSerializer
+
+IDS = 500  # docs/limits.md
+SELECTIONS = ("ids", "scope", "user_id", "session_id", "object")
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    object_type = serializers.CharField(max_length=255)
+    object_id = serializers.CharField(max_length=255)
+
+
+class AskPurge(InProject):
+    """Exactly one of `ids`, `scope`, `user_id`, `session_id` and `object`."""
+
+    ids = serializers.ListField(
+        child=serializers.UUIDField(),
+        max_length=IDS,
+        allow_empty=False,
+        required=False,
+    )
+    scope = ScopeSerializer(required=False)
+    user_id = serializers.CharField(max_length=255, required=False)
+    session_id = serializers.CharField(max_length=255, required=False)
+    object = ObjectSerializer(required=False)
+    cascade = serializers.BooleanField(default=False)
+    dry_run = serializers.BooleanField(default=False)
+    reason = serializers.CharField(max_length=500)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        asked = [name for name in SELECTIONS if name in attrs]
+        if len(asked) != 1:
+            raise serializers.ValidationError(
+                f"Name exactly one of {', '.join(SELECTIONS)}."
+            )
+        return attrs
+
+
+class DescendantOut(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    id = serializers.UUIDField()
+    how = serializers.CharField()
+    is_purged = serializers.BooleanField()
+
+
+class PurgePlan(serializers.Serializer[Any]):
+    """What a purge would do now; nothing was changed."""
+
+    dry_run = serializers.BooleanField(default=True)
+    counts = serializers.DictField(child=serializers.IntegerField())
+    descendants = DescendantOut(many=True)
+
+
+class PurgedTextOut(serializers.ModelSerializer[PurgedText]):
+    class Meta:
+        model = PurgedText
+        fields = ("hmac", "table", "column", "row_id")
+        read_only_fields = fields
+
+
+RECEIPT = (
+    "id",
+    "project_id",
+    "state",
+    "selection",
+    "cascade",
+    "reason",
+    "counts",
+    "descendants",
+    "actor",
+    "job_id",
+    "created_at",
+    "done_at",
+)
+
+
+class PurgeOut(serializers.ModelSerializer[Purge]):
+    """The receipt without the HMACs, as lists have it."""
+
+    project_id = serializers.UUIDField()
+    counts = serializers.DictField(child=serializers.IntegerField())
+    descendants = DescendantOut(many=True)
+
+    class Meta:
+        model = Purge
+        fields: tuple[str, ...] = RECEIPT
+        read_only_fields = fields
+
+
+class PurgeReceipt(PurgeOut):
+    """The receipt, and a page of the HMACs of what was purged."""
+
+    texts = PurgedTextOut(many=True)
+    texts_after = serializers.UUIDField(allow_null=True)
+
+    class Meta(PurgeOut.Meta):
+        fields = (*RECEIPT, "texts", "texts_after")
+        read_only_fields = fields
+
+
+class TextsQuery(serializers.Serializer[Any]):
+    after = serializers.UUIDField(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+
+
+class ListPurges(InProject, PageQuery):
+    pass
+
+
+class AskProof(serializers.Serializer[Any]):
+    text = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
+
+
+class ProofOut(serializers.Serializer[Any]):
+    """Whether this very text was purged, and where it stood."""
+
+    is_purged = serializers.BooleanField()
+    texts = PurgedTextOut(many=True)

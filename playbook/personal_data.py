@@ -1,0 +1,271 @@
+"""What a purge takes of the playbook: quotes always, lessons with `cascade`.
+
+Without it the entries that a purged text is in, or speaks for, go to the review inbox.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from common.caller import Caller
+from common.masks import columns, emptied, name, text, tree
+from common.personal_data import Holding, Part, Reach, register
+from playbook import disputes, indexing, votes
+from playbook.drafts import WRITES_TEXT
+from playbook.models import (
+    Anchor,
+    Conflict,
+    DeltaVector,
+    EntryVector,
+    Exposure,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+    Support,
+)
+from playbook.queries import DeltaQuerySet
+from playbook.revisions import Cause, Revision, hold
+from projects.models import Project
+from search import statistics
+
+Status = PlaybookDelta.Status
+NAME = "purge"
+ENTRY = {
+    **dict.fromkeys(("content", "condition", "action"), text),
+    "tags": emptied,
+}
+OF_CHANGES = columns(ENTRY)
+QUOTES = {
+    "evidence": tree("field"),
+    "gates": tree("name", "verdict"),
+    "reason": text,
+    "review_note": text,
+}
+TEXTS = {
+    "content": text,
+    "payload": tree("outcome", "feedback_source", "vote", "reason_code", "origin"),
+    "suggested": tree("operation", "category"),
+}
+# Deltas that are in the playbook, or were: their text is that of their entry.
+IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
+WHO = "names who did it: an agent, a key or an account"
+OURS = "made by the service, of no text"
+
+
+def _deltas(reach: Reach) -> DeltaQuerySet:
+    found: DeltaQuerySet = PlaybookDelta.objects.filter(
+        Q(memory_id__in=reach.of("memory")) | Q(run_id__in=reach.of("run")),
+        project_id=reach.project_id,
+    )
+    return found
+
+
+def _of(model: Any, kind: str, path: str = "pk") -> Any:
+    """The rows of a table that belong to what is reached of a kind."""
+    return lambda reach: model.objects.filter(**{f"{path}__in": reach.of(kind)})
+
+
+def _reasons(reach: Reach) -> QuerySet[PlaybookChange]:
+    return PlaybookChange.objects.filter(
+        Q(related_memory_id__in=reach.of("memory"))
+        | Q(run_id__in=reach.of("run"))
+        | Q(entry_id__in=reach.of("entry")),
+        project_id=reach.project_id,
+    )
+
+
+def _conflicts(reach: Reach) -> QuerySet[Conflict]:
+    return Conflict.objects.filter(
+        Q(left__in=reach.of("entry"))
+        | Q(right__in=reach.of("entry"))
+        | Q(delta__in=reach.of("delta"))
+    )
+
+
+@register
+class PlaybookData(Part):
+    holdings = (
+        Holding(
+            PlaybookEntry,
+            _of(PlaybookEntry, "entry"),
+            ENTRY,
+            derived=("similarity_hash", "content_tsv"),
+            renew=indexing.fill,
+        ),
+        Holding(
+            EntryVector,
+            _of(EntryVector, "entry", "entry"),
+            derived=("embedding",),
+        ),
+        Holding(Anchor, _of(Anchor, "entry", "entry"), removed=("file_path",)),
+        Holding(PlaybookDelta, _of(PlaybookDelta, "quoting"), QUOTES),
+        Holding(
+            PlaybookDelta,
+            _of(PlaybookDelta, "delta"),
+            TEXTS,
+            derived=("similarity_hash",),
+            renew=lambda delta: setattr(delta, "similarity_hash", ""),
+        ),
+        Holding(
+            DeltaVector, _of(DeltaVector, "delta", "delta"), derived=("embedding",)
+        ),
+        Holding(
+            PlaybookChange,
+            _of(PlaybookChange, "entry", "entry_id"),
+            {"before": OF_CHANGES, "after": OF_CHANGES},
+        ),
+        Holding(PlaybookChange, _reasons, {"reason": name}),
+        Holding(Conflict, _conflicts, {"reason": text, "note": text}),
+    )
+    no_text = {
+        PlaybookEntry: {
+            **dict.fromkeys(("label", "category", "merged_from", "aliases"), OURS),
+            "created_by": WHO,
+            "content_terms": "generated of content_tsv",
+        },
+        EntryVector: {"model": OURS},
+        DeltaVector: {"model": OURS},
+        PlaybookDelta: {
+            **dict.fromkeys(("proposed_by", "agent_id", "reviewer"), WHO),
+            **dict.fromkeys(("category", "risk", "targets", "idempotency_key"), OURS),
+            **dict.fromkeys(("producer_name", "producer_version"), OURS),
+        },
+        PlaybookChange: {
+            **dict.fromkeys(("actor", "agent_id"), WHO),
+            **dict.fromkeys(("action", "entry_label", "request_id"), OURS),
+        },
+        Conflict: {"decided_by": WHO, "decided_with": OURS},
+        Exposure: {"agent_id": WHO},
+        Playbook: {},
+        Support: {},
+    }
+
+    def reach(self, reach: Reach) -> None:
+        deltas = _deltas(reach)
+        taught = deltas.filter(operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK)
+        learned = set(taught.exclude(entry=None).values_list("entry", flat=True))
+        supported, alone = _supported(reach)
+        for how, ids, is_purged in (
+            ("learned from it", learned, reach.cascade),
+            ("supported by it alone", alone, reach.cascade),
+            ("supported by it and others", supported, False),
+            (
+                "merged from one learned from it",
+                _merged(learned | alone),
+                reach.cascade,
+            ),
+        ):
+            reach.descend("playbook_entry", ids, how, is_purged=is_purged)
+            if is_purged:
+                reach.add("entry", ids)
+        waiting = set(deltas.waiting().values_list("pk", flat=True))
+        reach.descend(
+            "playbook_delta", waiting, "proposed from it", is_purged=reach.cascade
+        )
+        theirs = PlaybookDelta.objects.filter(_about(reach.of("entry")))
+        reach.add("quoting", deltas.values_list("pk", flat=True))
+        reach.add("quoting", theirs.values_list("pk", flat=True))
+        closed = deltas.exclude(status__in=(*IN_PLAYBOOK, Status.PENDING))
+        reach.add("delta", closed.values_list("pk", flat=True))
+        reach.add("delta", theirs.values_list("pk", flat=True))
+        reach.add("delta", waiting if reach.cascade else ())
+
+    def hold(self, reach: Reach) -> None:
+        if reach.of("memory"):
+            hold(Project.objects.get(pk=reach.project_id))
+
+    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+        project = Project.objects.get(pk=reach.project_id)
+        cause = Cause(reason=str(purge_id))
+        votes.withdraw(project, sorted(reach.of("memory")), cause, caller)
+        _retire(project, reach.of("entry"), cause, caller)
+        _withdraw(reach.of("delta"), caller)
+        left = [d.id for d in reach.descendants.values() if not d.is_purged]
+        _to_review(project, left, purge_id, caller)
+
+    def after(self, reach: Reach) -> None:
+        if reach.of("entry"):
+            statistics.rebuild(
+                PlaybookEntry.objects.current(),
+                project_id=reach.project_id,
+                name=indexing.CORPUS,
+            )
+
+
+def _supported(reach: Reach) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+    """The entries that these memories speak for, and those that no other does."""
+    supports = Support.objects.filter(entry__project=reach.project_id)
+    theirs = supports.filter(memory__in=reach.of("memory"))
+    supported = set(theirs.values_list("entry", flat=True))
+    others = supports.filter(entry__in=supported).exclude(memory__in=reach.of("memory"))
+    return supported, supported - set(others.values_list("entry", flat=True))
+
+
+def _merged(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    rows = PlaybookEntry.objects.filter(merged_from__overlap=list(entry_ids))
+    return set(rows.values_list("pk", flat=True))
+
+
+def _about(entry_ids: Iterable[uuid.UUID]) -> Q:
+    """Deltas of these entries, and those that would take one of them up."""
+    about = Q(entry__in=entry_ids)
+    for pk in entry_ids:
+        about |= Q(targets__contains=[{"id": str(pk)}])
+    return about
+
+
+def _retire(
+    project: Project, entry_ids: Iterable[uuid.UUID], cause: Cause, caller: Caller
+) -> None:
+    """Delete entries by a revision, so that the history tells it too."""
+    revision = Revision(hold(project), caller, cause)
+    rows = PlaybookEntry.objects.light().filter(pk__in=entry_ids).order_by("pk")
+    for entry in rows.exclude(status=PlaybookEntry.Status.DELETED):
+        deleted = {"status": PlaybookEntry.Status.DELETED}
+        revision.change(entry, "delete", deleted)
+    disputes.follow(revision.close(), caller)
+
+
+def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
+    """Take proposals whose text goes out of the review inbox."""
+    waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).waiting()
+    for delta in waiting.order_by("pk"):
+        disputes.close_rejected(delta, caller)
+    waiting.update(status=Status.REJECTED, review_note="Its source was purged.")
+
+
+def _to_review(
+    project: Project, ids: Iterable[uuid.UUID], purge_id: uuid.UUID, caller: Caller
+) -> None:
+    """Ask a person about entries whose source is gone, once for each text of theirs."""
+    rows = PlaybookEntry.objects.current().light().filter(pk__in=ids).order_by("pk")
+    PlaybookDelta.objects.bulk_create(
+        (
+            PlaybookDelta(
+                project=project,
+                operation=PlaybookDelta.Operation.DEPRECATE,
+                entry=entry,
+                expected_version=entry.version,
+                reason=f"What it was learned from was purged ({purge_id}). Accept to "
+                "retire it, reject to keep it.",
+                producer=PlaybookDelta.Producer.RULE,
+                producer_name=NAME,
+                producer_version="1",
+                proposed_by=caller.name[:200],
+                idempotency_key=_key(entry),
+            )
+            for entry in rows
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _key(entry: PlaybookEntry) -> str:
+    whole = f"{NAME} {entry.pk} {entry.version}"
+    return hashlib.sha256(whole.encode()).hexdigest()
