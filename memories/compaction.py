@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from common import errors
 from common.caller import Caller, Role
@@ -115,9 +115,8 @@ def prepare(
         _refuse_differing_expiries(sources)
     draft = _draft(sources, _summary(sources, summarizer), target, caller, wish)
     retire = RETIRED if wish.delete_sources else ""
-    return derivation.prepare(
-        project, sources, draft, retire=retire, reason=wish.reason
-    )
+    reason = "; ".join(filter(None, (wish.reason, *draft.notes)))
+    return derivation.prepare(project, sources, draft, retire=retire, reason=reason)
 
 
 def given(content: str) -> Summarizer:
@@ -306,9 +305,10 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
 
 
 def past(project: Project, caller: Caller) -> QuerySet[MemoryChange]:
-    """The compactions of a project, newest first."""
+    """The compactions of a project, newest first, and whether the results are deleted."""
     caller.require(Role.VIEWER, project.pk)
+    gone = Memory.objects.filter(pk=OuterRef("memory_id"), deleted_at__isnull=False)
     rows: QuerySet[MemoryChange] = MemoryChange.objects.visible_to(caller).filter(
         project_id=project.pk, action=MemoryChange.Action.COMPACT
     )
-    return rows
+    return rows.annotate(is_deleted=Exists(gone))

@@ -63,7 +63,7 @@ def scan(run: running.Run) -> dict[str, Any]:
         done += len(batch)
         with transaction.atomic():
             for memory in batch:
-                _compare(memory, job)
+                compare(memory, job)
             run.step(done, total, cursor={"last": str(last)})
     found = DuplicateFinding.objects.filter(job_id=job.pk)
     kept = found.exclude(why_not_merged="").count()
@@ -84,15 +84,16 @@ def scan(run: running.Run) -> dict[str, Any]:
     return result
 
 
-def _compare(memory: Memory, job: Job) -> None:
-    vector = MemoryVector.objects.filter(
+def compare(memory: Memory, job: Job) -> None:
+    """Look for the original of a memory, with the threshold and wish of the job."""
+    stored = MemoryVector.objects.filter(
         memory=memory, model=embedding.active().name
     ).first()
-    if vector is None:
+    if stored is None:
         return
     verdict = duplicates.weigh(
         memory,
-        list(vector.embedding),
+        stored.vector,
         threshold=job.args["threshold"],
         among=_earlier(memory, job),
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from common import errors
 from common.caller import Caller
 from common.writing import write
-from memories import drafts, lifecycle, vectors, writing
+from inference.vectors import Vector
+from memories import admission, drafts, lifecycle, vectors, writing
 from memories.drafts import Draft
 from memories.models import Memory
 from memories.writing import Receipt
@@ -25,7 +26,7 @@ class Derivation:
     project: Project
     sources: Sequence[Memory]
     draft: Draft
-    vector: list[float] | None
+    vector: Vector | None
     retire: str = ""
     reason: str = ""
 
@@ -45,7 +46,7 @@ def prepare(
     return Derivation(project, sources, draft, vector, retire, reason)
 
 
-def _vector(sources: Sequence[Memory], draft: Draft) -> list[float] | None:
+def _vector(sources: Sequence[Memory], draft: Draft) -> Vector | None:
     same = next((m for m in sources if m.text == draft.embedded_text), None)
     if same and (known := same.embedding):
         return known
@@ -58,8 +59,12 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
     """Write the memory and retire its sources with it, or do nothing.
 
     What was read is what is there still: a source that has changed meanwhile is a
-    StaleVersion, one that has gone a NotFound.
+    StaleVersion, one that has gone a NotFound. One that adds to its sources needs room
+    in the quotas.
     """
+    if not made.retire:
+        for refusal in admission.refused(made.project, {0: made.draft}).values():
+            raise refusal
     held = [_hold(memory) for memory in sorted(made.sources, key=lambda m: m.pk)]
     receipt = writing.derive(
         made.project, made.draft, held, made.vector, caller, reason=made.reason

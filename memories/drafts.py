@@ -10,6 +10,8 @@ from typing import Any
 
 from common import errors, secrets, text
 from common.caller import Caller
+from memories import indexing
+from memories.models import Memory
 from memories.scopes import Scope
 from projects.models import Project
 
@@ -71,6 +73,8 @@ class Draft:
     notes: tuple[str, ...] = ()
     # The least length of the content; None: what the project asks of this kind.
     shortest: int | None = None
+    # Where a quota is full: stored and archived at once, instead of refused.
+    is_kept_over_quota: bool = False
 
     @property
     def similarity_hash(self) -> str:
@@ -160,3 +164,48 @@ def _one_per_relation(files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
         if ref.path.strip().removeprefix("./")
     )
     return tuple({(ref.path, ref.relation): ref for ref in cleaned}.values())
+
+
+COPIED = [
+    "agent_id",
+    "user_id",
+    "memory_type",
+    "kind",
+    "title",
+    "key",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "metadata",
+    "sensitivity",
+    "confidence",
+    "source",
+    "created_in_session_id",
+    "provenance",
+    "occurred_at",
+    "expires_at",
+    "promoted_from",
+]
+
+
+def build(project: Project, draft: Draft) -> Memory:
+    """An unsaved memory with every column that follows from its text."""
+    assert draft.scope
+    memory = Memory(
+        project=project,
+        organization_id=project.organization_id,
+        similarity_hash=draft.similarity_hash,
+        tags=list(draft.tags),
+        compacted_from=list(draft.compacted_from),
+        kept_apart=draft.is_derived,
+        **draft.scope.columns,
+        **{name: getattr(draft, name) for name in COPIED},
+    )
+    indexing.fill(memory)
+    return memory

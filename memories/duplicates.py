@@ -14,7 +14,7 @@ from pgvector.django import CosineDistance
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
-from inference import embedding
+from inference.vectors import Vector
 from memories import disagreement, files, history
 from memories.models import Memory, MemoryChange, MemoryVector, PossibleDuplicate
 from memories.queries import CURRENT_COLUMNS
@@ -60,7 +60,7 @@ def peers(memory: Memory) -> Any:
     )
 
 
-def judge(memory: Memory, vector: Sequence[float]) -> Verdict:
+def judge(memory: Memory, vector: Vector) -> Verdict:
     """Compare a memory with its nearest peers, if its project wants that."""
     options = memory.project.options.dedup
     if not options.enabled:
@@ -69,7 +69,7 @@ def judge(memory: Memory, vector: Sequence[float]) -> Verdict:
 
 
 def weigh(
-    memory: Memory, vector: Sequence[float], *, threshold: float, among: Any = None
+    memory: Memory, vector: Vector, *, threshold: float, among: Any = None
 ) -> Verdict:
     """Compare a memory with its nearest peers (REQ-MEM-DEDUP-001).
 
@@ -86,7 +86,7 @@ def weigh(
 
 
 def neighbours(
-    memory: Memory, vector: Sequence[float], *, threshold: float, among: Any = None
+    memory: Memory, vector: Vector, *, threshold: float, among: Any = None
 ) -> list[Likeness]:
     """The nearest peers at or above a cosine, nearest first, each with its guard.
 
@@ -99,7 +99,7 @@ def neighbours(
     near = (
         MemoryVector.objects.filter(
             project_id=memory.project_id,
-            model=embedding.active().name,
+            model=vector.model,
             memory__in=peers(memory) if among is None else among & peers(memory),
         )
         .exclude(memory__in=settled - {memory.pk})
@@ -121,7 +121,7 @@ def likeness(memory: Memory, other: Memory, similarity: float) -> Likeness:
     )
 
 
-def compare(memory: Memory, vector: Sequence[float]) -> Verdict:
+def compare(memory: Memory, vector: Vector) -> Verdict:
     """Judge a stored memory and record the verdict: mark it, or file the doubts."""
     verdict = judge(memory, vector) if _is_current(memory) else NO_VERDICT
     if verdict.original and (original := hold(verdict.original.memory)):

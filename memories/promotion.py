@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from common import errors
 from common.caller import Caller, Role
-from memories import derivation, writing
+from memories import derivation, drafts
 from memories.derivation import Derivation
 from memories.drafts import Draft
 from memories.models import Memory
@@ -56,7 +56,7 @@ def prepare(
 def _draft(
     memory: Memory, target: Scope, content: str | None, tags: Sequence[str] | None
 ) -> Draft:
-    kept = {name: getattr(memory, name) for name in writing.COPIED}
+    kept = {name: getattr(memory, name) for name in drafts.COPIED}
     session = memory.scope_key if memory.scope_kind == Memory.Scope.SESSION else ""
     changed = {
         "content": memory.content if content is None else content,

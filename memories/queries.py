@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
 from audit.models import AuditEvent
-from common.caller import Caller
+from common.caller import Caller, Role
 from memories.scopes import Scope
 from projects.models import Project
 
@@ -26,6 +26,12 @@ SHARED_SCOPES = ("workspace", "org")
 # The scopes of one user, which a key bound to another user never reaches.
 PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
+# The user that a memory is of: by its column, else by its scope (`Scope.owner`).
+OWNER = Case(
+    When(~Q(user_id=""), then=F("user_id")),
+    When(scope_kind="user", then=F("scope_key")),
+    default=F("scope_user"),
+)
 
 
 @dataclass(frozen=True)
@@ -275,3 +281,15 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
 
         now = Memory.objects.current().values("pk")
         return self.filter(state="open", memory__in=now, other__in=now)
+
+
+class PurgeQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        """Of projects that the caller owns, and not as one user of them."""
+        if caller.user_id:
+            return self.none()
+        rows = self.filter(project__in=Project.objects.visible_to(caller))
+        if caller.everywhere == Role.OWNER:
+            return rows
+        owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
+        return rows.filter(project__in=owned)

@@ -38,6 +38,17 @@ class Scope:
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
     @property
+    def shown(self) -> dict[str, str]:
+        """The scope as it is written in the API."""
+        kind = {"kind": self.kind, KEYS[self.kind]: self.key}
+        return {**kind, "object_type": self.type} if self.kind == "object" else kind
+
+    @property
+    def owner(self) -> str:
+        """The user whose scope it is; empty for what is shared."""
+        return self.key if self.kind == "user" else self.user
+
+    @property
     def columns(self) -> dict[str, str]:
         return {
             "scope_kind": self.kind,

@@ -6,15 +6,31 @@ from celery import shared_task
 
 from common.caller import SYSTEM
 from jobs.models import Heartbeat
-from memories import deduplication, deletion, indexing, lifecycle, vectors
+from memories import (
+    consolidation,
+    deduplication,
+    deletion,
+    index_care,
+    indexing,
+    lifecycle,
+    planned_compaction,
+    purging,
+    quotas,
+    vectors,
+)
 from memories.models import Memory
 from projects.models import Project
 from search import statistics
 
 __all__ = [
     "archive_expired",
+    "care_for_indexes",
+    "compact",
+    "consolidate",
+    "consolidation",
     "deduplication",
     "deletion",
+    "purging",
     "refresh_statistics",
     "vectors",
 ]
@@ -35,3 +51,22 @@ def archive_expired() -> None:
     """Archive what expired; whatever is left comes with the next pass."""
     lifecycle.archive_expired(SYSTEM)
     Heartbeat.beat("expiry")
+
+
+@shared_task
+def compact() -> None:
+    """Start the day's compaction of the projects that want one."""
+    planned_compaction.start_due()
+
+
+@shared_task
+def consolidate() -> None:
+    """Start the consolidation of the projects in which a quota is reached."""
+    quotas.consolidate_reached()
+
+
+@shared_task
+def care_for_indexes() -> None:
+    """Start the job on the vector indexes, if there is anything for it to do."""
+    index_care.start_due()
+    Heartbeat.beat("vector-indexes")

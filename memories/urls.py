@@ -2,7 +2,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memories.views import derivation, duplicates, files, memories, search, tags
+from memories.views import (
+    compactions,
+    derivation,
+    duplicates,
+    files,
+    memories,
+    purges,
+    search,
+    tags,
+)
 
 urlpatterns = [
     path("memories", memories.MemoriesDoor.as_view()),
@@ -35,6 +44,13 @@ urlpatterns = [
     path("tags", tags.TagsDoor.as_view()),
     path("tags/<uuid:tag_id>", tags.TagDoor.as_view()),
     path("tags/<uuid:tag_id>/merge", tags.MergeTagDoor.as_view()),
+    path("compactions", compactions.CompactionsDoor.as_view()),
+    path("compactions/plan", compactions.CompactionPlanDoor.as_view()),
+    path("quotas", compactions.QuotasDoor.as_view()),
+    path("purge", purges.PurgeDoor.as_view()),
+    path("purges", purges.PurgesDoor.as_view()),
+    path("purges/<uuid:purge_id>", purges.ReceiptDoor.as_view()),
+    path("purges/<uuid:purge_id>/proof", purges.ProofDoor.as_view()),
     path("deduplications", duplicates.DeduplicationsDoor.as_view()),
     path("deduplications/<uuid:job_id>", duplicates.DeduplicationDoor.as_view()),
 ]

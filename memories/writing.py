@@ -11,9 +11,19 @@ from django.utils import timezone
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from memories import drafts, duplicates, files, history, indexing, tags, vectors
+from inference.vectors import Vector
+from memories import (
+    admission,
+    drafts,
+    duplicates,
+    files,
+    history,
+    tags,
+    vectors,
+)
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
+from memories.quotas import QuotaExceeded
 from projects.models import Project
 
 # Another writer can win the same place a few times, not for ever.
@@ -41,7 +51,7 @@ class Prepared:
     caller: Caller
     drafts: dict[int, Draft]
     refused: dict[int, errors.Refusal] = field(default_factory=dict)
-    vectors: dict[int, list[float]] = field(default_factory=dict)
+    vectors: dict[int, Vector] = field(default_factory=dict)
     note: str = ""
 
 
@@ -80,15 +90,25 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
 def commit(prepared: Prepared) -> list[Receipt]:
     """Write prepared drafts in one transaction; a receipt for each, in their order.
 
-    Files, then tags, then memories by hash: writers of the same texts lock in the
-    same order and cannot deadlock.
+    The project where it has quotas, files, then tags, then memories by hash: writers
+    of the same texts lock in the same order and cannot deadlock.
     """
-    project, accepted = prepared.project, prepared.drafts
+    project = prepared.project
+    over = admission.refused(project, prepared.drafts)
+    accepted = {
+        position: draft
+        for position, draft in prepared.drafts.items()
+        if position not in over or draft.is_kept_over_quota
+    }
+    refused = {p: over[p] for p in over if p not in accepted}
     known = files.ensure(
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
     tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
-    receipts = {p: _rejected(refusal) for p, refusal in prepared.refused.items()}
+    receipts = {
+        position: _rejected(refusal)
+        for position, refusal in (*prepared.refused.items(), *refused.items())
+    }
     for position in sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p)):
         draft = accepted[position]
         vector = prepared.vectors.get(position)
@@ -99,6 +119,8 @@ def commit(prepared: Prepared) -> list[Receipt]:
             files.copy_links(receipt.memory, receipt.duplicate_of)
         if not receipt.semantic and not receipt.duplicate_of and prepared.note:
             receipt = replace(receipt, notes=(*receipt.notes, prepared.note))
+        if position in over:
+            receipt = _set_aside(receipt, over[position], prepared.caller)
         receipts[position] = receipt
     if any(
         r.memory and not r.semantic and not r.duplicate_of for r in receipts.values()
@@ -112,7 +134,7 @@ def derive(
     project: Project,
     draft: Draft,
     sources: Sequence[Memory],
-    vector: list[float] | None,
+    vector: Vector | None,
     caller: Caller,
     *,
     reason: str = "",
@@ -128,60 +150,15 @@ def derive(
     return receipt
 
 
-def build(project: Project, draft: Draft) -> Memory:
-    """An unsaved memory with every column that follows from its text."""
-    assert draft.scope
-    memory = Memory(
-        project=project,
-        organization_id=project.organization_id,
-        similarity_hash=draft.similarity_hash,
-        tags=list(draft.tags),
-        compacted_from=list(draft.compacted_from),
-        kept_apart=draft.is_derived,
-        **draft.scope.columns,
-        **{name: getattr(draft, name) for name in COPIED},
-    )
-    indexing.fill(memory)
-    return memory
-
-
-COPIED = [
-    "agent_id",
-    "user_id",
-    "memory_type",
-    "kind",
-    "title",
-    "key",
-    "value",
-    "content",
-    "goal",
-    "result",
-    "feedback",
-    "tool_usage",
-    "steps",
-    "outcome",
-    "lessons",
-    "metadata",
-    "sensitivity",
-    "confidence",
-    "source",
-    "created_in_session_id",
-    "provenance",
-    "occurred_at",
-    "expires_at",
-    "promoted_from",
-]
-
-
 def _store(
     project: Project,
     draft: Draft,
-    vector: list[float] | None,
+    vector: Vector | None,
     caller: Caller,
     *,
     reason: str = "",
 ) -> Receipt:
-    memory = build(project, draft)
+    memory = drafts.build(project, draft)
     verdict = duplicates.judge(memory, vector) if vector else duplicates.NO_VERDICT
     if verdict.original and (original := duplicates.hold(verdict.original.memory)):
         cosine = f"cosine {verdict.original.similarity}"
@@ -243,10 +220,19 @@ def _insert(memory: Memory) -> bool:
 def _original_of(memory: Memory, caller: Caller) -> Memory | None:
     """Hold the row with the same text; one that expired is archived to make place."""
     found = duplicates.original_of(memory)
-    if found and found.expires_at and found.expires_at < timezone.now():
+    if found and found.is_expired:
         archive(found, caller, reason="expired")
         return None
     return found
+
+
+def _set_aside(receipt: Receipt, full: QuotaExceeded, caller: Caller) -> Receipt:
+    """Archive at once what no quota has room for, and which may not be lost."""
+    if receipt.memory is None or receipt.duplicate_of:
+        return receipt
+    note = f"archived at once: the quota {full.extra['quota']} is full"
+    archive(receipt.memory, caller, reason=note)
+    return replace(receipt, notes=(*receipt.notes, note))
 
 
 def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
@@ -291,5 +277,6 @@ def _rejected(refusal: errors.Refusal) -> Receipt:
 
 
 def searchable(receipt: Receipt) -> dict[str, Any]:
-    stored = receipt.memory is not None and not receipt.duplicate_of
-    return {"keyword": stored, "semantic": stored and receipt.semantic}
+    memory = receipt.memory
+    found = bool(memory and not memory.archived_at and not receipt.duplicate_of)
+    return {"keyword": found, "semantic": found and receipt.semantic}

@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 
 from inference import language
-from inference.calls import Account
+from inference.accounts import Account
 from projects.models import Project
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -46,6 +46,51 @@ class Language(Section):
     cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
 
+Kind = Literal["note", "fact", "procedure", "episode"]
+Scope = Literal["session", "user", "workspace", "org", "object"]
+Amount = Annotated[int, Field(ge=1, le=10**9)] | None
+
+
+class Compaction(Section):
+    """What a day's compaction puts together; facts with a key are left alone."""
+
+    enabled: bool = False
+    older_than_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    # Memories of one scope, kind, sensitivity and expiry that become one.
+    at_least: Annotated[int, Field(ge=2, le=500)] = 10
+    at_most: Annotated[int, Field(ge=2, le=500)] = 50
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=4)] = [
+        "note",
+        "episode",
+    ]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=5)] = [
+        "session",
+        "user",
+    ]
+    delete_sources: bool = True
+
+    @model_validator(mode="after")
+    def at_least_is_no_more_than_at_most(self) -> Self:
+        if self.at_least > self.at_most:
+            raise ValueError("at_least is more than at_most")
+        return self
+
+
+class KindQuotas(Section):
+    note: Amount = None
+    fact: Amount = None
+    procedure: Amount = None
+    episode: Amount = None
+
+
+class Quotas(Section):
+    """How many live memories there may be; None is no limit (03, "Quotas")."""
+
+    memories: Amount = None
+    per_user: Amount = None
+    per_kind: KindQuotas = KindQuotas()
+
+
 class RootCause(Section):
     """A project's own row of the root-cause table: a code and what tells of it."""
 
@@ -73,6 +118,8 @@ class ProjectOptions(Section):
     playbook: Playbook = Playbook()
     search: Search = Search()
     language: Language = Language()
+    compaction: Compaction = Compaction()
+    quotas: Quotas = Quotas()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

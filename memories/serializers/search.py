@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
@@ -66,6 +68,21 @@ class WeightsSerializer(serializers.Serializer[Any]):
     semantic = serializers.FloatField(min_value=0, max_value=1, default=0.5)
 
 
+@extend_schema_field(
+    {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "uuid"}]}
+)
+class ExplainField(serializers.BooleanField):
+    """True, or the id of a memory of which it is asked why it was not found."""
+
+    default_error_messages = {"invalid": "Must be true, false or a memory's id."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return uuid.UUID(data)
+        except (ValueError, TypeError, AttributeError):
+            return super().to_internal_value(data)
+
+
 class SearchRequest(InProject, FilterFields):
     query = serializers.CharField(max_length=10_000)
     mode = serializers.ChoiceField(
@@ -75,7 +92,7 @@ class SearchRequest(InProject, FilterFields):
     min_score = serializers.FloatField(required=False, allow_null=True)
     fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
     weights = WeightsSerializer(required=False)
-    explain = serializers.BooleanField(default=False)
+    explain = ExplainField(default=False)
 
 
 class LaneOut(serializers.Serializer[Any]):

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.doors import Door
+from common import replicas
 from common.caller import Role
 from memories import (
     recall,
@@ -41,5 +42,5 @@ class SearchDoor(Door):
             semantic_weight=weights.get("semantic"),
             explain=data["explain"],
         )
-        answer = recall.search(project, wanted, self.caller)
+        answer = replicas.read(lambda: recall.search(project, wanted, self.caller))
         return Response(search_forms.SearchAnswer(answer).data)

@@ -225,7 +225,7 @@ class TestADeduplicationThatIsKilled:
             posted(alice_api, "memories", asked | {"content": text})
         body = {"project_id": str(project.pk), "apply": True}
         job = posted(alice_api, "deduplications", body)["id"]
-        whole, seen = deduplication._compare, []
+        whole, seen = deduplication.compare, []
 
         def dies_at_the_second(memory, of):
             seen.append(memory.pk)
@@ -233,7 +233,7 @@ class TestADeduplicationThatIsKilled:
                 raise KeyboardInterrupt
             return whole(memory, of)
 
-        monkeypatch.setattr(deduplication, "_compare", dies_at_the_second)
+        monkeypatch.setattr(deduplication, "compare", dies_at_the_second)
         with pytest.raises(KeyboardInterrupt):
             running.run(job)
         expire(Job.objects.get(pk=job))

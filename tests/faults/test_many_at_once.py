@@ -168,3 +168,28 @@ def test_many_changes_of_one_memory_are_all_kept(send, bob_api, together, projec
     shown = bob_api.get(f"/api/v1/memories/{memory}").json()
     assert shown["metadata"] == {f"by {n}": n for n in range(CLIENTS)}
     assert shown["version"] == CLIENTS + 1
+
+
+def test_sixteen_writers_never_pass_110_percent_of_a_quota(send, project):
+    project.settings = {"quotas": {"memories": 20}}
+    project.save()
+    bodies = [
+        {
+            "project_id": str(project.pk),
+            "memories": [
+                {
+                    "content": f"Crane {client * 71 + n * 13} has {client + 3} ropes, "
+                    f"{n} of them red, says keeper {client * n + 100}",
+                    "memory_type": "learning",
+                }
+                for n in range(3)
+            ],
+        }
+        for client in range(CLIENTS)
+    ]
+    answers = send("memories/batch", bodies)
+
+    results = [item for answer in answers for item in answer.json()["results"]]
+    told = Counter(item["status_code"] for item in results)
+    assert told == {201: 22, 409: CLIENTS * 3 - 22}
+    assert Memory.objects.current().count() == 22

@@ -1,0 +1,75 @@
+"""Compaction by policy: what it would do, what it did; and the quotas."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.doors import Door, InProject, page_of
+from access.serializers import JobOut
+from common.caller import Role
+from memories import compaction, planned_compaction, quotas
+from memories.serializers import compactions as forms
+
+GROUPS = 100  # shown of a plan
+
+
+class CompactionPlanDoor(Door):
+    @extend_schema(
+        operation_id="compactions_plan",
+        parameters=[InProject],
+        responses=forms.PlanOut,
+    )
+    def get(self, request: Request) -> Response:
+        """What the project's policy would compact now; nothing is changed."""
+        project = self.project(self.query(InProject))
+        groups = list(islice(planned_compaction.plan(project, self.caller), GROUPS + 1))
+        plan = {
+            "policy": project.options.compaction.model_dump(),
+            "groups": groups[:GROUPS],
+            "more": len(groups) > GROUPS,
+        }
+        return Response(forms.PlanOut(plan).data)
+
+
+class CompactionsDoor(Door):
+    @extend_schema(
+        operation_id="compactions_start",
+        request=InProject,
+        responses={202: JobOut},
+    )
+    def post(self, request: Request) -> Response:
+        """Start what the plan says, whether or not the schedule is enabled."""
+        project = self.project(self.body(InProject), Role.CURATOR)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 202, JobOut(planned_compaction.start(project, self.caller)).data
+
+        return self.once(project.pk, act)
+
+    @extend_schema(
+        operation_id="compactions_list",
+        parameters=[forms.CompactionsQuery],
+        responses=page_of(forms.CompactionOut),
+    )
+    def get(self, request: Request) -> Response:
+        """What was compacted, when and by what; newest first."""
+        project = self.project(self.query(forms.CompactionsQuery))
+        return self.page(compaction.past(project, self.caller), forms.CompactionOut)
+
+
+class QuotasDoor(Door):
+    @extend_schema(
+        operation_id="quotas_read",
+        parameters=[InProject],
+        responses=forms.UsageOut,
+    )
+    def get(self, request: Request) -> Response:
+        """The quotas of a project and how far they are used."""
+        project = self.project(self.query(InProject))
+        used = quotas.usage(project, self.caller)
+        return Response(forms.UsageOut({"quotas": used}).data)
