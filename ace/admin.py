@@ -9,21 +9,27 @@ from django.utils.safestring import SafeString
 
 from ace.models import AceRun, Reflection
 from ace.shown import (
+    by,
     calls_of,
     evidence_of,
     lessons_of,
     observations_of,
     phases_of,
+    reflection_of,
     texts_of,
 )
 from audit import admin as audit_admin
 from common import panels
 from common.admin import RowsAdmin, caller_of
+from common.caller import Caller, Role
+from common.deeds import Deed
 from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
-from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from common.panels import Panel, labelled, link, moment, words
+from playbook import reverting
 from playbook.admin.deltas import PlaybookDeltaAdmin
 from playbook.admin.shown import delta_lines, history_of
 from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.reverting import Reverted
 
 MEMORY = "memories_memory"
 RUN = "ace_acerun"
@@ -37,8 +43,9 @@ OUTCOMES = {
 }
 
 
-def by(found: Reflection) -> SafeString:
-    return words(f"{found.producer} {found.producer_name}", 60)
+def _revert(run: AceRun, caller: Caller, typed: str) -> Reverted:
+    target = reverting.run(run.project, run.pk, caller)
+    return reverting.revert(run.project, target, caller, reason=typed)
 
 
 @admin.register(AceRun)
@@ -80,12 +87,22 @@ class AceRunAdmin(RowsAdmin):
                     "actor",
                     "created_shown",
                     "finished_at",
-                    "attempts",
                 ],
                 "classes": ["tab"],
             },
         ),
         ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
+    ]
+    deeds = [
+        Deed(
+            "revert",
+            "Take back what it changed",
+            Role.CURATOR,
+            _revert,
+            "its changes of the playbook are taken back",
+            fits=lambda run: run.state != AceRun.State.RUNNING,
+            asks="Why",
+        )
     ]
 
     agent = staticmethod(
@@ -152,7 +169,7 @@ class AceRunAdmin(RowsAdmin):
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         yield phases_of(row)
         if hasattr(row, "reflection"):
-            yield self._reflection(row.reflection)
+            yield reflection_of(row.reflection)
             text_of = texts_of(row)
             yield lessons_of(row.reflection.lessons, text_of)
             yield evidence_of(row.reflection.evidence, text_of)
@@ -168,23 +185,6 @@ class AceRunAdmin(RowsAdmin):
         changes = PlaybookChange.objects.visible_to(caller).filter(run_id=row.pk)
         yield history_of(changes)
         yield calls_of(row)
-
-    @staticmethod
-    def _reflection(found: Reflection) -> Panel:
-        told = [
-            ["outcome", f"{found.outcome} by {found.outcome_source}"],
-            ["confidence", f"{found.outcome_confidence:.2f}"],
-            ["reflected by", by(found)],
-            ["notes", words(" · ".join(map(str, found.notes)), IN_PANEL)],
-            ["why", words(found.outcome_reason, IN_PANEL)],
-            ["abstained", words(found.abstained, IN_PANEL)],
-            ["error", words(found.error_identification, IN_PANEL)],
-            ["root cause", words(found.root_cause, 60)],
-            ["correct approach", words(found.correct_approach, IN_PANEL)],
-            ["key insight", words(found.key_insight, IN_PANEL)],
-            ["votes", panels.plain_json(found.votes, 2_000)],
-        ]
-        return Panel("Reflection", ["", ""], [line for line in told if line[1]])
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.of(row.pk, caller_of(request))]

@@ -19,12 +19,12 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
 from django.views.decorators.http import require_POST
-from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from common import errors, text
 from common.caller import Caller, Role
 from common.deeds import Deed
+from common.pages import PagesAdmin
 from common.panels import Panel, words
 
 MOST_COUNTED = 10_000
@@ -67,7 +67,7 @@ class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
             row.hit = hits.get(row.pk)
 
 
-class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class RowsAdmin(PagesAdmin):
     """A read-only list and page; `deeds` are what a person may do to a row.
 
     `search_fields` are exact lookups, so that an index answers them: any may match.
@@ -202,11 +202,12 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     # Deeds
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        return {
+        deeds = {
             deed.name: (self._list_action(deed), deed.name, deed.label)
             for deed in self.deeds
             if not deed.needs_text and self.may(request, deed.role)
         }
+        return deeds | super().get_actions(request)
 
     @staticmethod
     def _list_action(deed: Deed) -> Callable[..., None]:
@@ -228,10 +229,12 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
             )
             return False
         try:
-            deed.do(row, caller, typed)
+            done = deed.do(row, caller, typed)
         except errors.Refusal as refusal:
             messages.error(request, f"{_short(row)}: {refusal.detail}")
             return False
+        for note in getattr(done, "notes", ()):
+            messages.warning(request, f"{_short(row)}: {note}")
         return True
 
     def get_urls(self) -> list[URLPattern]:
@@ -293,7 +296,11 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
                 for deed in self.deeds
                 if self.may(request, deed.role, obj) and deed.fits(obj)
             ]
-            context |= {"deeds": offered, "panels": list(self.panels(request, obj))}
+            context |= {
+                "deeds": offered,
+                "links": self.links(request, obj),
+                "panels": list(self.panels(request, obj)),
+            }
         # A saved row is looked at before the next one is made.
         context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         answer: HttpResponse = super().render_change_form(

@@ -1,4 +1,4 @@
-"""A form of the admin that calls one of the product's functions instead of saving."""
+"""Forms of the admin that call one of the product's functions instead of saving."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ from common import errors
 from common.caller import Caller
 
 
-class DoorForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
-    """`apply()` calls the function and returns the row; a refusal is shown as errors.
+class Applied(forms.BaseForm):
+    """`apply()` calls the function; a refusal is shown as errors.
 
     It runs as the last step of the form's checks, so that what was typed stays on the
-    page when the function refuses. Uniqueness is the function's own question.
+    page when the function refuses. `saved` is what it returned.
     """
 
     caller: Caller
+    saved: Any
 
     def apply(self) -> Any:
         raise NotImplementedError
-
-    def validate_unique(self) -> None:
-        return None
-
-    def validate_constraints(self) -> None:
-        return None
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # a hook of Django without a stub
@@ -45,6 +40,16 @@ class DoorForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
             self.add_error(field, [f"{where}: {one}" if where else one for one in told])
         if not refusal.errors:
             self.add_error(None, refusal.detail)
+
+
+class DoorForm(Applied, forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
+    """The form of a row; `apply()` returns it. Uniqueness is the function's question."""
+
+    def validate_unique(self) -> None:
+        return None
+
+    def validate_constraints(self) -> None:
+        return None
 
     def save(self, commit: bool = True) -> Any:
         return self.saved

@@ -39,6 +39,10 @@ class Panel:
     empty: str = "Nothing here."
     note: str = ""
 
+    @property
+    def has_head(self) -> bool:
+        return any(self.head)
+
 
 def table(
     title: str,

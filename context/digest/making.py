@@ -182,5 +182,5 @@ def _behind(project: Project) -> dict[str, bool]:
         kind__in=[LEARNING, EMBEDDING],
         state__in=[Job.State.WAITING, Job.State.RUNNING],
     )
-    kinds = set(waiting.values_list("kind", flat=True).distinct())
+    kinds = set(waiting.order_by().values_list("kind", flat=True).distinct())
     return {"learning": LEARNING in kinds, "embedding": EMBEDDING in kinds}

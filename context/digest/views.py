@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.doors import Door
+from common import replicas
 from common.caller import Role
 from context.digest import configs, making
 from context.digest import serializers as forms
@@ -28,13 +29,15 @@ class DigestDoor(Door):
         data = self.body(forms.DigestRequest)
         project = self.project(data, Role.VIEWER)
         named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
-        digest = making.for_agent(
-            project,
-            self.caller,
-            agent_id=data["agent_id"] or self.caller.agent_id,
-            query=data["query"],
-            scopes=[scopes.resolve(one, project, self.caller) for one in named],
-            overrides=data.get("overrides"),
+        digest = replicas.read(
+            lambda: making.for_agent(
+                project,
+                self.caller,
+                agent_id=data["agent_id"] or self.caller.agent_id,
+                query=data["query"],
+                scopes=[scopes.resolve(one, project, self.caller) for one in named],
+                overrides=data.get("overrides"),
+            )
         )
         answer = forms.DigestOut(digest).data
         if not data["explain"]:

@@ -18,7 +18,7 @@ from common.list_filters import (
 )
 from common.panels import IN_PANEL, Panel, link, moment, words
 from memories import duplicates
-from memories.admin.memory import MEMORY
+from memories.admin.shown import MEMORY
 from memories.models import (
     PossibleDuplicate,
 )

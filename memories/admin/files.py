@@ -19,7 +19,7 @@ from common.list_filters import (
 )
 from common.panels import Panel, link, moment, words
 from memories import files
-from memories.admin.memory import MEMORY
+from memories.admin.shown import MEMORY
 from memories.admin.tables import OfMemory
 from memories.models import (
     File,

@@ -29,26 +29,14 @@ from common.list_filters import (
 )
 from common.panels import Panel, labelled, link, moment, words
 from memories import duplicates, lifecycle, recall
-from memories.admin import asking
+from memories.admin import asking, compaction, derivation, purges
 from memories.admin.forms import MemoryForm
+from memories.admin.shown import MEMORY, STANDINGS, standing
 from memories.models import (
     Memory,
     MemoryChange,
     PossibleDuplicate,
 )
-
-MEMORY = "memories_memory"
-
-
-STANDINGS = {
-    "current": "success",
-    "duplicate": "info",
-    "superseded": "warning",
-    "expired": "warning",
-    "archived": "default",
-    "deleted": "danger",
-}
-
 
 TYPES = {
     "error_fix": "success",
@@ -56,19 +44,6 @@ TYPES = {
     "decision": "primary",
     "discovery": "info",
 }
-
-
-def standing(memory: Memory) -> str:
-    """Why a memory is not read any more, or `current`."""
-    if memory.deleted_at:
-        return "deleted"
-    if memory.archived_at:
-        return "archived"
-    if memory.superseded_by_id:
-        return "superseded"
-    if memory.expires_at and memory.expires_at < timezone.now():
-        return "expired"
-    return "duplicate" if memory.is_duplicate else "current"
 
 
 def change_lines(changes: Iterable[MemoryChange]) -> Iterable[list[Any]]:
@@ -234,8 +209,16 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda memory, caller, text: lifecycle.restore(memory.pk, caller),
             "restored",
-            fits=lambda memory: memory.deleted_at is not None,
+            fits=lifecycle.is_restorable,
         ),
+        derivation.UNDO,
+    ]
+    pages = [
+        derivation.PROMOTE,
+        derivation.COMPACT,
+        compaction.COMPACTION,
+        compaction.QUOTAS,
+        purges.OF_MEMORIES,
     ]
 
     content_shown = staticmethod(
@@ -400,6 +383,8 @@ class MemoryAdmin(RowsAdmin):
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
         yield self._files(row)
+        if row.compacted_from:
+            yield derivation.sources_of(row, caller)
         yield self._relatives(row, caller)
         yield self._doubts(row, caller)
         yield self._history(row, caller, most=10)
@@ -436,7 +421,6 @@ class MemoryAdmin(RowsAdmin):
             "duplicate of": [memory.duplicate_of_id],
             "superseded by": [memory.superseded_by_id],
             "promoted from": [memory.promoted_from],
-            "compacted from": memory.compacted_from,
             **recall.lineage(memory, caller),
         }
         wanted = {str(pk) for ids in named.values() for pk in ids if pk}

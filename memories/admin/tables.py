@@ -15,7 +15,7 @@ from common.list_filters import (
     exactly,
 )
 from common.panels import link, moment, words
-from memories.admin.memory import MEMORY
+from memories.admin.shown import MEMORY
 from memories.models import (
     Memory,
     MemoryChange,

@@ -18,7 +18,7 @@ from common.list_filters import (
 from common.panels import Panel, words
 from memories import tags
 from memories.admin.forms import TagForm
-from memories.admin.memory import MEMORY
+from memories.admin.shown import MEMORY
 from memories.models import (
     Tag,
 )

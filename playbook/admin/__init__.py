@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from playbook.admin import conflicts, deltas, entries, history, tables
+from playbook.admin import conflicts, deltas, entries, history, tables, whole
 
-__all__ = ["conflicts", "deltas", "entries", "history", "tables"]
+__all__ = ["conflicts", "deltas", "entries", "history", "tables", "whole"]

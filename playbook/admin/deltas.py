@@ -26,6 +26,7 @@ from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
 )
+from playbook.reverting import Reverted
 
 DECISIONS = {
     "pending": "warning",
@@ -52,6 +53,11 @@ RISKS = {
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     return curation.edit_and_accept(delta, {"content": typed}, caller)
+
+
+def _redo(delta: PlaybookDelta, caller: Caller, typed: str) -> Reverted:
+    target = reverting.delta(delta.project, delta.pk, caller)
+    return reverting.revert(delta.project, target, caller, reason=typed)
 
 
 def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
@@ -176,6 +182,15 @@ class PlaybookDeltaAdmin(RowsAdmin):
             lambda delta, caller, text: reverting.undo(delta, caller, reason=text),
             "undone",
             fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
+            asks="Why",
+        ),
+        Deed(
+            "redo",
+            "Put in force again",
+            Role.CURATOR,
+            _redo,
+            "in force again",
+            fits=lambda delta: delta.status == PlaybookDelta.Status.REVERTED,
             asks="Why",
         ),
     ]

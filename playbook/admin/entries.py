@@ -22,8 +22,8 @@ from common.list_filters import (
 )
 from common.panels import Panel, labelled, link, moment, words
 from memories.admin.memory import in_order
-from playbook import curation
-from playbook.admin import asking
+from playbook import curation, verifying
+from playbook.admin import asking, grounds
 from playbook.admin.forms import EntryForm
 from playbook.admin.shown import DELTA, ENTRY, MEMORY, delta_lines, history_of
 from playbook.drafts import Operation, Producer, Proposal
@@ -109,6 +109,15 @@ class PlaybookEntryAdmin(RowsAdmin):
         ("Record", {"fields": ["reason"]}),
     ]
     deeds = [
+        Deed(
+            "verify",
+            "Still true",
+            Role.CURATOR,
+            lambda entry, caller, text: verifying.verify(entry, caller, note=text),
+            "confirmed",
+            fits=lambda entry: entry.is_live,
+            asks="Note",
+        ),
         Deed(
             "delete",
             "Delete",
@@ -234,7 +243,10 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
+        yield grounds.files_of(row, caller)
         yield self._supports(row)
+        yield grounds.exposures_of(row, caller)
+        yield grounds.words_of(row, caller)
         deltas = PlaybookDelta.objects.visible_to(caller).filter(entry=row)
         yield panels.table(
             "Proposed and decided",

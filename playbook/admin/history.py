@@ -1,25 +1,37 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from common import panels
-from common.admin import RowsAdmin, caller_of
+from common.admin import RowsAdmin
+from common.caller import Caller, Role
+from common.deeds import Deed
 from common.list_filters import (
     DaysFilter,
     ProjectFilter,
     chosen,
     exactly,
 )
-from common.panels import Panel, link, moment, words
-from playbook.admin.shown import DELTA, ENTRY, MEMORY, RUN, history_of
-from playbook.models import (
-    Playbook,
-    PlaybookChange,
-)
+from common.panels import link, moment, words
+from playbook import reverting
+from playbook.admin.shown import DELTA, ENTRY, MEMORY, RUN
+from playbook.models import PlaybookChange
+from playbook.reverting import Reverted
+from projects import finding
+
+
+def _revert(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
+    project = finding.project(str(change.project_id), caller)
+    target = reverting.change(project, change.pk, caller)
+    return reverting.revert(project, target, caller, reason=typed)
+
+
+def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
+    project = finding.project(str(change.project_id), caller)
+    target = reverting.between(project, change.revision, None, caller)
+    return reverting.revert(project, target, caller, reason=typed)
 
 
 @admin.register(PlaybookChange)
@@ -57,8 +69,28 @@ class PlaybookChangeAdmin(RowsAdmin):
         "memory_shown",
         "delta_shown",
         "run_shown",
-        "reverts_id",
+        "reverts_shown",
         "request_id",
+    ]
+    deeds = [
+        Deed(
+            "revert",
+            "Take back",
+            Role.CURATOR,
+            _revert,
+            "taken back by a new change",
+            asks="Why",
+        ),
+        Deed(
+            "revert_since",
+            "Take back all that came after it",
+            Role.CURATOR,
+            _revert_since,
+            "the present one again, but for what cannot come back",
+            asks="Why",
+            needs_text=True,
+            is_final=True,
+        ),
     ]
 
     at_shown = staticmethod(
@@ -85,17 +117,10 @@ class PlaybookChangeAdmin(RowsAdmin):
     def delta_shown(self, change: PlaybookChange) -> Any:
         return link(DELTA, change.delta_id)
 
+    @admin.display(description="takes back")
+    def reverts_shown(self, change: PlaybookChange) -> Any:
+        return link("playbook_playbookchange", change.reverts_id)
+
     @admin.display(description="run")
     def run_shown(self, change: PlaybookChange) -> Any:
         return link(RUN, change.run_id)
-
-
-@admin.register(Playbook)
-class PlaybookAdmin(RowsAdmin):
-    list_display = ["project_name", "revision", "tokens", "next_label"]
-    list_filter = [ProjectFilter]
-    fields = ["project_name", "revision", "tokens", "next_label"]
-
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        changes = PlaybookChange.objects.visible_to(caller_of(request))
-        yield history_of(changes.filter(project_id=row.project_id))

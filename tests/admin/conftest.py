@@ -14,7 +14,8 @@ from access.models import ApiKey, IdempotencyKey
 from ace.models import AceRun, Reflection
 from audit.models import AuditEvent
 from common.caller import Role
-from inference.models import ModelCall
+from context.models import DigestConfig
+from inference.models import ActiveModel, ModelCall
 from jobs.models import Heartbeat, Job
 from memories import indexing as memory_indexing
 from memories.models import (
@@ -24,6 +25,7 @@ from memories.models import (
     MemoryFile,
     MemoryVector,
     PossibleDuplicate,
+    Purge,
     Tag,
 )
 from playbook import indexing as entry_indexing
@@ -278,6 +280,13 @@ def world(project, a_memory, an_entry):
             why_not_merged=cut(300),
             note=cut(500),
         ),
+        Purge.objects.create(
+            project=project,
+            selection=TREE,
+            reason=cut(500),
+            actor=cut(200),
+            counts={SCRIPT: 3},
+        ),
         Playbook.objects.create(project=project, revision=3),
         PlaybookChange.objects.create(
             project_id=project.pk,
@@ -332,6 +341,12 @@ def world(project, a_memory, an_entry):
             outcome="failed",
             error=cut(500),
         ),
+        DigestConfig.objects.create(
+            project=project,
+            agent_id=cut(255),
+            config={"structured": {"fact_keys": [cut(255)]}},
+            updated_by=cut(200),
+        ),
         LexemeStat.objects.create(corpus=corpus, lexeme=cut(2000), df=2),
         Job.objects.create(
             kind=MARK,
@@ -344,6 +359,7 @@ def world(project, a_memory, an_entry):
             key=cut(200),
         ),
         Heartbeat.objects.create(name=SCRIPT[:60], at=NOW(), detail=TREE),
+        ActiveModel.objects.create(name=cut(300), choice=TREE),
         AuditEvent.objects.create(
             verb=MARK,
             actor=cut(200),

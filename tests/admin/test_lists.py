@@ -11,6 +11,7 @@ from audit.models import AuditEvent
 from common import admin as common_admin
 from common.caller import Role
 from common.ids import uuid7
+from context.models import DigestConfig
 from jobs.models import Job
 from memories.models import (
     File,
@@ -97,6 +98,7 @@ def many(project, a_memory, an_entry):
                 actor="a",
                 changed_at=NOW(),
             )
+            DigestConfig.objects.create(project=project, agent_id=str(number))
             Job.objects.create(kind="embed", project_id=project.pk)
             AuditEvent.objects.create(verb="v", actor="a", project_id=project.pk)
             IdempotencyKey.objects.create(
@@ -124,6 +126,7 @@ LISTS = [
     "playbook_conflict",
     "playbook_support",
     "playbook_exposure",
+    "context_digestconfig",
     "ace_acerun",
     "ace_reflection",
     "jobs_job",

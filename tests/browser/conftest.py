@@ -89,9 +89,11 @@ class Watched:
 def open_page(browser, live_server):
     """Make a watched page: `open_page(width=390, scheme="dark")`."""
 
-    def make(width=1280, scheme="light"):
+    def make(width=1280, scheme="light", scripts=True):
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            java_script_enabled=scripts,
         )
         context.set_default_timeout(20_000)
         return Watched(context.new_page(), live_server.url)

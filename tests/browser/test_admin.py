@@ -80,8 +80,15 @@ def test_it_fits_the_window_whatever_the_text(alices, open_page, width, scheme):
         for name in ("memories_memory", "ace_acerun")
     ]
     rows = [reverse("admin:memories_memory_change", args=[alices.pk])]
+    preview = reverse("admin:context_digestconfig_preview")
+    compact = reverse("admin:memories_memory_compact")
+    pages = [
+        f"{preview}?project={alices.project_id}&query=tide",
+        f"{compact}?memories={alices.pk}",
+        reverse("admin:playbook_playbook_import"),
+    ]
 
-    for path in [reverse("admin:index"), *lists, *rows]:
+    for path in [reverse("admin:index"), *lists, *rows, *pages]:
         page.open(path)
 
         assert page.width_beyond_the_window() <= 0, path
@@ -104,3 +111,15 @@ def test_it_corrects_a_memory_and_confirms_it(alices, open_page):
     assert alices.content == "The tide feed sends UTC since March"
     assert alices.verified_at
     assert page.complaints == []
+
+
+def test_it_previews_a_digest_without_scripts(alices, open_page):
+    page = signed_in(open_page(scripts=False))
+
+    page.page.goto(page.server + reverse("admin:context_digestconfig_preview"))
+    page.page.fill("textarea[name=query]", "tide offset")
+    page.page.click("button:has-text('Show the digest')")
+
+    page.page.wait_for_selector("text=Memory digest:")
+    assert "query=tide+offset" in page.page.url
+    assert "local time" in page.page.inner_text("#content")

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from audit import admin as audit_admin
+from common import panels
+from common.admin import RowsAdmin, caller_of
+from common.caller import Role
+from common.list_filters import ProjectFilter, exactly
+from common.pages import Page
+from common.panels import IN_PANEL, Panel, moment, words
+from context.admin.forms import ConfigForm, PreviewForm
+from context.admin.preview import shown
+from context.digest import configs, options
+from context.models import DigestConfig
+
+PREVIEW = Page(
+    "preview",
+    "Preview a digest",
+    Role.VIEWER,
+    PreviewForm,
+    shown,
+    "Show the digest",
+    about="What an agent would be told before a turn: every line that is in, and why "
+    "the others are not. Nothing is recorded.",
+    of_row=lambda row: {"project": row.project_id, "agent_id": row.agent_id},
+)
+
+
+@admin.register(DigestConfig)
+class DigestConfigAdmin(RowsAdmin):
+    form = ConfigForm
+    adds = changes = Role.CURATOR
+    pages = [PREVIEW]
+    list_display = [
+        "agent_shown",
+        "config_shown",
+        "version",
+        "by_shown",
+        "project_name",
+        "changed_shown",
+    ]
+    list_filter = [ProjectFilter, exactly("agent_id", "agent")]
+    search_fields = ["agent_id", "id"]
+    search_help_text = "An agent"
+    readonly_fields = [
+        "agent_shown",
+        "config_in_full",
+        "project_name",
+        "by_shown",
+        "changed_shown",
+    ]
+    add_fieldsets = [(None, {"fields": ["project", "agent_id", "config"]})]
+
+    by_shown = staticmethod(
+        panels.column("updated_by", lambda name: words(name, 60), title="changed by")
+    )
+    changed_shown = staticmethod(
+        panels.column("updated_at", moment, title="changed", ordering="updated_at")
+    )
+    config_in_full = staticmethod(
+        panels.column("config", panels.plain_json, title="settings")
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("project")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return self.add_fieldsets
+        edits = self.has_change_permission(request, obj)
+        settings = ["config", "version"] if edits else ["config_in_full"]
+        record = ["by_shown", "changed_shown"]
+        return [
+            (None, {"fields": ["agent_shown", "project_name", *settings]}),
+            ("Record", {"fields": record}),
+        ]
+
+    @admin.display(description="agent", ordering="agent_id")
+    def agent_shown(self, row: DigestConfig) -> Any:
+        return words(row, 60)
+
+    @admin.display(description="settings")
+    def config_shown(self, row: DigestConfig) -> Any:
+        told = [f"{name} = {_json(value)}" for name, value in flat(row.config).items()]
+        return words("; ".join(told) or "nothing set")
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller = caller_of(request)
+        above = configs.stored(row.project, "", caller) if row.agent_id else None
+        layers = [
+            ("this agent" if row.agent_id else "the project", row.config),
+            ("the project", above.config if above else {}),
+        ]
+        holds = configs.effective(row.project, row.agent_id, caller)
+        yield in_force(holds, [(name, flat(config)) for name, config in layers])
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
+
+
+def in_force(
+    holds: options.DigestOptions, layers: list[tuple[str, dict[str, Any]]]
+) -> Panel:
+    """Every setting with its value, and where that was set."""
+
+    def origin(setting: str) -> str:
+        return next((name for name, told in layers if setting in told), "default")
+
+    return panels.table(
+        "What holds",
+        ["Setting", "Value", "Set by"],
+        (
+            [setting, words(_json(value), IN_PANEL), origin(setting)]
+            for setting, value in flat(holds.model_dump()).items()
+        ),
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def flat(config: Any, path: str = "") -> dict[str, Any]:
+    """{"budgets.total.max_items": 12}: a config without its nesting."""
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{path}{name}.")
+        else:
+            found[f"{path}{name}"] = value
+    return found

@@ -1,0 +1,106 @@
+"""Pages about how many memories a project has: its quotas, compaction by its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from django import forms
+from django.http import HttpRequest
+from unfold.widgets import UnfoldBooleanWidget
+
+from common import panels
+from common.caller import Role
+from common.pages import Page, ProjectPageForm
+from common.panels import ROWS, Panel, link, moment, words
+from jobs.models import Job
+from memories import planned_compaction, quotas
+from memories.admin.shown import MEMORY
+from memories.planned_compaction import Group
+from memories.quotas import Quota
+from projects import finding
+
+
+class QuotasForm(ProjectPageForm):
+    def apply(self) -> list[Quota]:
+        project = finding.project(self.cleaned_data["project"], self.caller)
+        return quotas.usage(project, self.caller)
+
+
+def _usage(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel]:
+    rows = [
+        [
+            quota.name,
+            words(quota.of, 60),
+            f"{quota.used:,}",
+            f"{quota.limit:,}",
+            f"{quota.used / quota.limit:.0%}",
+        ]
+        for quota in used
+    ]
+    head = ["Quota", "Of", "Used", "Limit", "Share"]
+    yield panels.table("Live memories", head, rows, empty="No quota is set.")
+
+
+QUOTAS = Page(
+    "quotas",
+    "Quotas",
+    Role.VIEWER,
+    QuotasForm,
+    _usage,
+    "Show",
+    about="How far the quotas in the settings of the project are used.",
+)
+
+
+class CompactionForm(ProjectPageForm):
+    """Shows the plan until it is confirmed."""
+
+    confirmed = forms.BooleanField(
+        label="Compact now",
+        required=False,
+        help_text="Without it the plan is only shown.",
+        widget=UnfoldBooleanWidget,
+    )
+
+    def apply(self) -> list[Group] | Job:
+        project = finding.project(self.cleaned_data["project"], self.caller)
+        if self.cleaned_data["confirmed"]:
+            return planned_compaction.start(project, self.caller)
+        return list(islice(planned_compaction.plan(project, self.caller), ROWS + 1))
+
+
+def _plan(request: HttpRequest, made: list[Group] | Job) -> Iterable[Panel]:
+    if isinstance(made, Job):
+        yield Panel("Started", ["Job"], [[link("jobs_job", made.pk)]])
+        return
+    yield panels.table(
+        "What would become one memory each",
+        ["Scope", "Kind", "Sensitivity", "Expires", "Memories", "The oldest"],
+        [_line(group) for group in made],
+        empty="Nothing, by the settings under compaction.",
+    )
+
+
+def _line(group: Group) -> list[object]:
+    return [
+        words(f"{group.scope.kind}: {group.scope.key}", 60),
+        group.kind,
+        group.sensitivity,
+        moment(group.expires_at),
+        len(group.source_ids),
+        link(MEMORY, group.source_ids[0]),
+    ]
+
+
+COMPACTION = Page(
+    "compaction",
+    "Compaction by policy",
+    Role.CURATOR,
+    CompactionForm,
+    _plan,
+    "Go on",
+    about="Puts old memories together, by the settings of the project. What was made, "
+    "and its undoing, is on the page of each result.",
+    posts=True,
+)

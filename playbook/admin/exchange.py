@@ -1,0 +1,177 @@
+"""The playbook on its way out and in, on admin pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from common import panels
+from common.admin import caller_of
+from common.pages import ProjectPageForm
+from common.panels import Panel, words
+from playbook import curation
+from playbook.admin.shown import DELTA, delta_lines
+from playbook.exchange import exporting, importing
+from playbook.exchange.exporting import Format
+from playbook.exchange.importing import Imported
+from playbook.models import PlaybookDelta
+from playbook.serializers.exchange import CONTENT
+from projects import finding
+from projects.models import Project
+
+FORMATS = [
+    ("ace", "ACE lines"),
+    ("json", "JSON with history"),
+    ("agents-md", "block of an AGENTS.md"),
+]
+SUFFIXES = {"ace": "txt", "json": "json", "agents-md": "md"}
+
+
+@dataclass(frozen=True)
+class Export:
+    project: Project
+    format: Format
+    text: str
+
+
+class ExportForm(ProjectPageForm):
+    format = forms.ChoiceField(choices=FORMATS, widget=UnfoldAdminSelectWidget)
+
+    def apply(self) -> Export:
+        format = self.cleaned_data["format"]
+        project = finding.project(self.cleaned_data["project"], self.caller)
+        text = exporting.export(project, self.caller, format=format)
+        return Export(project, format, text)
+
+
+def download(request: HttpRequest, export: Export) -> HttpResponse:
+    named = slugify(export.project.name) or export.project.pk
+    name = f"playbook-{named}.{SUFFIXES[export.format]}"
+    answer = HttpResponse(
+        export.text.encode(), content_type=exporting.MEDIA_TYPES[export.format]
+    )
+    answer["Content-Disposition"] = content_disposition_header(True, name)
+    return answer
+
+
+class ImportForm(ProjectPageForm):
+    format = forms.ChoiceField(choices=FORMATS, widget=UnfoldAdminSelectWidget)
+    file = forms.FileField(
+        required=False,
+        allow_empty_file=True,
+        widget=forms.FileInput({"class": "am-file"}),
+    )
+    content = forms.CharField(
+        label="Or its text",
+        max_length=CONTENT,
+        required=False,
+        strip=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 8}),
+    )
+    category = forms.CharField(
+        max_length=40,
+        required=False,
+        help_text="For what no section of the file places.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+    producer = forms.ChoiceField(
+        label="Written by",
+        choices=[("model", "a model"), ("human", "a person")],
+        help_text="Only people change what a person wrote.",
+        widget=UnfoldAdminSelectWidget,
+    )
+
+    def clean_file(self) -> str:
+        file = self.cleaned_data["file"]
+        if file is None:
+            return ""
+        if file.size > CONTENT:
+            raise forms.ValidationError(f"It is larger than {CONTENT >> 20} MiB.")
+        try:
+            text: str = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError("It is no text in UTF-8.") from None
+        return text
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if "file" in data and bool(data["file"]) == bool(data.get("content")):
+            self.add_error("file", "Choose a file with something in it, or paste text.")
+        return data
+
+    def apply(self) -> Imported:
+        data = self.cleaned_data
+        project = finding.project(data["project"], self.caller)
+        if data["category"]:
+            curation.refuse_unknown_category(project, data)
+        return importing.take_in(
+            project,
+            data["file"] or data["content"],
+            self.caller,
+            format=data["format"],
+            category=data["category"],
+            producer=data["producer"],
+        )
+
+
+def taken_in(request: HttpRequest, imported: Imported) -> Iterable[Panel]:
+    if imported.restored is not None:
+        told = f"{imported.restored:,} entries came back with their history."
+        yield Panel("Restored", [], empty=told)
+    else:
+        yield _counts(imported)
+        yield _waiting(request, imported)
+    if imported.unparsed:
+        yield _unparsed(imported)
+    if imported.notes:
+        yield panels.table(
+            "Notes", [""], ([words(note, 1_000)] for note in imported.notes), most=200
+        )
+
+
+def _counts(imported: Imported) -> Panel:
+    return panels.table(
+        "What it would change",
+        ["Operation", "Status", "Changes", "Known before"],
+        (
+            [one.operation, one.status, f"{one.count:,}", f"{one.known:,}"]
+            for one in imported.deltas
+        ),
+        empty="Nothing: the playbook says all of it already.",
+    )
+
+
+def _waiting(request: HttpRequest, imported: Imported) -> Panel:
+    rows = PlaybookDelta.objects.visible_to(caller_of(request)).select_related("entry")
+    found = rows.filter(pk__in=imported.waiting[: panels.ROWS]).order_by("pk")
+    shown = panels.table(
+        "What waits for a curator",
+        ["When", "What", "Text", "Producer", "Status"],
+        delta_lines(found),
+        empty="Nothing.",
+    )
+    if len(imported.waiting) <= panels.ROWS:
+        return shown
+    told = f"All {len(imported.waiting):,}"
+    every = panels.many(DELTA, "status=pending", told)
+    return Panel(shown.title, shown.head, shown.rows, note=every)
+
+
+def _unparsed(imported: Imported) -> Panel:
+    return panels.table(
+        "Lines that say nothing",
+        ["Line", "Text", "Why"],
+        ([one.line, words(one.text, 200), one.why] for one in imported.unparsed),
+        most=200,
+    )

@@ -1,0 +1,94 @@
+"""What an entry rests on, on its page: files, uses, and where its words come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from common import panels
+from common.caller import Caller
+from common.panels import IN_PANEL, Panel, link, moment, words
+from memories.models import File
+from playbook import blame, exposures, freshness, reading
+from playbook.admin.shown import RUN
+from playbook.models import Exposure, PlaybookEntry
+
+FILE = "memories_file"
+CHANGE = "playbook_playbookchange"
+LATEST = 20  # exposures of an entry on its page
+
+
+def files_of(entry: PlaybookEntry, caller: Caller) -> Panel:
+    """The files that make it suspect, then the others that its text names."""
+    rows = PlaybookEntry.objects.visible_to(caller).filter(pk=entry.pk).only("pk")
+    changed = freshness.changed_files(freshness.annotated(rows, caller).get())
+    named = entry.anchors.values_list("file_path", flat=True)
+    paths = list(dict.fromkeys([*changed, *named[: panels.ROWS]]))
+    files = File.objects.visible_to(caller).filter(project_id=entry.project_id)
+    known = {file.file_path: file for file in files.filter(file_path__in=paths)}
+    return panels.table(
+        f"Freshness: {_state(entry, changed)}",
+        ["File", "Since it was confirmed", "Last change seen"],
+        (_file_line(path, known.get(path), path in changed) for path in paths),
+        empty="It names no file.",
+    )
+
+
+def _state(entry: PlaybookEntry, changed: Iterable[str]) -> str:
+    """As `freshness` in the API, in words; the two may hold at once."""
+    told = ["suspect"] if changed else []
+    if freshness.is_due(entry.review_after):
+        told.append(f"due for a look since {moment(entry.review_after)}")
+    return " and ".join(told) or "fresh"
+
+
+def _file_line(path: str, file: File | None, is_changed: bool) -> list[Any]:
+    return [
+        link(FILE, file.pk, path) if file else words(path),
+        "changed" if is_changed else "as it was",
+        moment(file.changed_at) if file else "never seen",
+    ]
+
+
+def exposures_of(entry: PlaybookEntry, caller: Caller) -> Panel:
+    use = exposures.use_of(entry)
+    rows = Exposure.objects.visible_to(caller).filter(entry=entry)
+    return panels.table(
+        f"Given to agents: {use.times_given:,}, used: {use.times_cited:,}",
+        ["When", "Agent", "By", "Relevance", "Used", "Run"],
+        (
+            [
+                moment(one.at),
+                words(one.agent_id, 60),
+                one.source,
+                "" if one.relevance is None else f"{one.relevance:.3f}",
+                "yes" if one.was_cited else "",
+                link(RUN, one.run_id),
+            ]
+            for one in rows[: LATEST + 1]
+        ),
+        empty="No agent was given it yet.",
+        most=LATEST,
+    )
+
+
+def words_of(entry: PlaybookEntry, caller: Caller) -> Panel:
+    """Which change brought which words; only changes of the text are read for it."""
+    changes = reading.history(entry, caller).filter(after__has_key="content")
+    told = blame.blame(entry, changes.in_order())
+    return panels.table(
+        "Where its words come from",
+        ["Words", "Change", "Revision", "Who", "When", "Why"],
+        (
+            [
+                words(part.text, IN_PANEL),
+                link(CHANGE, part.change.pk, part.change.action),
+                part.change.revision,
+                words(part.change.actor, 60),
+                moment(part.change.changed_at),
+                words(part.change.reason, 200),
+            ]
+            for part in told.parts
+        ),
+        empty="No change of its text is known.",
+    )

@@ -1,0 +1,86 @@
+"""The playbook of a project as a whole: its pages of history and exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from audit import admin as audit_admin
+from common.admin import RowsAdmin, caller_of
+from common.caller import Role
+from common.list_filters import ProjectFilter
+from common.pages import Page
+from common.panels import Panel
+from playbook.admin import exchange, revisions
+from playbook.admin.shown import history_of
+from playbook.models import Playbook, PlaybookChange
+
+
+def _of_project(playbook: Playbook) -> dict[str, object]:
+    return {"project": playbook.project_id}
+
+
+COMPARE = Page(
+    "compare",
+    "Compare revisions",
+    Role.VIEWER,
+    revisions.CompareForm,
+    revisions.differences,
+    "Compare",
+    of_row=lambda playbook: {
+        **_of_project(playbook),
+        "first": max(playbook.revision - 1, 0),
+    },
+)
+PAST = Page(
+    "past",
+    "Read a revision",
+    Role.VIEWER,
+    revisions.PastForm,
+    revisions.entries,
+    "Read",
+    of_row=lambda playbook: {
+        **_of_project(playbook),
+        "revision": playbook.revision,
+    },
+)
+EXPORT = Page(
+    "export",
+    "Export",
+    Role.VIEWER,
+    exchange.ExportForm,
+    exchange.download,
+    "Download",
+    of_row=_of_project,
+)
+IMPORT = Page(
+    "import",
+    "Import",
+    Role.WRITER,
+    exchange.ImportForm,
+    exchange.taken_in,
+    "Import",
+    about="What a file would change waits for a curator; the same file twice changes "
+    "nothing more. JSON with history that a curator imports into an empty playbook is "
+    "restored as it was, at once.",
+    posts=True,
+    of_row=_of_project,
+)
+
+
+@admin.register(Playbook)
+class PlaybookAdmin(RowsAdmin):
+    list_display = ["project_name", "revision", "tokens", "next_label"]
+    list_filter = [ProjectFilter]
+    fields = ["project_name", "revision", "tokens", "next_label"]
+    pages = [COMPARE, PAST, EXPORT, IMPORT]
+
+    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        changes = PlaybookChange.objects.visible_to(caller_of(request))
+        yield history_of(changes.filter(project_id=row.project_id))
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request))]
