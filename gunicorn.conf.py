@@ -44,13 +44,17 @@ def post_worker_init(worker: Any) -> None:
 
 
 def _warm() -> None:
+    from django.db import Error, connection
+
     from inference import embedding
     from inference.errors import InferenceError
 
     try:
         embedding.embed_query("warm")
-    except InferenceError as error:
+    except (InferenceError, Error) as error:
         logging.getLogger("inference").warning("the model does not answer: %s", error)
+    finally:
+        connection.close()  # the database said which model; this thread ends
 
 
 def child_exit(server: Any, worker: Any) -> None:

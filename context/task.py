@@ -141,7 +141,9 @@ def _told(
 
 def _rule_line(rule: Rule) -> Line[Item]:
     entry = rule.entry
-    mark = freshness.mark(is_contested=False, files=freshness.changed_files(entry))
+    changed = freshness.changed_files(entry)
+    # Of an open conflict no side is above the gate.
+    mark = freshness.mark(is_contested=entry.is_doubted, files=changed)
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
     content = flat(entry.content, RULE)
     line = f'- [rule] {entry.label} ({entry.category}) "{content}" ({votes}){mark}'

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.doors import Door
+from common import replicas
 from common.caller import Role
 from context import file_graph, task
 from context import serializers as forms
@@ -21,7 +22,10 @@ class FileGraphDoor(Door):
     def get(self, request: Request) -> Response:
         """The knowledge graph of a file."""
         data = self.query(forms.GraphQuery)
-        graph = file_graph.graph(self.project(data), data["path"], self.caller)
+        project = self.project(data)
+        graph = replicas.read(
+            lambda: file_graph.graph(project, data["path"], self.caller)
+        )
         return Response(forms.GraphOut(graph).data)
 
 
@@ -34,12 +38,15 @@ class TaskContextDoor(Door):
     def post(self, request: Request) -> Response:
         """The best memories, playbook entries and files for a task."""
         data = self.body(forms.TaskContextRequest)
-        found = task.for_task(
-            self.project(data, Role.VIEWER),
-            data["task_description"],
-            self.caller,
-            top_k=data["top_k"],
-            token_budget=data.get("token_budget"),
-            agent_id=data["agent_id"],
+        project = self.project(data, Role.VIEWER)
+        found = replicas.read(
+            lambda: task.for_task(
+                project,
+                data["task_description"],
+                self.caller,
+                top_k=data["top_k"],
+                token_budget=data.get("token_budget"),
+                agent_id=data["agent_id"],
+            )
         )
         return Response(forms.TaskContextOut(found).data)

@@ -36,7 +36,10 @@ app.conf.update(
             "task": "playbook.tasks.forget_exposures",
             "schedule": 86400,
         },
+        "vector-indexes": {"task": "memories.tasks.care_for_indexes", "schedule": 60},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
+        "compaction": {"task": "memories.tasks.compact", "schedule": 3600},
+        "consolidation": {"task": "memories.tasks.consolidate", "schedule": 3600},
         "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
     },
 )

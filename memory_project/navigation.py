@@ -30,6 +30,7 @@ GROUPS: list[tuple[str, list[Page]]] = [
             ("Memories", "neurology", "memories.memory", ""),
             ("Files", "folder_open", "memories.file", ""),
             ("Tags", "sell", "memories.tag", ""),
+            ("Digests", "summarize", "context.digestconfig", ""),
             (
                 "Possible duplicates",
                 "content_copy",
@@ -45,6 +46,7 @@ GROUPS: list[tuple[str, list[Page]]] = [
             ("Waiting changes", "rule", "playbook.playbookdelta", "status=pending"),
             ("Conflicts", "call_split", "playbook.conflict", "state=open"),
             ("History", "history", "playbook.playbookchange", ""),
+            ("Playbooks", "book", "playbook.playbook", ""),
         ],
     ),
     (
@@ -60,6 +62,7 @@ GROUPS: list[tuple[str, list[Page]]] = [
         [
             ("Jobs", "task", "jobs.job", ""),
             ("Heartbeats", "ecg_heart", "jobs.heartbeat", ""),
+            ("Embedding model", "hub", "inference.activemodel", ""),
         ],
     ),
     (
@@ -69,6 +72,7 @@ GROUPS: list[tuple[str, list[Page]]] = [
             ("Members", "group", "projects.membership", ""),
             ("API keys", "key", "access.apikey", ""),
             ("Audit", "policy", "audit.auditevent", ""),
+            ("Purges", "delete_forever", "memories.purge", ""),
         ],
     ),
     (
@@ -88,7 +92,6 @@ GROUPS: list[tuple[str, list[Page]]] = [
             ("Memory changes", "edit_note", "memories.memorychange", ""),
             ("File links", "link", "memories.memoryfile", ""),
             ("Memory vectors", "scatter_plot", "memories.memoryvector", ""),
-            ("Playbooks", "book", "playbook.playbook", ""),
             ("Supports", "handshake", "playbook.support", ""),
             ("Exposures", "visibility", "playbook.exposure", ""),
             ("Entry vectors", "scatter_plot", "playbook.entryvector", ""),

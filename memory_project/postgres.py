@@ -199,6 +199,9 @@ TEST_SETTINGS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "shared_buffers": "256MB",
+    # Tests of replicas make one.
+    "wal_level": "replica",
+    "max_wal_senders": "10",
 }
 
 

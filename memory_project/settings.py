@@ -74,6 +74,15 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
+def replica(url: str) -> dict[str, Any]:
+    made = database(url)
+    # One that is away must not hold a search up for long.
+    made["OPTIONS"]["connect_timeout"] = 2
+    if DATABASE_POOL:
+        made["OPTIONS"]["pool"]["timeout"] = 2
+    return made | {"TEST": {"MIRROR": "default"}}
+
+
 # Core
 DEBUG = env.bool("DEBUG", default=False)
 VERSION = (
@@ -159,6 +168,14 @@ DATABASE_POOL = number("DATABASE_POOL", 0)
 DATABASES = {
     "default": database(env.str("DATABASE_URL", default="postgresql:///memory"))
 }
+# Searches and context may read replicas; everything else the primary.
+DATABASES |= {
+    f"replica{number}": replica(url)
+    for number, url in enumerate(env.list("DATABASE_REPLICA_URLS", default=[]), start=1)
+}
+DATABASE_REPLICA_LAG = number("DATABASE_REPLICA_LAG", 0)  # seconds
+DATABASE_ROUTERS = ["common.replicas.Router"]
+REPLICA_APPS = {"projects", "search", "memories", "playbook", "context"}
 
 # Redis: broker, throttles, cache. It may lose anything at any time.
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
@@ -292,6 +309,7 @@ SPECTACULAR_SETTINGS = {
         "ProposerEnum": ["model", "human"],
         "JobStateEnum": "jobs.models.Job.State",
         "RunStateEnum": "ace.models.AceRun.State",
+        "PurgeStateEnum": "memories.models.Purge.State",
         "ReceiptStatusEnum": [
             "stored",
             "duplicate",
@@ -315,6 +333,7 @@ EMBEDDING_PROVIDER = env.str("EMBEDDING_PROVIDER", default="minilm")
 EMBEDDING_MODEL = env.str("EMBEDDING_MODEL", default="")
 EMBEDDING_URL = env.str("EMBEDDING_URL", default="")
 EMBEDDING_API_KEY = env.str("EMBEDDING_API_KEY", default="")
+EMBEDDING_PREVIOUS_API_KEY = env.str("EMBEDDING_PREVIOUS_API_KEY", default="")
 EMBEDDING_DIMENSIONS = env.int("EMBEDDING_DIMENSIONS", default=0) or None
 EMBEDDING_TIMEOUT = number("EMBEDDING_TIMEOUT", 10, least=1)  # seconds
 EMBEDDING_BATCH = number("EMBEDDING_BATCH", 32, least=1)  # texts in one call

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from django.db import connection
 from rest_framework.test import APIClient
@@ -9,6 +11,7 @@ from rest_framework.test import APIClient
 from access import refusals
 from access.models import ApiKey
 from common.caller import Caller, Role
+from inference import switching
 from jobs import running
 from jobs.models import Job
 from memory_project.celery import app as celery_app
@@ -31,6 +34,7 @@ def _no_session_outlives_the_tests(django_db_setup, django_db_blocker):
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'"
         )
 
 
@@ -38,6 +42,12 @@ def _no_session_outlives_the_tests(django_db_setup, django_db_blocker):
 def _deterministic_models(settings):
     settings.EMBEDDING_PROVIDER = "fake"
     settings.LANGUAGE_PROVIDER = "none"
+
+
+@pytest.fixture(autouse=True)
+def _the_configured_model_is_active(monkeypatch):
+    """No process of a test goes by what another test recorded."""
+    monkeypatch.setattr(switching, "_known", (math.inf, None))
 
 
 @pytest.fixture(autouse=True)

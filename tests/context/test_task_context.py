@@ -97,6 +97,12 @@ class TestRules:
 
         assert ask(TASK).json()["playbook_entries"] == []
 
+    def test_one_that_its_votes_contest_is_marked(self, ask, rule):
+        entry = rule(TASK)
+        PlaybookEntry.objects.filter(pk=entry.pk).update(helpful=1, harmful=1)
+
+        assert "(contested)" in ask(TASK).json()["text"]
+
     def test_without_the_embedder_none_is_given_and_a_note_says_so(self, ask, rule):
         rule(TASK)
         with fake.outage():

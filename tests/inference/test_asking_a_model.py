@@ -9,7 +9,8 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from inference import calls, fake_language, language, schemas
-from inference.calls import Account, Question
+from inference.accounts import Account
+from inference.calls import Question
 from inference.errors import (
     BadAnswer,
     CapReached,

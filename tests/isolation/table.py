@@ -113,6 +113,7 @@ KEY = f"{V1}/keys/<uuid:key_id>"
 JOB = f"{V1}/jobs/<uuid:job_id>"
 MEMORY = f"{V1}/memories/<uuid:memory_id>"
 PAIR = f"{V1}/possible-duplicates/<uuid:pair_id>"
+PURGE = f"{V1}/purges/<uuid:purge_id>"
 ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
 DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
 CONFLICT = f"{V1}/playbook/conflicts/<uuid:conflict_id>"
@@ -302,6 +303,26 @@ TABLE = [
         lowest=CURATOR,
         is_private=True,
     ),
+    Route(
+        "POST",
+        f"{V1}/purge",
+        body=about(user_id="nobody", reason="asked"),
+        lowest=OWNER,
+    ),
+    Route("GET", f"{V1}/purges", query=about(), lowest=OWNER),
+    Route("GET", PURGE, ("purge",), lowest=OWNER, below=404),
+    Route(
+        "POST",
+        f"{PURGE}/proof",
+        ("purge",),
+        filled(text="nothing"),
+        lowest=OWNER,
+        below=404,
+    ),
+    Route("GET", f"{V1}/compactions", query=about()),
+    Route("GET", f"{V1}/compactions/plan", query=about()),
+    Route("POST", f"{V1}/compactions", body=about(), lowest=CURATOR),
+    Route("GET", f"{V1}/quotas", query=about()),
     Route("POST", f"{V1}/deduplications", body=about(), lowest=CURATOR),
     Route("GET", f"{V1}/deduplications/<uuid:job_id>", ("scan",)),
     # The playbook

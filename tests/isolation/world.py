@@ -14,7 +14,7 @@ from ace.models import AceRun
 from common.caller import Role
 from jobs import running
 from jobs.models import Job
-from memories.models import DuplicateFinding, Memory, PossibleDuplicate
+from memories.models import DuplicateFinding, Memory, PossibleDuplicate, Purge
 from playbook.models import Conflict, PlaybookDelta
 from projects.models import Organization, Project
 
@@ -143,6 +143,20 @@ def scanned(api, project, private):
     return job
 
 
+def a_finished_task(api, project, mark):
+    """The id of a run that holds the word in all that was reported."""
+    task = {
+        "project_id": str(project.pk),
+        "goal": f"Fix the {mark} build",
+        "result": f"The {mark} build is green again",
+        "feedback": f"{mark}: always run the linter before the build",
+        "tool_usage": [
+            {"tool_name": "edit_file", "arguments": {"file": mark}, "result": mark}
+        ],
+    }
+    return posted(api, "complete-task", task)["run_id"]
+
+
 def shared_part(api, project, mark):
     """What every member of the project shares."""
     named = {"project_id": str(project.pk)}
@@ -152,15 +166,7 @@ def shared_part(api, project, mark):
         "playbook/entries",
         named | {"content": rule, "reason": mark, "tags": [mark]},
     )
-    task = {
-        "goal": f"Fix the {mark} build",
-        "result": f"The {mark} build is green again",
-        "feedback": f"{mark}: always run the linter before the build",
-        "tool_usage": [
-            {"tool_name": "edit_file", "arguments": {"file": mark}, "result": mark}
-        ],
-    }
-    run = posted(api, "complete-task", named | task)["run_id"]
+    run = a_finished_task(api, project, mark)
     stuck = AceRun.objects.create(
         project=project,
         agent_id=mark,
@@ -181,6 +187,9 @@ def shared_part(api, project, mark):
         "stuck": stuck.pk,
         "member": mark,
         "key": posted(api, "keys", issued)["id"],
+        "purge": Purge.objects.create(
+            project=project, selection={}, reason=mark, actor=mark
+        ).pk,
         "failed_job": Job.objects.create(kind=mark, state="failed", **work).pk,
         "waiting_job": Job.objects.create(kind=mark, key=mark, **work).pk,
     }

@@ -8,9 +8,12 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from inference.models import ModelCall
+from inference import switching
+from inference.models import ActiveModel, ModelCall
 from jobs.models import Heartbeat, Job
 from memory_project import health
+
+FAKE_64 = {"provider": "fake", "model": "", "url": "", "dimensions": 64}
 
 ready = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +50,18 @@ class TestReadyz:
             "oldest_job",
             "dead_letters",
             "last_success",
+            "embeddings",
         ]
+
+    @pytest.mark.usefixtures("_alive")
+    def test_it_tells_that_another_model_is_configured(self, client, monkeypatch):
+        used = ActiveModel(name="fake@64", choice=FAKE_64)
+        monkeypatch.setattr(switching, "recorded", lambda: used)
+        status, answer = readyz(client)
+
+        detail = answer["checks"]["embeddings"]["detail"]
+        assert (status, detail.startswith("searches use fake@64")) == (200, True)
+        assert "manage.py reembed" in detail
 
     def test_without_a_worker_it_says_so(self, client):
         status, answer = readyz(client)
