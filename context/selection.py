@@ -6,8 +6,9 @@ Sources give candidates, a ranking orders them, and this decides what is in.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from inference import tokens
@@ -31,12 +32,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Line(Generic[T]):
-    """A candidate as text. It is never cut within its first `head` characters."""
+    """A candidate as text. It is never cut within its first `head` characters.
+
+    The text is written when it is looked at: there is no room for most candidates.
+    """
 
     item: T
     kind: str
-    text: str
     head: int
+    write: Callable[[], str]
+
+    @cached_property
+    def text(self) -> str:
+        return self.write()
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,8 @@ def _fit(line: Line[T], total: Purse, kind: Purse) -> Taken[T] | LeftOut[T]:
 
 def cut(line: Line[T], length: int) -> str | None:
     """The line within `length` characters; None when not even its head fits."""
+    if length < line.head:
+        return None
     if len(line.text) <= length:
         return line.text
     if length < line.head + len(CUT):

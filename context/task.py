@@ -147,18 +147,18 @@ def _rule_line(rule: Rule) -> Line[Item]:
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
     content = flat(entry.content, RULE)
     line = f'- [rule] {entry.label} ({entry.category}) "{content}" ({votes}){mark}'
-    return Line(rule, "rule", line, len(line))
+    return Line(rule, "rule", len(line), lambda: line)
 
 
 def _memory_line(hit: recall.Hit) -> Line[Item]:
     line = memory_lines.line(hit.memory)
     item = Remembered(hit, _lanes(hit))
-    return Line(item, "memory", line.text, line.head)
+    return Line(item, "memory", line.head, line.write)
 
 
 def _file_line(file: RecommendedFile) -> Line[Item]:
     line = f"- [file] {flat(file.file_path, len(file.file_path))} ({file.reason})"
-    return Line(file, "file", line, len(line))
+    return Line(file, "file", len(line), lambda: line)
 
 
 def _lanes(hit: recall.Hit) -> str:

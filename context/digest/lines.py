@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from common import neutral
@@ -21,13 +22,31 @@ ORIGINS = (
 )
 
 
+# The columns that a line is made of.
+COLUMNS = (
+    "kind",
+    "sensitivity",
+    "title",
+    "content",
+    "key",
+    "value",
+    "confidence",
+    "occurred_at",
+    "source",
+    "provenance",
+)
+
+
 def line(memory: Memory) -> Line[Memory]:
     """`- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
     head = f"- [{memory.kind}] {memory.pk}"
+    return Line(memory, memory.kind, len(head), partial(_text, memory, head))
+
+
+def _text(memory: Memory, head: str) -> str:
     parts = [f"{head} ({memory.sensitivity})", _header(memory)]
     opening = " ".join(filter(None, parts))
-    text = f'{opening} — "{_snippet(memory.content)}" ({_provenance(memory)})'
-    return Line(memory, memory.kind, text, len(head))
+    return f'{opening} — "{_snippet(memory.content)}" ({_provenance(memory)})'
 
 
 def _header(memory: Memory) -> str:

@@ -139,7 +139,7 @@ def readable(
 
 
 def _loaded(candidates: Sequence[Candidate]) -> dict[uuid.UUID, Memory]:
-    rows = Memory.objects.light().defer("tool_usage", "goal", "result", "feedback")
+    rows = Memory.objects.only(*lines.COLUMNS)
     found: dict[uuid.UUID, Memory] = rows.in_bulk([one.id for one in candidates])
     return found
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,8 @@ def lines(draw):
     for number in range(draw(st.integers(0, 8))):
         head = f"- {number:03d}"
         text = head + draw(texts)
-        found.append(Line(number, draw(st.sampled_from(KINDS)), text, len(head)))
+        kind = draw(st.sampled_from(KINDS))
+        found.append(Line(number, kind, len(head), partial(str, text)))
     return found
 
 
@@ -87,3 +89,16 @@ def test_the_order_stays(lines, total):
 
     places = [one.item for one in found.taken]
     assert places == sorted(places)
+
+
+def test_no_text_is_written_that_there_is_no_room_for():
+    written = []
+
+    def line(number):
+        return Line(number, "note", 4, lambda: written.append(number) or "x" * 50)
+
+    most = Budget(items=2, chars=1_000)
+    chosen = selection.select(map(line, range(9)), total=most, kinds={"note": most})
+
+    assert written == [0, 1]
+    assert len(chosen.left_out) == 7
