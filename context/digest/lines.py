@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from functools import partial
 from typing import Any
 
@@ -39,12 +40,19 @@ COLUMNS = (
 
 def line(memory: Memory) -> Line[Memory]:
     """`- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
-    head = f"- [{memory.kind}] {memory.pk}"
-    return Line(memory, memory.kind, len(head), partial(_text, memory, head))
+    return Line(
+        memory, memory.kind, len(head(memory.kind, memory.pk)), partial(text, memory)
+    )
 
 
-def _text(memory: Memory, head: str) -> str:
-    parts = [f"{head} ({memory.sensitivity})", _header(memory)]
+def head(kind: str, memory_id: uuid.UUID) -> str:
+    """What of a line is never cut."""
+    return f"- [{kind}] {memory_id}"
+
+
+def text(memory: Memory) -> str:
+    opening = f"{head(memory.kind, memory.pk)} ({memory.sensitivity})"
+    parts = [opening, _header(memory)]
     opening = " ".join(filter(None, parts))
     return f'{opening} — "{_snippet(memory.content)}" ({_provenance(memory)})'
 

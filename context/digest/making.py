@@ -14,7 +14,7 @@ from context import selection
 from context.digest import configs, lines, sources
 from context.digest.options import KINDS, DigestOptions
 from context.digest.sources import Candidate
-from context.selection import Selection
+from context.selection import Line, Selection
 from inference import tokens
 from jobs.models import Job
 from memories.models import Memory
@@ -94,19 +94,34 @@ def for_agent(
         found = rows.exists() if options.allow_sensitivities else False
         text = _sentence(NOTHING if found else EMPTY, options)
         return Digest(text, counts=gathered.counts, behind=behind, notes=gathered.notes)
-    memories = _loaded(gathered.candidates)
-    shown = [one for one in gathered.candidates if one.id in memories]
+    kinds = _kinds(gathered.candidates)
+    shown = [one for one in gathered.candidates if one.id in kinds]
+    memories = Pool([one.id for one in shown])
     chosen = selection.select(
-        (lines.line(memories[one.id]) for one in shown),
+        (_line(one, kinds[one.id], memories) for one in shown),
         total=options.budgets.total.budget,
         kinds={kind: options.budget_of(kind) for kind in KINDS},
         opening=OPENING,
     )
-    ranks = {one.id: (place, one) for place, one in enumerate(shown, start=1)}
+    ranks = {one.id: place for place, one in enumerate(shown, start=1)}
     return Digest(
         text=_text(chosen, options),
-        included=[_included(taken, *ranks[taken.item.pk]) for taken in chosen.taken],
-        omitted=[_omitted(left, *ranks[left.item.pk]) for left in chosen.left_out],
+        included=[
+            Included(
+                memories[taken.item.id],
+                taken.item.sources,
+                taken.item.scores,
+                ranks[taken.item.id],
+                taken.text,
+                taken.is_cut,
+            )
+            for taken in chosen.taken
+        ],
+        omitted=[
+            Omitted(one.id, kinds[one.id], one.sources, ranks[one.id], left.reason)
+            for left in chosen.left_out
+            for one in [left.item]
+        ],
         counts=gathered.counts,
         used={
             "total": chosen.total.used,
@@ -138,13 +153,39 @@ def readable(
     return rows
 
 
-def _loaded(candidates: Sequence[Candidate]) -> dict[uuid.UUID, Memory]:
-    rows = Memory.objects.only(*lines.COLUMNS)
-    found: dict[uuid.UUID, Memory] = rows.in_bulk([one.id for one in candidates])
-    return found
+def _kinds(candidates: Sequence[Candidate]) -> dict[uuid.UUID, str]:
+    rows = Memory.objects.filter(pk__in=[one.id for one in candidates])
+    return dict(rows.values_list("pk", "kind"))
 
 
-def _text(chosen: Selection[Memory], options: DigestOptions) -> str:
+class Pool:
+    """Memories in a known order, read some at a time: most are never looked at."""
+
+    AT_ONCE = 32
+
+    def __init__(self, ids: Sequence[uuid.UUID]) -> None:
+        self._ids = ids
+        self._places = {pk: place for place, pk in enumerate(ids)}
+        self._found: dict[uuid.UUID, Memory] = {}
+
+    def __getitem__(self, pk: uuid.UUID) -> Memory:
+        if pk not in self._found:
+            start = self._places[pk] // self.AT_ONCE * self.AT_ONCE
+            rows = Memory.objects.only(*lines.COLUMNS)
+            self._found |= rows.in_bulk(self._ids[start : start + self.AT_ONCE])
+        return self._found[pk]
+
+
+def _line(candidate: Candidate, kind: str, memories: Pool) -> Line[Candidate]:
+    return Line(
+        candidate,
+        kind,
+        len(lines.head(kind, candidate.id)),
+        lambda: lines.text(memories[candidate.id]),
+    )
+
+
+def _text(chosen: Selection[Candidate], options: DigestOptions) -> str:
     if not chosen.taken:
         return _sentence(NOTHING, options)
     return "".join(f"{line}\n" for line in [OPENING, *(t.text for t in chosen.taken)])
@@ -158,21 +199,6 @@ def _sentence(sentence: str, options: DigestOptions) -> str:
         return ""
     most = limits.max_tokens
     return "" if most is not None and tokens.estimate(text) > most else text
-
-
-def _included(
-    taken: selection.Taken[Memory], rank: int, candidate: Candidate
-) -> Included:
-    return Included(
-        taken.item, candidate.sources, candidate.scores, rank, taken.text, taken.is_cut
-    )
-
-
-def _omitted(
-    left: selection.LeftOut[Memory], rank: int, candidate: Candidate
-) -> Omitted:
-    memory = left.item
-    return Omitted(memory.pk, memory.kind, candidate.sources, rank, left.reason)
 
 
 def _behind(project: Project) -> dict[str, bool]:
