@@ -176,7 +176,7 @@ SHELL = 5
 @pytest.mark.parametrize(
     ("name", "queries"),
     [
-        ("context_digestconfig_preview", 9),
+        ("context_digestconfig_preview", 10),
         ("playbook_playbook_compare", 4),
         ("playbook_playbook_past", 3),
         ("playbook_playbook_export", 1),
