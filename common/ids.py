@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from datetime import datetime
 
 
 def uuid7() -> uuid.UUID:
@@ -16,3 +17,14 @@ def uuid7() -> uuid.UUID:
     tail = int.from_bytes(os.urandom(8), "big") >> 2
     value = milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | tail
     return uuid.UUID(int=value)
+
+
+def first_at(moment: datetime) -> uuid.UUID:
+    """The least id of this version that can be made at the moment, or later."""
+    milliseconds = int(moment.timestamp() * 1000)
+    return uuid.UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
+
+
+def earliest(at: datetime) -> uuid.UUID:
+    """The lowest id that a row of that moment can have: an index on ids knows times."""
+    return uuid.UUID(int=int(at.timestamp() * 1000) << 80 | 7 << 76 | 2 << 62)

@@ -12,7 +12,7 @@ from inference.vectors import Vector
 from memories import admission, drafts, lifecycle, vectors, writing
 from memories.drafts import Draft
 from memories.models import Memory
-from memories.writing import Receipt
+from memories.receipts import Receipt
 from projects.models import Project
 
 

@@ -194,7 +194,7 @@ COPIED = [
 ]
 
 
-def build(project: Project, draft: Draft) -> Memory:
+def build(project: Project, draft: Draft, language: str) -> Memory:
     """An unsaved memory with every column that follows from its text."""
     assert draft.scope
     memory = Memory(
@@ -207,5 +207,5 @@ def build(project: Project, draft: Draft) -> Memory:
         **draft.scope.columns,
         **{name: getattr(draft, name) for name in COPIED},
     )
-    indexing.fill(memory)
+    indexing.fill(memory, language)
     return memory

@@ -52,7 +52,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "candidates": dict(ranked.candidates),
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "semantic_lane": (
-            semantic.how(ranked.near, Memory, ranked.vector, question.project_id)
+            semantic.how(ranked.passed, Memory, ranked.vector, question.project_id)
             if ranked.vector
             else None
         ),
@@ -98,7 +98,7 @@ def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
         yield _out_of_scope(asked, memory)
     yield from _filtered(asked.filters, itself)
     parsed = queries.parse(asked.question.query)
-    condition = queries.condition(parsed)
+    condition = queries.condition(parsed, asked.question.language)
     if condition and not itself.filter(content_tsv=condition).exists():
         yield Drop("query", "a quoted phrase is missing, or an excluded word is there")
     places = {hit.id: place for place, hit in enumerate(ranked.hits)}

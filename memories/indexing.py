@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from common import text
 from memories.models import Memory
-from search import fields
+from search import fields, reindexing
 
 CORPUS = "memories"
 
 
-def fill(memory: Memory) -> None:
+def fill(memory: Memory, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
     memory.similarity_hash = text.similarity_hash(memory.content)
     arms = [fields.arm_lexeme("p", memory.project_id)]
@@ -20,9 +20,17 @@ def fill(memory: Memory) -> None:
         body=memory.content,
         weak="\n".join([*_unsaid(memory), " ".join(memory.tags)]).strip(),
         arms=arms,
+        language=language,
     )
 
 
 def _unsaid(memory: Memory) -> list[str]:
     """Goal and result, unless the content repeats them: no word counts twice."""
     return [part for part in (memory.goal, memory.result) if part not in memory.content]
+
+
+reindexing.SHELVES.append(
+    reindexing.Shelf(
+        CORPUS, rows=Memory.objects.light, counted=Memory.objects.current, fill=fill
+    )
+)

@@ -27,6 +27,7 @@ from memories import (
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, MemoryChange, MemoryFile
 from memories.queries import PRIVATE_SCOPES
+from projects import search_language
 from projects.models import Project
 
 # What PATCH may change; everything else is fixed when the memory is made.
@@ -119,6 +120,7 @@ def _update(
     version: int | None,
 ) -> Memory:
     changes = dict(changes)  # a repeated attempt needs what is taken out here
+    language = search_language.hold(memory.project_id)
     memory = hold(memory, version)
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
     paths = changes.pop("file_paths", None)
@@ -131,7 +133,7 @@ def _update(
         setattr(memory, name, value)
     if paths is not None:
         _relink(memory, paths)
-    indexing.fill(memory)
+    indexing.fill(memory, language)
     if memory.similarity_hash != hashed:
         memory.kept_apart = False
     if memory.is_duplicate and memory.similarity_hash == hashed:

@@ -231,6 +231,12 @@ class Memory(models.Model):
                 condition=models.Q(duplicate_of__isnull=False),
                 name="memory_duplicates",
             ),
+            # What was stored in a week is counted without a look at the rows.
+            models.Index(
+                fields=["project", "created_at"],
+                include=["memory_type", "is_duplicate"],
+                name="memory_stored",
+            ),
             # The quotas count by it.
             models.Index(
                 "project",

@@ -52,7 +52,7 @@ def scope_of(scope: Scope) -> Scope:
 
 
 def _renew(memory: Memory) -> None:
-    indexing.fill(memory)
+    indexing.fill(memory, "simple")
     memory.scope_hash = Scope(
         memory.scope_kind, memory.scope_key, memory.scope_type, memory.scope_user
     ).hash

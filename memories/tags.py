@@ -12,6 +12,7 @@ from common.caller import Caller, Role
 from common.writing import write
 from memories import history, indexing
 from memories.models import Memory, MemoryChange, Tag
+from projects import search_language
 from projects.models import Project
 
 
@@ -88,6 +89,7 @@ def delete(tag: Tag, caller: Caller) -> None:
 
 
 def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
+    language = search_language.hold(tag.project_id)
     rows = (
         Memory.objects.select_for_update(no_key=True)
         .filter(project_id=tag.project_id, tags__contains=[tag.name])
@@ -100,7 +102,7 @@ def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
         renamed = (name if each == tag.name else each for each in memory.tags)
         memory.tags = [each for each in dict.fromkeys(renamed) if each]
         memory.version += 1
-        indexing.fill(memory)
+        indexing.fill(memory, language)
         memory.save(update_fields=["tags", "version", "updated_at", "content_tsv"])
         action = MemoryChange.Action.UPDATE
         reason = f"tag {tag.name} → {name or 'removed'}"

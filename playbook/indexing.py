@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 
 from common import text
-from playbook.models import PlaybookEntry
-from search import fields
+from playbook.models import Playbook, PlaybookEntry
+from search import fields, reindexing
 
 CORPUS = "playbook"
 
@@ -15,7 +15,7 @@ def arm(project_id: uuid.UUID) -> str:
     return fields.arm_lexeme("p", project_id)
 
 
-def fill(entry: PlaybookEntry) -> None:
+def fill(entry: PlaybookEntry, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
     entry.similarity_hash = text.similarity_hash(entry.content)
     entry.content_tsv = fields.lexemes(
@@ -23,4 +23,20 @@ def fill(entry: PlaybookEntry) -> None:
         body=entry.content,
         weak=" ".join([entry.category, *entry.tags]),
         arms=[arm(entry.project_id)],
+        language=language,
     )
+
+
+def _hold(project_id: uuid.UUID) -> None:
+    Playbook.objects.select_for_update(no_key=True).filter(project=project_id).first()
+
+
+reindexing.SHELVES.append(
+    reindexing.Shelf(
+        CORPUS,
+        rows=PlaybookEntry.objects.light,
+        counted=PlaybookEntry.objects.current,
+        fill=fill,
+        hold=_hold,
+    )
+)

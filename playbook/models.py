@@ -13,6 +13,10 @@ from inference import tokens
 from inference.vectors import Stored, Vector
 from memories.models import Memory
 from playbook.queries import (
+    QUOTES,
+    REFUSED_ONCE,
+    RISK_RANK,
+    UNDECIDED,
     ChangeQuerySet,
     ConflictQuerySet,
     DeltaQuerySet,
@@ -31,6 +35,8 @@ class Playbook(models.Model):
     revision = models.PositiveIntegerField(default=0)
     next_label = models.PositiveIntegerField(default=1)
     tokens = models.PositiveIntegerField(default=0)
+    # Since when somebody was told that proposals wait too long (playbook.review_alarm).
+    alarmed_at = models.DateTimeField(null=True, blank=True)
 
     objects = InProject.as_manager()
 
@@ -401,6 +407,17 @@ class PlaybookDelta(models.Model):
                 fields=["project", "similarity_hash"],
                 condition=models.Q(status="rejected"),
                 name="delta_rejected_text",
+            ),
+            models.Index(
+                models.F("project"),
+                RISK_RANK,
+                QUOTES.desc(),
+                models.F("id"),
+                condition=UNDECIDED,
+                name="delta_inbox",
+            ),
+            models.Index(
+                fields=["project", "-id"], condition=REFUSED_ONCE, name="delta_refused"
             ),
         ]
 

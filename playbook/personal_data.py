@@ -50,7 +50,7 @@ QUOTES = {
 TEXTS = {
     "content": text,
     "payload": tree("outcome", "feedback_source", "vote", "reason_code", "origin"),
-    "suggested": tree("operation", "category"),
+    "suggested": tree("operation", "category", "producer"),
 }
 # Deltas that are in the playbook, or were: their text is that of their entry.
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
@@ -96,7 +96,7 @@ class PlaybookData(Part):
             _of(PlaybookEntry, "entry"),
             ENTRY,
             derived=("similarity_hash", "content_tsv"),
-            renew=indexing.fill,
+            renew=lambda entry: indexing.fill(entry, "simple"),
         ),
         Holding(
             EntryVector,

@@ -9,6 +9,21 @@ from memories.models import Memory
 from projects.models import Project
 
 M = TypeVar("M", bound=models.Model)
+# The order of the inbox; the index `delta_inbox` holds these expressions. What is in
+# quarantine has a place of its own, after the rest.
+RISK_RANK = models.Case(
+    models.When(risk="high", then=0),
+    models.When(risk="medium", then=1),
+    models.When(risk="low", then=2),
+    default=3,
+    output_field=models.SmallIntegerField(),
+)
+QUOTES = models.Func(
+    "evidence", function="jsonb_array_length", output_field=models.IntegerField()
+)
+UNDECIDED = models.Q(status__in=["pending", "stale"])
+# A rejection that only repeats an earlier one is counted there.
+REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
 # Columns of an entry that only search reads.
 SEARCHED = ("content_tsv", "content_terms")
 
@@ -44,6 +59,17 @@ class DeltaQuerySet(InProject[Any]):
 
     def waiting(self) -> Self:
         return self.filter(status="pending")
+
+    def undecided(self) -> Self:
+        """What waits for a person, or for its entry to be looked at again."""
+        return self.filter(UNDECIDED)
+
+    def refused_once(self) -> Self:
+        return self.filter(REFUSED_ONCE)
+
+    def riskiest_first(self) -> Self:
+        """Then what has the most quotes, then the oldest."""
+        return self.order_by(RISK_RANK, QUOTES.desc(), "pk")
 
     def with_entry(self) -> Self:
         """With the entry and the project, without what only search reads."""

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
@@ -21,6 +22,7 @@ from common.caller import Caller
 from inference.vectors import Vector
 from playbook import anchors, freshness, indexing, vectors
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
+from projects import search_language
 from projects.models import Project
 
 # What replay gives back. What follows from these columns (search, `is_active`) and
@@ -116,7 +118,6 @@ def refuse_purged(entry: PlaybookEntry) -> None:
 
 def refuse_repeated(entry: PlaybookEntry) -> None:
     """Refuse a text that another active entry has, by the label of that entry."""
-    indexing.fill(entry)
     twin = (
         PlaybookEntry.objects.current()
         .filter(project_id=entry.project_id, similarity_hash=entry.similarity_hash)
@@ -143,6 +144,11 @@ class Revision:
         self._unembedded = False
         self._reworded: list[PlaybookEntry] = []
 
+    @cached_property
+    def language(self) -> str:
+        """What its entries are indexed in; held, so asked for when a text is written."""
+        return search_language.hold(self.playbook.project_id)
+
     def add(
         self,
         entry: PlaybookEntry,
@@ -151,6 +157,7 @@ class Revision:
         vector: Vector | None = None,
     ) -> None:
         """Insert an entry under the next label."""
+        indexing.fill(entry, self.language)
         refuse_repeated(entry)
         entry.label = label(self.playbook, entry.category)
         entry.created_at = entry.updated_at = self.now
@@ -182,7 +189,7 @@ class Revision:
         entry.updated_at = self.now
         columns = {*changed, "version", "updated_at"}
         if TEXTS & columns:
-            indexing.fill(entry)
+            indexing.fill(entry, self.language)
             columns |= {"content_tsv", "similarity_hash"}
         refuse_purged(entry)
         if entry.is_live and (content != entry.content or not was_live):

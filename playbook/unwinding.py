@@ -112,7 +112,7 @@ class _Unwound:
         more = sum(entry.tokens - cost[pk] for pk, entry in self.entries.items())
         if more > 0:
             revision.refuse_over_budget(more)
-        self._place()
+        self._place(revision)
         self._write()
         revision.playbook.tokens += more
         reworded = [pk for pk, e in self.entries.items() if e.content != texts[pk]]
@@ -122,12 +122,12 @@ class _Unwound:
             vectors.embed_later(revision.playbook.project_id)
         self.supports.save()
 
-    def _place(self) -> None:
+    def _place(self, revision: Revision) -> None:
         """Make room for texts that change places: no two may be alike at any moment."""
         moved = [pk for pk, names in self.touched.items() if names & PLACING]
         texts = [pk for pk, names in self.touched.items() if names & TEXTS]
         for pk in texts:
-            indexing.fill(self.entries[pk])
+            indexing.fill(self.entries[pk], revision.language)
         _refuse_repeated([self.entries[pk] for pk in moved])
         rows = PlaybookEntry.objects.filter(pk__in=moved)
         rows.update(similarity_hash=Cast(F("pk"), CharField()))

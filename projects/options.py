@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from common import webhooks
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -31,7 +35,68 @@ class Playbook(Section):
     review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
+class Review(Section):
+    """Whom to tell when proposals wait too long; docs/playbook.md, "Review alarm"."""
+
+    # Hours that the oldest proposal may wait; None is as long as it takes.
+    alarm_hours: Annotated[int, Field(ge=1, le=8760)] | None = None
+    webhook_url: Annotated[str, Field(max_length=2000)] = ""
+    email: Annotated[str, Field(max_length=254)] = ""
+
+    @field_validator("webhook_url")
+    @classmethod
+    def webhook_is_an_address(cls, value: str) -> str:
+        if value and not webhooks.is_address(value):
+            raise ValueError("write it as https://host/path")
+        return value
+
+    @field_validator("email")
+    @classmethod
+    def email_is_an_address(cls, value: str) -> str:
+        if value:
+            try:
+                validate_email(value)
+            except ValidationError:
+                raise ValueError("write it as name@host") from None
+        return value
+
+
+# What PostgreSQL 16 stems, the oldest version that is supported; `simple` stems nothing.
+TextSearch = Literal[
+    "simple",
+    "arabic",
+    "armenian",
+    "basque",
+    "catalan",
+    "danish",
+    "dutch",
+    "english",
+    "finnish",
+    "french",
+    "german",
+    "greek",
+    "hindi",
+    "hungarian",
+    "indonesian",
+    "irish",
+    "italian",
+    "lithuanian",
+    "nepali",
+    "norwegian",
+    "portuguese",
+    "romanian",
+    "russian",
+    "serbian",
+    "spanish",
+    "swedish",
+    "tamil",
+    "turkish",
+    "yiddish",
+]
+
+
 class Search(Section):
+    language: TextSearch = "english"
     fusion: Literal["relative", "rrf"] = "relative"
     keyword_weight: Share = 0.5
     semantic_weight: Share = 0.5
@@ -116,6 +181,7 @@ class ProjectOptions(Section):
     dedup: Dedup = Dedup()
     budgets: Budgets = Budgets()
     playbook: Playbook = Playbook()
+    review: Review = Review()
     search: Search = Search()
     language: Language = Language()
     compaction: Compaction = Compaction()

@@ -13,7 +13,7 @@ from audit.recording import record
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from projects import finding
+from projects import finding, search_language
 from projects.errors import NoSuchAccount, ProjectExists
 from projects.models import Membership, Organization, Project
 from projects.options import ProjectOptions
@@ -66,7 +66,7 @@ def update(
     """Change what is given; `settings` are merged into those there are."""
     caller.require(Role.OWNER, project.pk)
     project = hold(project, version)
-    before = state(project)
+    before, language = state(project), project.options.search.language
     if "name" in fields:
         refuse_id_as_name(fields["name"])
     for name in FIELDS:
@@ -77,6 +77,8 @@ def update(
         return project
     project.version += 1
     _save(project, update_fields=[*FIELDS, "settings", "version", "updated_at"])
+    if project.options.search.language != language:
+        search_language.change(project)
     _record(caller, "project.changed", project, before=before, after=state(project))
     return project
 

@@ -11,7 +11,6 @@ from pgvector.django import SparseVectorField
 
 from search import words
 
-CONFIG = "english"
 # A hashed lexeme is a 28-bit number: 268 million buckets, so that two lexemes of
 # one query practically never share one. SQL function `lexeme_index`.
 DIMENSIONS = 2**28
@@ -34,19 +33,19 @@ def arm_lexeme(kind: str, owner: object) -> str:
 
 
 def lexemes(
-    *, strong: str, body: str, weak: str = "", arms: list[str]
+    *, strong: str, body: str, weak: str = "", arms: list[str], language: str
 ) -> Expression | Any:
     """The value of `content_tsv`: stemmed words, whole identifiers, and the arms.
 
-    `strong` (title, key) weighs A, `body` B, `weak` (goal, result, tags) D; the
-    weights tell the fields apart in the index, and what they are worth stands in
-    `bm25_terms`. Identifiers also stay whole, so that `src/auth.py` or `--force`
-    match as typed.
+    `language` is the text-search configuration that stems them. `strong` (title, key)
+    weighs A, `body` B, `weak` (goal, result, tags) D; the weights tell the fields apart
+    in the index, and what they are worth stands in `bm25_terms`. Identifiers also stay
+    whole, so that `src/auth.py` or `--force` match as typed.
     """
     whole = words.compounds(f"{strong}\n{body}\n{weak}")
-    vector: Any = _weighted(strong, "A")
+    vector: Any = _weighted(strong, "A", language)
     for part, weight in ((body, "B"), (weak, "D")):
-        vector = _joined(vector, _weighted(part, weight))
+        vector = _joined(vector, _weighted(part, weight, language))
     extra = Func(
         Value(arms + whole, output_field=ArrayField(CharField())),
         function="array_to_tsvector",
@@ -55,9 +54,9 @@ def lexemes(
     return _joined(vector, extra)
 
 
-def _weighted(part: str, weight: str) -> Func:
+def _weighted(part: str, weight: str, language: str) -> Func:
     vector = Func(
-        Value(CONFIG),
+        Value(language),
         Value(words.spaced(part)),
         function="to_tsvector",
         template="%(function)s(%(expressions)s)",

@@ -20,6 +20,7 @@ from playbook import anchors, gates, indexing, vectors
 from playbook.exchange.json_format import Change, Columns, Delta, Document, Place
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.revisions import OverBudget, hold
+from projects import search_language
 from projects.models import Project
 
 BATCH = 500  # rows of one INSERT
@@ -63,7 +64,10 @@ def _restore(project: Project, document: Document, caller: Caller) -> None:
     if playbook.revision:
         raise NotEmpty
     ids = {change.entry: uuid7() for change in document.changes if _adds(change)}
+    language = search_language.hold(project.pk)
     entries = [_entry(project, columns, ids) for columns in document.entries]
+    for entry in entries:
+        indexing.fill(entry, language)
     _refuse_over_budget(project, entries)
     # In the order in which they were made, so that their ids sort as they did.
     entries.sort(key=lambda entry: entry.pk)
@@ -89,15 +93,13 @@ def _entry(project: Project, columns: Columns, ids: Ids) -> PlaybookEntry:
     successor = given.pop("superseded_by")
     given["merged_from"] = [ids[label] for label in given["merged_from"]]
     moments = {name: _moment(given.pop(name)) for name in MOMENTS}
-    entry = PlaybookEntry(
+    return PlaybookEntry(
         pk=ids[columns.label],
         project=project,
         superseded_by_id=ids[successor] if successor else None,
         **given,
         **moments,
     )
-    indexing.fill(entry)
-    return entry
 
 
 def _moment(text: str | None) -> Any:

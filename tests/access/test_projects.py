@@ -151,6 +151,7 @@ class TestSettings:
 
         assert found["policy"] == "assisted"
         assert found["search"] == {
+            "language": "english",
             "fusion": "relative",
             "keyword_weight": 0.5,
             "semantic_weight": 0.5,

@@ -25,6 +25,7 @@ def fill(project, rows):
                 ),
                 SYSTEM,
             ),
+            "english",
         )
         for n in range(rows)
     )

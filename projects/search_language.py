@@ -1,0 +1,39 @@
+"""In which language a project's texts are stemmed, and what a change of it starts."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.utils import timezone
+
+from common.locks import lock_in_transaction
+from jobs import queue
+from jobs.models import Job
+from projects.models import Project
+
+KIND = "reindex"  # run by `search.reindexing`
+
+
+def hold(project_id: uuid.UUID) -> str:
+    """The language, which cannot change until this transaction ends.
+
+    Writers hold it together, before any row. It is read anew, after the lock.
+    """
+    lock_in_transaction(_lock(project_id), shared=True)
+    return Project.objects.get(pk=project_id).options.search.language
+
+
+def change(project: Project) -> None:
+    """Start the job that writes every row's lexemes anew.
+
+    First what is written in the old language commits, so that the job finds it. The
+    job of an earlier change is given up, because this one begins with the first row.
+    """
+    lock_in_transaction(_lock(project.pk))
+    earlier = Job.objects.filter(kind=KIND, project_id=project.pk).unfinished()
+    earlier.update(state=Job.State.CANCELLED, finished_at=timezone.now())
+    queue.enqueue(KIND, project_id=project.pk)
+
+
+def _lock(project_id: uuid.UUID) -> str:
+    return f"search language:{project_id}"
