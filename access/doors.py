@@ -54,6 +54,20 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
+def shown(kind: type[serializers.Serializer[Any]], value: object) -> Any:
+    """What a serializer that reads no context makes of a value.
+
+    One instance serves every answer: to make its fields takes longer than to fill
+    them.
+    """
+    return _instance(kind).to_representation(value)
+
+
+@functools.cache
+def _instance(kind: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
+    return kind()
+
+
 @functools.cache
 def page_of(
     results: type[serializers.BaseSerializer[Any]],

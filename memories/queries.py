@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from django.db import models
+from django.db import connections, models
 from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
@@ -32,6 +32,16 @@ OWNER = Case(
     When(scope_kind="user", then=F("scope_key")),
     default=F("scope_user"),
 )
+
+
+IS_SHARED = """
+SELECT EXISTS (
+    SELECT FROM memories_memory
+    WHERE scope_kind = 'org' AND organization_id = %s AND scope_key = %s
+        AND project_id <> %s AND NOT is_duplicate AND superseded_by_id IS NULL
+        AND archived_at IS NULL AND deleted_at IS NULL
+)
+"""
 
 
 @dataclass(frozen=True)
@@ -96,13 +106,20 @@ class MemoryQuerySet(models.QuerySet[Any]):
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
         own = Q(project=project, scope_kind__in=SHARED_SCOPES)
-        if not self.shared_with(project).exists():
+        if not self.is_shared_with(project):
             return self.filter(own)
         return self.filter(own | self._shared_arm(project))
 
-    def shared_with(self, project: Project) -> Self:
-        """Org rows that another project of the organization shares."""
-        return self.filter(self._shared_arm(project), **CURRENT_COLUMNS)
+    def is_shared_with(self, project: Project) -> bool:
+        """Whether another project of the organization shares current org rows.
+
+        Asked by every search: as a queryset, building it took longer than answering.
+        """
+        organization = project.organization_id
+        with connections[self.db].cursor() as cursor:
+            cursor.execute(IS_SHARED, [organization, str(organization), project.pk])
+            (found,) = cursor.fetchone()
+        return bool(found)
 
     @staticmethod
     def _shared_arm(project: Project) -> Q:
@@ -156,7 +173,10 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def in_full(self) -> Self:
         """With what the API shows of a memory, in a fixed number of queries."""
-        return self.light().prefetch_related("file_links__file")
+        from memories.models import MemoryFile  # models import this
+
+        links = MemoryFile.objects.select_related("file")
+        return self.light().prefetch_related(models.Prefetch("file_links", links))
 
 
 class ChangeQuerySet(models.QuerySet[Any]):

@@ -67,12 +67,11 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     ranked = ranking.rank(rows, question)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
-    page = {
-        memory.pk: memory
-        for memory in rows.filter(pk__in=[hit.id for hit in best]).in_full()
-    }
+    # Every filter was asked a moment ago; what is gone since is no hit.
+    found = Memory.objects.visible_to(caller).filter(pk__in=[hit.id for hit in best])
+    page = {memory.pk: memory for memory in found.readable().in_full()}
     contents = {pk: memory.content for pk, memory in page.items()}
-    texts = snippets.of(contents, ranked.terms)
+    texts = snippets.of(contents, ranked.terms, question.language)
     hits = [
         Hit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
         for hit in best
@@ -116,6 +115,7 @@ def _question(project: Project, request: Request) -> ranking.Question:
             arm_lexeme("p", project.pk),
             arm_lexeme("o", project.organization_id),
         ),
+        language=options.language,
         mode=request.mode,
         fusion=request.fusion or options.fusion,
         keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,

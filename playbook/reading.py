@@ -150,6 +150,7 @@ def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> ranking
         project_id=project.pk,
         corpus=indexing.CORPUS,
         arms=(indexing.arm(project.pk),),
+        language=options.language,
         fusion=options.fusion,
         keyword_weight=options.keyword_weight,
         semantic_weight=options.semantic_weight,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ RULE_GATE = 0.30
 EARNED = 0.3
 # As lessons of corrected answers end, however they came into the playbook.
 _ANSWER = r"\manswer `[^`\n]+`\.?$"
+_ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,12 @@ def _measured(
         base = ANSWER_GATE if is_answer else RULE_GATE
         lead = round(similarity - gate(base, *votes), 4)
         yield pk, Relevance(similarity, lead >= 0 and not is_disputed, lead)
+
+
+def of_text(content: str, similarity: float) -> bool:
+    """Whether a text that has no votes yet would pass its gate at this cosine."""
+    base = ANSWER_GATE if _ENDS_IN_ANSWER.search(content) else RULE_GATE
+    return similarity >= gate(base, 0, 0)
 
 
 def gate(base: float, helpful: int, harmful: int) -> float:

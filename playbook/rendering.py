@@ -90,25 +90,33 @@ class Given:
         return f"{models.line(self.entry.label, self.entry.content)}{mark}"
 
     @property
+    def tokens(self) -> int:
+        return tokens.estimate(f"{self.line}\n")
+
+    @property
     def is_due(self) -> bool:
         return freshness.is_due(self.entry.review_after)
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """`left_out` counts live entries that are not in, by reason."""
+    """`passed_over` has the live entries that are not in, by reason."""
 
     text: str
     given: list[Given]
     revision: int
     tokens: int
     budget: int
-    left_out: Mapping[str, int]
+    passed_over: Mapping[str, list[Given]]
     notes: tuple[str, ...] = ()
 
     @property
     def entries(self) -> list[Row]:
         return [given.entry for given in self.given]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        return {reason: len(over) for reason, over in self.passed_over.items()}
 
 
 @dataclass(frozen=True)
@@ -176,13 +184,13 @@ def render(
     live = rows.filter(project=project).current()
     fit = fit_of(project, live, task)
     loaded = [Row(*columns) for columns in live.order_by().values_list(*Row._fields)]
-    ordered = _given(project, loaded, fit, caller)
-    wanted = [
-        given
-        for given in ordered
-        if not relevant_only or given.entry.pinned or given.is_relevant
-    ]
+    wanted: list[Given] = []
+    below: list[Given] = []
+    for given in _given(project, loaded, fit, caller):
+        is_in = not relevant_only or given.entry.pinned or given.is_relevant
+        (wanted if is_in else below).append(given)
     taken = fitting(wanted, limit)
+    fits = {given.entry.pk for given in taken}
     text = "".join(f"{given.line}\n" for given in taken)
     return Rendered(
         text=text,
@@ -190,9 +198,9 @@ def render(
         revision=reading.current_revision(project, caller),
         tokens=tokens.estimate(text),
         budget=limit,
-        left_out={
-            "budget": len(wanted) - len(taken),
-            "below_gate": len(ordered) - len(wanted),
+        passed_over={
+            "budget": [given for given in wanted if given.entry.pk not in fits],
+            "below_gate": below,
         },
         notes=fit.notes,
     )

@@ -11,6 +11,9 @@ from search.query import Term
 Fusion = Literal["relative", "rrf"]
 
 RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
+# How much more words count in the order when the query names something: embeddings
+# blur names (docs/benchmarks.md, "Conversations").
+OF_NAMES = 4.0
 # The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
 MOST_PER_TERM = 2.2
 
@@ -22,6 +25,8 @@ class Way:
     fusion: Fusion = "relative"
     keyword: float = 0.5
     semantic: float = 0.5
+    # The query names something: a path, a flag, an id.
+    has_names: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,20 @@ def fuse(lanes: Lanes, way: Way, *, most: float) -> list[float]:
         return shares
     if lanes.keyword is None:
         return cosines
-    whole = (way.keyword + way.semantic) or 1.0
-    by_keyword, by_meaning = way.keyword / whole, way.semantic / whole
+    by_keyword, by_meaning = _parts(way.keyword, way.semantic)
     lane = reciprocal_ranks if way.fusion == "rrf" else relative
     fused = zip(lane(shares), lane(cosines), strict=True)
     fits = zip(shares, cosines, strict=True)
     best = max((by_keyword * a + by_meaning * b for a, b in fits), default=0.0)
+    if way.has_names:
+        by_keyword, by_meaning = _parts(way.keyword * OF_NAMES, way.semantic)
     # The root lifts the middle of the scale, where second best answers stand.
     return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
+
+
+def _parts(keyword: float, semantic: float) -> tuple[float, float]:
+    whole = (keyword + semantic) or 1.0
+    return keyword / whole, semantic / whole
 
 
 def relative(scores: list[float]) -> list[float]:

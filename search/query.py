@@ -7,14 +7,12 @@ import re
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
-from django.db import connection
-from django.db.models import BooleanField, F, Func, QuerySet
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import words
-from search.fields import CONFIG, DIMENSIONS
+from search.fields import DIMENSIONS
 
 # Rarest lexemes are taken until this many rows may match (03, "Keyword lane":
 # the top 10 then agree with uncapped BM25 in 0.957 of cases).
@@ -30,7 +28,8 @@ REPETITION = 8.0
 # as operators there, quotes cost 0.05 nDCG@10.
 TYPED_WORDS = 8
 
-_PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"|"([^"]{1,500})"')
+# Not the quotes of pasted code: `{"user_id": "mia"}` asks for no phrase.
+_PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"(?=[\s.!?]|$)')
 # Shorter ones are flags (`ls -la`), and so are camelCase ones (`-DskipTests`).
 _EXCLUDED = re.compile(r"(?:^|(?<=\s))-(\w[^\WA-Z]{2,100})(?=\s|$)")
 
@@ -78,7 +77,7 @@ def parse(query: str) -> Parsed:
     excluded: list[str] = []
 
     def taken(found: re.Match[str]) -> str:
-        minus, phrase = found[1], found[2] or found[3]
+        minus, phrase = found.groups()
         (excluded if minus else phrases).append(phrase)
         return " " if minus else phrase
 
@@ -92,7 +91,9 @@ def parse(query: str) -> Parsed:
     return Parsed(ranked, tuple(phrases), tuple(excluded))
 
 
-def condition(parsed: Parsed) -> LexemeQuery | None:
+def condition(
+    parsed: Parsed, language: str, using: str = DEFAULT_DB_ALIAS
+) -> LexemeQuery | None:
     """What every hit must fulfil in any mode; None when nothing is asked for.
 
     A phrase of nothing but stop words or punctuation asks for nothing.
@@ -101,13 +102,13 @@ def condition(parsed: Parsed) -> LexemeQuery | None:
         return None
     wanted = [(phrase, "") for phrase in parsed.phrases]
     unwanted = [(phrase, "!") for phrase in parsed.excluded]
-    with connection.cursor() as cursor:
+    with connections[using].cursor() as cursor:
         cursor.execute(
             CONDITION,
             [
                 [words.spaced(phrase) for phrase, _ in wanted + unwanted],
                 [operator for _, operator in wanted + unwanted],
-                CONFIG,
+                language,
             ],
         )
         parts = [row[0] for row in cursor.fetchall()]
@@ -122,14 +123,21 @@ WHERE numnode(phrase) > 0
 """
 
 
-def terms(ranked: str, *, project_id: uuid.UUID, corpus: str) -> list[Term]:
+def terms(
+    ranked: str,
+    *,
+    project_id: uuid.UUID,
+    corpus: str,
+    language: str,
+    using: str = DEFAULT_DB_ALIAS,
+) -> list[Term]:
     """The lexemes of a query with their weights in a project, rarest first.
 
     An unknown lexeme counts as standing in one document, because 1 is not stored.
     """
     spaced, whole = words.spaced(ranked), words.compounds(ranked)
-    with connection.cursor() as cursor:
-        cursor.execute(TERMS, [CONFIG, spaced, whole, project_id, corpus, MOST_TERMS])
+    with connections[using].cursor() as cursor:
+        cursor.execute(TERMS, [language, spaced, whole, project_id, corpus, MOST_TERMS])
         rows = cursor.fetchall()
     return [
         Term(lexeme, index, df, idf(df, max(documents, df)), count)
@@ -187,11 +195,3 @@ def any_of(lexemes: Iterable[str]) -> str:
         for lexeme in lexemes
     )
     return " | ".join(quoted)
-
-
-def holding(rows: QuerySet[Any], lexemes: str) -> QuerySet[Any]:
-    """The rows that a tsquery matches, by the index."""
-    by_index = Func(
-        F("content_tsv"), function="tsvector_is_read", output_field=BooleanField()
-    )
-    return rows.filter(by_index, content_tsv=LexemeQuery(lexemes))

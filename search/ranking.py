@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from django.contrib.postgres.fields import ArrayField
-from django.db.models import (
-    BooleanField,
-    F,
-    FloatField,
-    Func,
-    Model,
-    QuerySet,
-    UUIDField,
-    Value,
-)
+from django.db.models import F, FloatField, Func, Model, QuerySet, Value
 
 from common import errors
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
-from search import fusion, semantic
+from search import fusion, lanes, semantic
 from search import query as queries
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
+from search.lanes import Asked
 from search.query import Term
-from search.semantic import Nearest, Scores
 from search.semantic import semantic_lane as semantic_lane
+from search.words import compounds
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -42,6 +33,7 @@ class Question:
     project_id: uuid.UUID
     corpus: str
     arms: tuple[str, ...]
+    language: str
     mode: Mode = "hybrid"
     fusion: Fusion = "relative"
     keyword_weight: float = 0.5
@@ -72,7 +64,8 @@ class Ranked:
     candidates: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     vector: Vector | None = None
-    near: Nearest = field(default_factory=Nearest)
+    # How many of the project's nearest rows passed the filters.
+    passed: int = 0
 
 
 class EmbeddingsUnavailable(errors.Refusal):
@@ -89,28 +82,32 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     embedding model fails, a hybrid search answers from the keyword lane alone.
     """
     parsed = queries.parse(question.query)
-    if condition := queries.condition(parsed):
+    if condition := queries.condition(parsed, question.language, rows.db):
         rows = rows.filter(content_tsv=condition)
     vector, notes = _vector(parsed.ranked, question)
     terms = queries.terms(
-        parsed.ranked, project_id=question.project_id, corpus=question.corpus
+        parsed.ranked,
+        project_id=question.project_id,
+        corpus=question.corpus,
+        language=question.language,
+        using=rows.db,
     )
     words = [] if question.mode == "semantic" else terms
-    keyword = keyword_lane(rows, words, question.arms) if words else {}
-    near = _nearest(rows, vector, question) if vector else Nearest()
-    cosines = dict(near.scores)
-    found = {"keyword": len(keyword), "semantic": len(cosines)}
-    if words and vector:
-        _complete(rows.model, keyword, cosines, words, vector)
-    ids = list(keyword | cosines)
-    lanes = Lanes(
-        keyword=[keyword.get(pk, 0.0) for pk in ids] if words else None,
-        semantic=[cosines.get(pk, 0.0) for pk in ids] if vector else None,
+    found = lanes.ask(rows, Asked(question.project_id, question.arms, words, vector))
+    scored = Lanes(
+        keyword=[each.keyword for each in found.candidates] if words else None,
+        semantic=[each.cosine or 0.0 for each in found.candidates] if vector else None,
     )
-    way = fusion.Way(question.fusion, question.keyword_weight, question.semantic_weight)
-    scores = fusion.fuse(lanes, way, most=fusion.most_possible(words))
-    hits = in_order(ids, scores, lanes)
-    return Ranked(hits, terms, found, notes, vector, near)
+    way = fusion.Way(
+        question.fusion,
+        question.keyword_weight,
+        question.semantic_weight,
+        has_names=bool(compounds(parsed.ranked)),
+    )
+    scores = fusion.fuse(scored, way, most=fusion.most_possible(words))
+    hits = in_order([each.id for each in found.candidates], scores, scored)
+    counts = {"keyword": found.by_words, "semantic": found.by_meaning}
+    return Ranked(hits, terms, counts, notes, vector, found.passed)
 
 
 def _vector(ranked: str, question: Question) -> tuple[Vector | None, tuple[str, ...]]:
@@ -122,56 +119,6 @@ def _vector(ranked: str, question: Question) -> tuple[Vector | None, tuple[str, 
         if question.mode == "semantic":
             raise EmbeddingsUnavailable from error
         return None, (f"keyword lane only: {error}",)
-
-
-def _nearest(rows: QuerySet[Any], vector: Vector, question: Question) -> Nearest:
-    arms = question.arms[1:]
-    return semantic.nearest(
-        rows, vector, project_id=question.project_id, shared_arms=arms
-    )
-
-
-def keyword_lane(
-    rows: QuerySet[Any], terms: Sequence[Term], arms: Iterable[str]
-) -> Scores:
-    """BM25: {id: score} of the best rows that hold any of the rarest lexemes."""
-    found = (
-        queries.holding(rows, queries.candidates(terms, arms))
-        .annotate(relevance=_relevance(terms))
-        .order_by("-relevance", "-pk")
-        .values_list("pk", "relevance")[: semantic.DEPTH]
-    )
-    return dict(found)
-
-
-def _complete(
-    model: type[Model],
-    keyword: Scores,
-    cosines: Scores,
-    terms: Sequence[Term],
-    vector: Vector,
-) -> None:
-    """Score in the other lane what only one lane found; no filter needs asking again."""
-    lone = keyword.keys() ^ cosines.keys()
-    if not lone:
-        return
-    found = semantic.with_distance(model._base_manager.filter(_is_any_of(lone)), vector)
-    scored = found.annotate(relevance=_relevance(terms))
-    for pk, relevance, distance in scored.values_list("pk", "relevance", "distance"):
-        keyword[pk] = relevance
-        if distance is not None:
-            cosines[pk] = 1 - distance
-
-
-def _is_any_of(ids: Iterable[uuid.UUID]) -> Func:
-    """`pk__in` as one array: a parameter for each id took Django longer than the scan."""
-    return Func(
-        F("pk"),
-        Value(list(ids), output_field=ArrayField(UUIDField())),
-        template="(%(expressions)s))",
-        arg_joiner=" = ANY(",
-        output_field=BooleanField(),
-    )
 
 
 def _relevance(terms: Sequence[Term]) -> Func:

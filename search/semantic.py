@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import (
@@ -23,7 +21,6 @@ from django.db.models.functions import Cast
 from pgvector.django import CosineDistance, HalfVectorField
 
 from inference.vectors import Vector
-from search import query as queries
 from search import vector_indexes
 
 Scores = dict[uuid.UUID, float]
@@ -36,57 +33,6 @@ NEAREST = 300
 # What HNSW keeps in view while it searches; measured in docs/ranking.md. More than
 # NEAREST, or one row more (the sort looks for ties) costs a second search.
 EF_SEARCH = 400
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """What the lane found, and how many of the NEAREST rows passed the filters."""
-
-    scores: Scores = field(default_factory=dict)
-    passed: int = 0
-
-    @property
-    def is_filtered_first(self) -> bool:
-        """Whether every row that the filters leave was scanned exactly."""
-        return self.passed < DEPTH
-
-
-def nearest(
-    rows: QuerySet[Any],
-    vector: Vector,
-    *,
-    project_id: uuid.UUID,
-    shared_arms: Sequence[str] = (),
-) -> Nearest:
-    """The rows nearest to a vector: the project's, and what is shared with it.
-
-    Most often enough of the project's nearest vectors pass the filters, which are then
-    asked of those alone. Else the filters leave few rows, and these are scanned: an
-    index would go through most of the project for them, and lose some.
-    """
-    own = _passing_nearest(rows, vector, project_id)
-    if len(own) < DEPTH:
-        return Nearest(semantic_lane(rows, vector), len(own))
-    arms = queries.any_of(shared_arms)
-    elsewhere = rows.model._base_manager.exclude(project_id=project_id)
-    if not arms or not queries.holding(elsewhere, arms).exists():
-        return Nearest(own, len(own))
-    others = semantic_lane(queries.holding(rows, arms), vector)
-    best = sorted((own | others).items(), key=lambda found: -found[1])
-    return Nearest(dict(best[:DEPTH]), len(own))
-
-
-def _passing_nearest(
-    rows: QuerySet[Any], vector: Vector, project_id: uuid.UUID
-) -> Scores:
-    """Those of a project's nearest rows that pass the filters, nearest first."""
-    near = project_nearest(rows.model, vector, project_id)
-    found = (
-        with_distance(rows.filter(pk__in=near), vector)
-        .order_by("distance", "-pk")
-        .values_list("pk", "distance")[:DEPTH]
-    )
-    return {pk: 1 - distance for pk, distance in found}
 
 
 def project_nearest(
@@ -153,11 +99,14 @@ def vectors_of(model: type[Model]) -> Any:
 
 
 def how(
-    found: Nearest, model: type[Model], vector: Vector, project_id: uuid.UUID
+    passed: int, model: type[Model], vector: Vector, project_id: uuid.UUID
 ) -> dict[str, Any]:
-    """What `explain` says of the lane: index or exact, and why."""
-    if found.is_filtered_first:
-        why = f"{found.passed} of the project's {NEAREST} nearest rows pass the filters"
+    """What `explain` says of the lane: index or exact, and why.
+
+    `passed` is how many of the project's nearest rows passed the filters.
+    """
+    if passed < DEPTH:
+        why = f"{passed} of the project's {NEAREST} nearest rows pass the filters"
         return {"how": "exact", "why": why}
     index = vector_indexes.name(
         vectors_of(model).related_model, project_id, vector.model

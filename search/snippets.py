@@ -19,6 +19,9 @@ LENGTH = 240  # characters shown of a text
 LEAD = 40  # characters shown before the first marked word
 # Characters looked at: more text is stored, but what it is about stands earlier.
 DEEPEST = 10_000
+# How many letters a stem and each of its words begin with alike, so that most words need
+# no second look. Other languages change them: German takes umlauts off, Arabic prefixes.
+ALIKE = {"simple": 2, "english": 2}
 
 K = TypeVar("K", bound=Hashable)
 
@@ -45,19 +48,19 @@ class Word:
     parts: tuple[Word, ...] = ()
 
 
-def of(texts: Mapping[K, str], terms: list[Term]) -> dict[K, str]:
+def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
     """HTML-escaped extracts with the matched words in `<mark>`.
 
     A text in which no word of the query stands is shown from its beginning.
     """
     wanted = {term.lexeme: term.weight for term in terms}
-    # A stem and its word begin alike, so most words need no second look.
-    beginnings = {lexeme[:2] for lexeme in wanted}
+    alike = ALIKE.get(language, 0)
+    beginnings = {lexeme[:alike] for lexeme in wanted}
     shown = {
         key: _SPACES.sub(" ", text[:DEEPEST]).strip() for key, text in texts.items()
     }
-    found = {key: list(_likely(text, beginnings)) for key, text in shown.items()}
-    meaning = _meaning(chain.from_iterable(found.values()), wanted)
+    found = {key: list(_likely(text, alike, beginnings)) for key, text in shown.items()}
+    meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {
         key: extract(text, list(_marks(found[key], meaning, wanted)))
         for key, text in shown.items()
@@ -109,25 +112,29 @@ def _word_start(text: str, at: int) -> int:
     return space + 1 if space >= 0 else at
 
 
-def _likely(text: str, beginnings: Container[str]) -> Iterator[Word]:
+def _likely(text: str, alike: int, beginnings: Container[str]) -> Iterator[Word]:
     """The words of a text, or those parts of them, that may mean a wanted lexeme."""
     for match in words.found(text):
         word = match[0]
-        folded = words.folded(word)
-        likely = folded[:2] in beginnings
+        lower = word.lower()
         # Most words are of one piece, and most of those are not looked for.
-        whole = word.isascii() and word[1:] == folded[1:]
-        parts = () if whole else _parts(match, beginnings)
-        if likely or parts:
+        whole = word[1:] == lower[1:] and word.isascii()
+        if whole and lower[:alike] not in beginnings:
+            continue
+        folded = words.folded(word)
+        parts = () if whole else _parts(match, alike, beginnings)
+        if parts or folded[:alike] in beginnings:
             yield Word(match.start(), match.end(), folded, parts)
 
 
-def _parts(match: re.Match[str], beginnings: Container[str]) -> tuple[Word, ...]:
+def _parts(
+    match: re.Match[str], alike: int, beginnings: Container[str]
+) -> tuple[Word, ...]:
     word, start = match[0], match.start()
     return tuple(
         Word(start + a, start + b, part)
         for a, b in words.part_spans(word)
-        if (part := words.folded(word[a:b]))[:2] in beginnings
+        if (part := words.folded(word[a:b]))[:alike] in beginnings
     )
 
 
@@ -143,19 +150,26 @@ def _marks(
             yield from _marks(list(word.parts), meaning, wanted)
 
 
-def _meaning(found: Iterable[Word], wanted: Container[str]) -> dict[str, str]:
+def _meaning(
+    found: Iterable[Word], wanted: Container[str], language: str
+) -> dict[str, str]:
     """The wanted lexemes that words mean: {folded word: lexeme}."""
     likely = {each.folded for word in found for each in (word, *word.parts)}
     if not likely:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(STEMS, [list(likely)])
+        cursor.execute(STEMS, [language, list(likely)])
         return {word: lexeme for word, lexeme in cursor.fetchall() if lexeme in wanted}
 
 
-# PostgreSQL stems words of letters; those with digits are their own lexemes.
+# PostgreSQL stems words of letters, those of ASCII by a dictionary of their own (1; the
+# others: 2), which is the English one in Russian; words with digits are lexemes as they are.
 STEMS = r"""
-SELECT word, CASE WHEN word ~ '\d' THEN word
-                  ELSE (ts_lexize('english_stem', word))[1] END
-FROM unnest(%s::text[]) AS word
+WITH stemmer AS (
+    SELECT maptokentype = 1 AS is_ascii, mapdict::regdictionary AS dictionary
+    FROM pg_ts_config_map
+    WHERE mapcfg = %s::regconfig AND maptokentype IN (1, 2) AND mapseqno = 1
+)
+SELECT word, CASE WHEN word ~ '\d' THEN word ELSE (ts_lexize(dictionary, word))[1] END
+FROM unnest(%s::text[]) AS word JOIN stemmer ON is_ascii = (word ~ '^[a-z]+$')
 """

@@ -145,7 +145,7 @@ def care(
         if not mine:
             raise Busy
         todo = due(vectors)
-        with _patience():
+        with patience():
             for done, work in enumerate(_works(vectors, todo)):
                 step(done, len(todo))
                 work()
@@ -217,7 +217,7 @@ def _measure(
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def patience() -> Iterator[None]:
     """Let statements of this session take and wait as long as they need.
 
     Serial builds: parallel ones take every core, and shared memory that containers

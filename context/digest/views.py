@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.doors import Door, shown
 from common import replicas
 from common.caller import Role
 from context.digest import configs, making
@@ -41,7 +41,7 @@ class DigestDoor(Door):
             )
         )
         told = digest if data["explain"] else replace(digest, omitted=[])
-        return Response(forms.DigestOut(told).data)
+        return Response(shown(forms.DigestOut, told))
 
 
 class DigestConfigDoor(Door):

@@ -9,9 +9,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.models import (
-    Memory,
-)
+from common.caller import Caller
+from memories import recall, scopes
+from memories.models import Memory
 from memories.queries import Filters
 from memories.serializers.fields import (
     PathField,
@@ -19,6 +19,7 @@ from memories.serializers.fields import (
     TagsField,
 )
 from memories.serializers.memories import FileLink, MemoryOut
+from projects.models import Project
 
 
 class FilterFields(serializers.Serializer[Any]):
@@ -93,6 +94,26 @@ class SearchRequest(InProject, FilterFields):
     fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
     weights = WeightsSerializer(required=False)
     explain = ExplainField(default=False)
+
+
+def request_of(
+    data: dict[str, Any], project: Project, caller: Caller
+) -> recall.Request:
+    """The search that a valid request asks for."""
+    weights = data.get("weights") or {}
+    scope = data.get("scope")
+    return recall.Request(
+        query=data["query"],
+        mode=data["mode"],
+        limit=data["limit"],
+        filters=filters_of(data),
+        scope=scopes.resolve(scope, project, caller) if scope else None,
+        min_score=data.get("min_score"),
+        fusion=data.get("fusion"),
+        keyword_weight=weights.get("keyword"),
+        semantic_weight=weights.get("semantic"),
+        explain=data["explain"],
+    )
 
 
 class LaneOut(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from memories import recall, writing
 from memories.drafts import Draft
 from memories.indexing import CORPUS
 from memories.models import Memory
-from search import statistics
+from search import query, statistics
 
 
 @pytest.fixture
@@ -50,3 +50,15 @@ def count(project):
         return statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
 
     return rebuild
+
+
+@pytest.fixture
+def terms_of(project):
+    """The lexemes of a query: `terms_of("red apples")`."""
+
+    def ask(words, language="english"):
+        return query.terms(
+            words, project_id=project.pk, corpus=CORPUS, language=language
+        )
+
+    return ask

@@ -34,6 +34,18 @@ class TestRelative:
 
         assert scores.index(max(scores)) == first
 
+    def test_words_lead_in_the_order_when_the_query_names_something(self):
+        lanes = Lanes(keyword=[2.0, 1.4], semantic=[0.5, 0.9])
+
+        unnamed, named = (
+            fusion.fuse(lanes, Way(has_names=names), most=2.0)
+            for names in (False, True)
+        )
+
+        assert unnamed[1] > unnamed[0]
+        assert named[0] > named[1]
+        assert max(named) < 0.8
+
     def test_it_takes_a_cosine_below_zero_for_nothing_in_common(self):
         lanes = Lanes(keyword=[1.0, 0.5], semantic=[-0.3, -0.9])
 

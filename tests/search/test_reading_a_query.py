@@ -20,6 +20,7 @@ class TestParse:
                 "cache -redis2 -in_memory",
                 Parsed("cache    ", (), ("redis2", "in_memory")),
             ),
+            ('Who said "off by one"?', Parsed("Who said off by one?", ("off by one",))),
         ],
     )
     def test_it_takes_out_phrases_and_excluded_words(self, typed, parsed):
@@ -34,6 +35,18 @@ class TestParse:
 
     @pytest.mark.parametrize("typed", ["-redis", '-"off by one"', "   ", ""])
     def test_it_reads_a_query_of_exclusions_only_as_words(self, typed):
+        assert query.parse(typed) == Parsed(typed)
+
+    @pytest.mark.parametrize(
+        "typed",
+        [
+            'get_user {"user_id": "mia"}',
+            'open("a b.txt")',
+            'name="off by one" index',
+            '["red", "green"]',
+        ],
+    )
+    def test_it_takes_the_quotes_of_code_for_characters(self, typed):
         assert query.parse(typed) == Parsed(typed)
 
     def test_it_reads_prose_as_words(self):
@@ -53,15 +66,19 @@ class TestParse:
 
 class TestCondition:
     def test_it_asks_for_nothing_without_phrases(self):
-        assert query.condition(Parsed("plain words")) is None
+        assert query.condition(Parsed("plain words"), "english") is None
 
     def test_it_asks_for_nothing_when_a_phrase_is_stop_words_only(self, db):
-        assert query.condition(Parsed("the of", ("the of",), ("to",))) is None
+        assert (
+            query.condition(Parsed("the of", ("the of",), ("to",)), "english") is None
+        )
 
 
 class TestTerms:
     def test_it_counts_what_a_query_repeats(self, project):
-        terms = query.terms("cat cats dog", project_id=project.pk, corpus="memories")
+        terms = query.terms(
+            "cat cats dog", project_id=project.pk, corpus="memories", language="english"
+        )
 
         assert {term.lexeme: term.count for term in terms} == {"cat": 2, "dog": 1}
 
@@ -74,12 +91,19 @@ class TestTerms:
     def test_it_keeps_the_rarest_lexemes_of_a_long_query(self, project):
         long = " ".join(f"word{n}" for n in range(1_000))
 
-        terms = query.terms(long, project_id=project.pk, corpus="memories")
+        terms = query.terms(
+            long, project_id=project.pk, corpus="memories", language="english"
+        )
 
         assert len(terms) == query.MOST_TERMS
 
     def test_it_finds_no_lexeme_in_stop_words(self, project):
-        assert query.terms("the of", project_id=project.pk, corpus="memories") == []
+        assert (
+            query.terms(
+                "the of", project_id=project.pk, corpus="memories", language="english"
+            )
+            == []
+        )
 
 
 class TestIdf:
@@ -103,6 +127,26 @@ class TestCandidates:
         common = [Term("a", 1, df=1_000_000, idf=0.1)]
 
         assert query.candidates(common, ["p:1"]) == "('p:1') & ('a')"
+
+    @pytest.fixture
+    def _counted(self, remember, count):
+        for n in range(6):
+            remember(f"apple {'pear' * (n < 4)} {'cherry' * (n < 2)} of {n}")
+        count()
+
+    @pytest.mark.parametrize(("most", "found"), [(100, 6), (6, 4), (2, 2), (1, 2)])
+    def test_a_search_looks_at_the_rows_of_the_rarest_only(
+        self, _counted, search, monkeypatch, most, found
+    ):
+        monkeypatch.setattr(query, "CANDIDATE_ROWS", most)
+
+        assert len(search("apple pear cherry", mode="keyword")) == found
+
+    @pytest.mark.parametrize("typed", ["it's", "a\\b", "o'neil\\'", "'"])
+    def test_it_takes_no_word_for_syntax(self, remember, search, typed):
+        remember(f"Say {typed} to the anchor")
+
+        assert len(search(f"{typed} anchor", mode="keyword")) == 1
 
     def test_it_quotes_what_tsquery_would_read_as_syntax(self):
         assert query.any_of(["it's", "a\\b"]) == r"'it''s' | 'a\\b'"

@@ -13,7 +13,7 @@ def terms(*lexemes, idf=1.0):
 @pytest.fixture
 def extract(db):
     def of(text, *lexemes):
-        return snippets.of({1: text}, terms(*lexemes))[1]
+        return snippets.of({1: text}, terms(*lexemes), "english")[1]
 
     return of
 

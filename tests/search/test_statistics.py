@@ -7,7 +7,7 @@ from django.db import connection
 
 from memories.indexing import CORPUS
 from memories.models import Memory
-from search import query, statistics
+from search import statistics
 from search.models import Corpus, LexemeStat
 
 
@@ -139,13 +139,13 @@ class TestStale:
 
 class TestUse:
     def test_an_unknown_lexeme_counts_as_standing_in_one_row(
-        self, remember, count, project
+        self, remember, count, terms_of
     ):
         for n in range(3):
             remember(f"apple number{n}")
         count()
 
-        found = query.terms("apple cherry", project_id=project.pk, corpus=CORPUS)
+        found = terms_of("apple cherry")
 
         assert [(term.lexeme, term.df) for term in found] == [
             ("cherri", 1),

@@ -64,7 +64,9 @@ def fill(project, rows):
         )
         for n in range(rows)
     ]
-    memories = Memory.objects.bulk_create(build(project, draft) for draft in drafts)
+    memories = Memory.objects.bulk_create(
+        build(project, draft, "english") for draft in drafts
+    )
     noise = chance.normal(scale=0.5, size=(rows, 384))
     MemoryVector.objects.bulk_create(
         MemoryVector(
