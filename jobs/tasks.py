@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
-from celery import shared_task
-from celery.signals import worker_ready
+from celery import current_app, shared_task
+from celery.signals import task_success, worker_ready
 
 from jobs import running, waking
 from jobs.models import Heartbeat, Job
 
+SCHEDULED = "task:"  # before a task's name, in the name of its heartbeat
 SWEEP_LIMIT = 500  # jobs sent again in one pass
 
 
@@ -29,3 +31,11 @@ def sweep() -> None:
 def sweep_at_once(**kwargs: object) -> None:
     """Show life as soon as a worker can work, not ten seconds later."""
     sweep.delay()
+
+
+@task_success.connect
+def note_schedule(sender: Any, **kwargs: object) -> None:
+    """Note when a task of the schedule last ended well: the page of schedules tells."""
+    scheduled = {entry["task"] for entry in current_app.conf.beat_schedule.values()}
+    if sender.name in scheduled:
+        Heartbeat.beat(f"{SCHEDULED}{sender.name}")

@@ -80,8 +80,7 @@ def _mark_duplicates(run: running.Run, project: Project) -> None:
         if not batch:
             return
         with transaction.atomic():
-            for memory in batch:
-                deduplication.compare(memory, run.job)
+            deduplication.compare(batch, run.job)
             cursor = {**run.job.cursor, "compared_to": str(batch[-1].pk)}
             run.step(run.job.done, cursor=cursor)
 

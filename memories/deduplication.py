@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from audit import recording
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
 from inference import embedding
+from inference.vectors import Vector
 from jobs import queue, running
 from jobs.models import Job
-from memories import duplicates
+from memories import alike, duplicates
+from memories.alike import Verdict
 from memories.models import DuplicateFinding, Memory, MemoryVector
 from projects.models import Project
 
@@ -62,8 +65,7 @@ def scan(run: running.Run) -> dict[str, Any]:
         last = batch[-1].pk
         done += len(batch)
         with transaction.atomic():
-            for memory in batch:
-                compare(memory, job)
+            compare(batch, job)
             run.step(done, total, cursor={"last": str(last)})
     found = DuplicateFinding.objects.filter(job_id=job.pk)
     kept = found.exclude(why_not_merged="").count()
@@ -84,40 +86,54 @@ def scan(run: running.Run) -> dict[str, Any]:
     return result
 
 
-def compare(memory: Memory, job: Job) -> None:
-    """Look for the original of a memory, with the threshold and wish of the job."""
+def compare(batch: Sequence[Memory], job: Job) -> None:
+    """Look for the originals of memories, with the threshold and wish of the job."""
+    threshold = job.args["threshold"]
+    found = alike.near_each(batch[0].project_id, _embedded(batch), threshold=threshold)
+    for memory, vector, close in found:
+        among = _earlier(memory, job)
+        verdict = alike.weigh(
+            memory, vector, threshold=threshold, among=among, close=close
+        )
+        if verdict != alike.NO_VERDICT:
+            _keep(memory, verdict, job)
+
+
+def _embedded(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
+    """Those that the active model has embedded, with their vectors."""
     stored = MemoryVector.objects.filter(
-        memory=memory, model=embedding.active().name
-    ).first()
-    if stored is None:
-        return
-    verdict = duplicates.weigh(
-        memory,
-        stored.vector,
-        threshold=job.args["threshold"],
-        among=_earlier(memory, job),
+        memory__in=batch, model=embedding.active().name
     )
-    alike = [verdict.original] if verdict.original else list(verdict.doubts)
+    vectors = {each.memory_id: each.vector for each in stored}
+    return [(each, vectors[each.pk]) for each in batch if each.pk in vectors]
+
+
+def _keep(memory: Memory, verdict: Verdict, job: Job) -> None:
+    near = [verdict.original] if verdict.original else verdict.doubts
     DuplicateFinding.objects.bulk_create(
         [
             DuplicateFinding(
                 job_id=job.pk,
                 project_id=memory.project_id,
                 memory=memory,
-                original=near.memory,
-                similarity=near.similarity,
-                why_not_merged=near.why_not_merged or "",
+                original=likeness.memory,
+                similarity=likeness.similarity,
+                why_not_merged=likeness.why_not_merged or "",
             )
-            for near in alike
+            for likeness in near
         ],
         ignore_conflicts=True,
     )
-    if not job.args["apply"]:
-        return
-    if verdict.original and (original := duplicates.hold(verdict.original.memory)):
-        reason = f"cosine {verdict.original.similarity}, found by job {job.pk}"
-        duplicates.mark(memory, original, SYSTEM, reason=reason)
-    duplicates.file_doubts(memory, verdict.doubts)
+    if job.args["apply"]:
+        _apply(memory, verdict, job)
+
+
+def _apply(memory: Memory, verdict: Verdict, job: Job) -> None:
+    """Mark a memory, or file its doubts, unless it changed since it was read."""
+    fresh = duplicates.hold(memory)
+    if fresh and fresh.similarity_hash == memory.similarity_hash:
+        found_by = f", found by job {job.pk}"
+        duplicates.record(fresh, verdict, SYSTEM, found=found_by)
 
 
 def _earlier(memory: Memory, job: Job) -> QuerySet[Memory]:
@@ -125,6 +141,8 @@ def _earlier(memory: Memory, job: Job) -> QuerySet[Memory]:
 
     So that a dry run finds what a run that applies would.
     """
-    found = DuplicateFinding.objects.filter(job_id=job.pk, why_not_merged="")
-    rows: QuerySet[Memory] = Memory.objects.filter(pk__lt=memory.pk)
-    return rows.exclude(pk__in=found.values("memory"))
+    found = DuplicateFinding.objects.filter(
+        job_id=job.pk, why_not_merged="", memory=OuterRef("pk")
+    )
+    rows: QuerySet[Memory] = Memory.objects.filter(~Exists(found), pk__lt=memory.pk)
+    return rows

@@ -1,134 +1,59 @@
-"""Which memories say the same: found, guarded, marked, unmarked, re-elected."""
+"""Which memories say the same: marked, doubted, unmarked, re-elected."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.utils import timezone
-from pgvector.django import CosineDistance
 
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
 from inference.vectors import Vector
-from memories import disagreement, files, history
-from memories.models import Memory, MemoryChange, MemoryVector, PossibleDuplicate
+from memories import alike, files, history
+from memories.alike import NO_VERDICT, Likeness, Verdict
+from memories.models import Memory, MemoryChange, PossibleDuplicate
 from memories.queries import CURRENT_COLUMNS
-
-# Neighbours looked at: the nearest may be guarded while the next is a duplicate.
-NEIGHBOURS = 5
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """A neighbour above the threshold; `why_not_merged` says what guards it."""
-
-    memory: Memory
-    similarity: float
-    why_not_merged: str | None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The original that a memory repeats, if any, and the ones it only resembles."""
-
-    original: Likeness | None
-    doubts: tuple[Likeness, ...] = ()
-
-
-NO_VERDICT = Verdict(None)
-
-
-def peers(memory: Memory) -> Any:
-    """What may be the original of a memory (03, "Duplicates" 3).
-
-    Current, not expired, of the same project, scope, sensitivity and key.
-    """
-    return (
-        Memory.objects.current()
-        .filter(
-            project_id=memory.project_id,
-            scope_hash=memory.scope_hash,
-            sensitivity=memory.sensitivity,
-            key=memory.key,
-        )
-        .exclude(pk=memory.pk)
-    )
-
-
-def judge(memory: Memory, vector: Vector) -> Verdict:
-    """Compare a memory with its nearest peers, if its project wants that."""
-    options = memory.project.options.dedup
-    if not options.enabled:
-        return NO_VERDICT
-    return weigh(memory, vector, threshold=options.threshold)
-
-
-def weigh(
-    memory: Memory, vector: Vector, *, threshold: float, among: Any = None
-) -> Verdict:
-    """Compare a memory with its nearest peers (REQ-MEM-DEDUP-001).
-
-    Similarity alone merges opposites, so a guard must find no disagreement. `among`
-    narrows the peers. A fact with a key is compared by its key alone.
-    """
-    if memory.kept_apart or (memory.kind == Memory.Kind.FACT and memory.key):
-        return NO_VERDICT
-    alike = neighbours(memory, vector, threshold=threshold, among=among)
-    merged = next((near for near in alike if near.why_not_merged is None), None)
-    if merged:
-        return Verdict(merged)
-    return Verdict(None, tuple(alike))
-
-
-def neighbours(
-    memory: Memory, vector: Vector, *, threshold: float, among: Any = None
-) -> list[Likeness]:
-    """The nearest peers at or above a cosine, nearest first, each with its guard.
-
-    A pair that a person decided about is not brought up again.
-    """
-    decided = PossibleDuplicate.objects.filter(
-        Q(memory=memory) | Q(other=memory)
-    ).exclude(state=PossibleDuplicate.State.OPEN)
-    settled = {pk for pair in decided.values_list("memory", "other") for pk in pair}
-    near = (
-        MemoryVector.objects.filter(
-            project_id=memory.project_id,
-            model=vector.model,
-            memory__in=peers(memory) if among is None else among & peers(memory),
-        )
-        .exclude(memory__in=settled - {memory.pk})
-        .annotate(distance=CosineDistance("embedding", list(vector)))
-        .order_by("distance", "memory_id")
-        .values_list("memory_id", "distance")[:NEIGHBOURS]
-    )
-    alike = {pk: 1 - distance for pk, distance in near if 1 - distance >= threshold}
-    rows = Memory.objects.light().in_bulk(list(alike))
-    return [likeness(memory, rows[pk], similarity) for pk, similarity in alike.items()]
-
-
-def likeness(memory: Memory, other: Memory, similarity: float) -> Likeness:
-    """What a cosine above the threshold says of two memories, once it is guarded."""
-    return Likeness(
-        memory=other,
-        similarity=round(similarity, 4),
-        why_not_merged=disagreement.reason_to_keep_apart(memory.content, other.content),
-    )
+from projects.models import Project
 
 
 def compare(memory: Memory, vector: Vector) -> Verdict:
     """Judge a stored memory and record the verdict: mark it, or file the doubts."""
-    verdict = judge(memory, vector) if _is_current(memory) else NO_VERDICT
+    return compare_all(memory.project, [(memory, vector)])[0]
+
+
+def compare_all(
+    project: Project, embedded: Sequence[tuple[Memory, Vector]]
+) -> list[Verdict]:
+    """Judge stored memories, the earliest first: it is the original of the others."""
+    current = _current([memory for memory, _ in embedded])
+    verdicts = {}
+    for memory, verdict in alike.judge_all(
+        project, [each for each in embedded if each[0].pk in current]
+    ):
+        record(memory, verdict, SYSTEM)
+        verdicts[memory.pk] = verdict
+    Memory.objects.filter(pk__in=[memory.pk for memory, _ in embedded]).update(
+        is_compared=True
+    )
+    return [verdicts.get(memory.pk, NO_VERDICT) for memory, _ in embedded]
+
+
+def _current(memories: Sequence[Memory]) -> set[uuid.UUID]:
+    rows = Memory.objects.current().filter(pk__in=[memory.pk for memory in memories])
+    return set(rows.values_list("pk", flat=True))
+
+
+def record(
+    memory: Memory, verdict: Verdict, caller: Caller, *, found: str = ""
+) -> None:
+    """Mark a memory as its verdict says, or file its doubts."""
     if verdict.original and (original := hold(verdict.original.memory)):
-        mark(memory, original, SYSTEM, reason=f"cosine {verdict.original.similarity}")
+        reason = f"cosine {verdict.original.similarity}{found}"
+        mark(memory, original, caller, reason=reason)
     file_doubts(memory, verdict.doubts)
-    Memory.objects.filter(pk=memory.pk).update(is_compared=True)
-    return verdict
 
 
 def hold(original: Memory) -> Memory | None:
@@ -323,10 +248,6 @@ class NotADuplicate(errors.Conflict):
     """This memory is not marked as a duplicate."""
 
     code = "not_a_duplicate"
-
-
-def _is_current(memory: Memory) -> bool:
-    return Memory.objects.current().filter(pk=memory.pk).exists()
 
 
 def _embed_if_missing(memory: Memory) -> None:

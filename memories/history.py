@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
 from audit import recording
+from audit.models import AuditEvent
 from common.caller import Caller
 from memories.models import Memory, MemoryChange
 
@@ -68,9 +69,31 @@ def record(
 
     `before` is the `state()` from before the change; None for a new memory.
     """
+    event, change = _rows(caller, action, memory, before, reason)
+    event.save(force_insert=True)
+    change.save(force_insert=True)
+    return change
+
+
+def record_new(
+    caller: Caller, made: Sequence[tuple[MemoryChange.Action, Memory]]
+) -> None:
+    """Add the history rows and the audit rows of new memories."""
+    rows = [_rows(caller, action, memory) for action, memory in made]
+    recording.record_all(event for event, _ in rows)
+    MemoryChange.objects.bulk_create(change for _, change in rows)
+
+
+def _rows(
+    caller: Caller,
+    action: MemoryChange.Action,
+    memory: Memory,
+    before: Mapping[str, Any] | None = None,
+    reason: str = "",
+) -> tuple[AuditEvent, MemoryChange]:
     after = state(memory)
     old, new = changed_fields(before, after)
-    recording.record(
+    event = recording.event(
         caller,
         f"memory.{action}",
         project_id=memory.project_id,
@@ -79,7 +102,7 @@ def record(
         before=before,
         after=after,
     )
-    return MemoryChange.objects.create(
+    change = MemoryChange(
         memory_id=memory.pk,
         project_id=memory.project_id,
         action=action,
@@ -91,6 +114,7 @@ def record(
         reason=reason[:500],
         request_id=caller.request_id,
     )
+    return event, change
 
 
 def changed_fields(

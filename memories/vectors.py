@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 import structlog
 from django.db.models import Exists, OuterRef, Q
 
+from common import locks
 from common.writing import write
 from inference import embedding, reembedding
 from inference.errors import InferenceError
-from inference.vectors import Vector
+from inference.vectors import Vector, batches
 from jobs import errors as job_errors
 from jobs import queue, running
 from memories.models import Memory, MemoryVector
@@ -22,7 +23,10 @@ from memories.queries import MemoryQuerySet
 log = structlog.get_logger(__name__)
 
 LIVE = Q(deleted_at=None, is_duplicate=False)
-BATCH = 32  # rows embedded between two steps of the job
+# Rows embedded and written between two steps of the job. The model is given them by
+# length, so that little is padding: the more, the less.
+BATCH = 128
+WINDOW = 10_000  # rows looked up at once: each look reads the whole project
 # A larger batch is answered at once and embedded by a job (03, "Writing").
 AT_ONCE = 20
 
@@ -40,16 +44,31 @@ def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
 
 def put(memory: Memory, vector: Vector) -> None:
     """Store a vector; when its model is the active one no more, a job makes another."""
-    store(memory, vector)
+    put_all([(memory, vector)])
+
+
+def put_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
+    """Store the vectors of one project's memories, all by one model."""
+    store_all(embedded)
+    memory, vector = embedded[0]
     if not embedding.is_active(vector):
         embed_later(memory.project_id)
 
 
-def store(memory: Memory, vector: Vector) -> None:
-    MemoryVector.objects.update_or_create(
-        memory=memory,
-        model=vector.model,
-        defaults={"project_id": memory.project_id, "embedding": list(vector)},
+def store_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
+    MemoryVector.objects.bulk_create(
+        [
+            MemoryVector(
+                memory=memory,
+                project_id=memory.project_id,
+                model=vector.model,
+                embedding=list(vector),
+            )
+            for memory, vector in embedded
+        ],
+        update_conflicts=True,
+        unique_fields=["memory", "model"],
+        update_fields=["embedding"],
     )
 
 
@@ -72,55 +91,78 @@ def waiting(project_id: uuid.UUID) -> MemoryQuerySet:
 def embed_waiting(run: running.Run) -> dict[str, Any]:
     """Embed what a failing or slow model left behind, then compare it.
 
-    A text that the model refuses is passed over and named in the result.
+    One job of a project works at a time, and looks again when it has let go: the
+    others leave their rows to it. A text that the model refuses is passed over and
+    named in the result.
     """
-    assert run.job.project_id
-    done, last = 0, uuid.UUID(int=0)
-    refused: list[str] = []
-    rows = waiting(run.job.project_id).order_by("pk").light()
-    while batch := list(rows.filter(pk__gt=last)[:BATCH]):
-        last = batch[-1].pk
-        for memory, vector in _embedded(batch, refused):
-            _keep(memory, vector)
-            done += 1
-        run.step(done)
-    return {"embedded": done, "refused": refused}
+    project_id = run.job.project_id
+    assert project_id
+    done, refused = 0, dict[uuid.UUID, str]()
+    while ids := _waiting_ids(project_id, refused):
+        with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
+            if not is_mine:
+                break
+            for chosen in batches(ids, size=BATCH):
+                rows = waiting(project_id).filter(pk__in=chosen)
+                batch = list(rows.light().order_by("pk"))
+                _keep(list(_embedded(batch, refused)))
+                done += len(batch)
+                run.step(done)
+    told = [f"{memory_id}: {why}" for memory_id, why in refused.items()]
+    return {"embedded": done - len(refused), "refused": told}
+
+
+def _waiting_ids(
+    project_id: uuid.UUID, refused: Mapping[uuid.UUID, str]
+) -> list[uuid.UUID]:
+    rows = waiting(project_id).exclude(pk__in=list(refused)).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:WINDOW])
 
 
 def _embedded(
-    batch: list[Memory], refused: list[str]
+    batch: Sequence[Memory], refused: dict[uuid.UUID, str]
 ) -> Iterator[tuple[Memory, Vector]]:
+    if not batch:
+        return
     try:
         made = embedding.embed([memory.text for memory in batch])
     except InferenceError as error:
         if error.retryable:
             raise job_errors.Later(str(error)) from error
         if len(batch) == 1:
-            refused.append(f"{batch[0].pk}: {error}")
+            refused[batch[0].pk] = str(error)
             return
-        for memory in batch:
-            yield from _embedded([memory], refused)
+        middle = len(batch) // 2
+        yield from _embedded(batch[:middle], refused)
+        yield from _embedded(batch[middle:], refused)
         return
     yield from zip(batch, made, strict=True)
 
 
 @write
-def _keep(memory: Memory, vector: Vector) -> None:
+def _keep(embedded: Sequence[tuple[Memory, Vector]]) -> None:
     from memories import duplicates  # it stores vectors through here
 
-    if fresh := _unchanged(memory):
-        put(fresh, vector)
-        duplicates.compare(fresh, vector)
+    if fresh := _unchanged(embedded):
+        put_all(fresh)
+        duplicates.compare_all(fresh[0][0].project, fresh)
 
 
-def _unchanged(memory: Memory) -> Memory | None:
-    """The row, held; None when its text changed while the model worked.
+def _unchanged(
+    embedded: Sequence[tuple[Memory, Vector]],
+) -> list[tuple[Memory, Vector]]:
+    """The rows, held, without those whose text changed while the model worked.
 
-    Its new text is embedded by the next job.
+    Their new text is embedded by the next look.
     """
-    rows = Memory.objects.select_for_update(no_key=True)
-    fresh: Memory | None = rows.filter(pk=memory.pk).first()
-    return fresh if fresh and fresh.text == memory.text else None
+    rows = Memory.objects.light().select_for_update(no_key=True).order_by("pk")
+    held = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
+    fresh = {memory.pk: memory for memory in held}
+    return [
+        (fresh[memory.pk], vector)
+        for memory, vector in embedded
+        if memory.pk in fresh and fresh[memory.pk].text == memory.text
+    ]
 
 
 # The change of the model
@@ -128,8 +170,7 @@ def _unchanged(memory: Memory) -> Memory | None:
 
 @write
 def _store_unchanged(memory: Memory, vector: Vector) -> None:
-    if fresh := _unchanged(memory):
-        store(fresh, vector)
+    store_all(_unchanged([(memory, vector)]))
 
 
 def compare_embedded() -> None:
@@ -139,7 +180,7 @@ def compare_embedded() -> None:
         memory__in=Memory.objects.filter(LIVE, is_compared=False),
     )
     for stored in found.select_related("memory").order_by("memory_id"):
-        _keep(stored.memory, stored.vector)
+        _keep([(stored.memory, stored.vector)])
 
 
 reembedding.SHELVES.append(

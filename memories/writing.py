@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from django.utils import timezone
 
@@ -14,6 +14,7 @@ from common.writing import write
 from inference.vectors import Vector
 from memories import (
     admission,
+    alike,
     drafts,
     duplicates,
     files,
@@ -24,23 +25,12 @@ from memories import (
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
 from memories.quotas import QuotaExceeded
+from memories.receipts import Receipt
+from projects import search_language
 from projects.models import Project
 
 # Another writer can win the same place a few times, not for ever.
 ATTEMPTS = 5
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What became of one write, and whether it can be searched yet."""
-
-    status: str  # stored | duplicate | superseded_key | rejected
-    memory: Memory | None = None
-    duplicate_of: Memory | None = None
-    possible_duplicates: tuple[duplicates.Likeness, ...] = ()
-    semantic: bool = False
-    notes: tuple[str, ...] = ()
-    refusal: errors.Refusal | None = None
 
 
 @dataclass(frozen=True)
@@ -90,8 +80,8 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
 def commit(prepared: Prepared) -> list[Receipt]:
     """Write prepared drafts in one transaction; a receipt for each, in their order.
 
-    The project where it has quotas, files, then tags, then memories by hash: writers
-    of the same texts lock in the same order and cannot deadlock.
+    The project where it has quotas, its language, files, then tags, then memories by
+    hash: writers of the same texts lock in the same order and cannot deadlock.
     """
     project = prepared.project
     over = admission.refused(project, prepared.drafts)
@@ -101,6 +91,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if position not in over or draft.is_kept_over_quota
     }
     refused = {p: over[p] for p in over if p not in accepted}
+    language = search_language.hold(project.pk)
     known = files.ensure(
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
@@ -109,10 +100,13 @@ def commit(prepared: Prepared) -> list[Receipt]:
         position: _rejected(refusal)
         for position, refusal in (*prepared.refused.items(), *refused.items())
     }
-    for position in sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p)):
+    in_order = sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p))
+    built = {p: drafts.build(project, accepted[p], language) for p in in_order}
+    stored = _stored_together(prepared, built)
+    for position, memory in built.items():
         draft = accepted[position]
         vector = prepared.vectors.get(position)
-        receipt = _store(project, draft, vector, prepared.caller)
+        receipt = stored.get(position) or _store(memory, draft, vector, prepared.caller)
         assert receipt.memory
         files.link(receipt.memory, draft.files, known)
         if receipt.duplicate_of:
@@ -140,8 +134,10 @@ def derive(
     reason: str = "",
 ) -> Receipt:
     """Store what was made of other memories: with their files, never a duplicate."""
+    language = search_language.hold(project.pk)
     tags.ensure(project, draft.tags)
-    receipt = _store(project, draft, vector, caller, reason=reason)
+    memory = drafts.build(project, draft, language)
+    receipt = _store(memory, draft, vector, caller, reason=reason)
     assert receipt.memory
     for source in sources:
         files.copy_links(source, receipt.memory)
@@ -150,35 +146,59 @@ def derive(
     return receipt
 
 
+def _stored_together(
+    prepared: Prepared, built: Mapping[int, Memory]
+) -> dict[int, Receipt]:
+    """Insert the rows of a large batch that nothing has to be compared with: {place: …}.
+
+    Left out are facts with a key, and what is a duplicate: these go one by one.
+    """
+    if prepared.vectors or len(built) <= vectors.AT_ONCE:
+        return {}
+    plain = {
+        place: memory
+        for place, memory in built.items()
+        if memory.kind != Memory.Kind.FACT or not memory.key
+    }
+    inserted = _inserted(list(plain.values()))
+    rows = {place: memory for place, memory in plain.items() if memory.pk in inserted}
+    history.record_new(
+        prepared.caller,
+        [(_action(prepared.drafts[place]), memory) for place, memory in rows.items()],
+    )
+    return {
+        place: Receipt("stored", memory, notes=prepared.drafts[place].notes)
+        for place, memory in rows.items()
+    }
+
+
 def _store(
-    project: Project,
+    memory: Memory,
     draft: Draft,
     vector: Vector | None,
     caller: Caller,
     *,
     reason: str = "",
 ) -> Receipt:
-    memory = drafts.build(project, draft)
-    verdict = duplicates.judge(memory, vector) if vector else duplicates.NO_VERDICT
+    verdict = alike.judge(memory, vector) if vector else alike.NO_VERDICT
     if verdict.original and (original := duplicates.hold(verdict.original.memory)):
         cosine = f"cosine {verdict.original.similarity}"
         return _store_duplicate(memory, original, draft, caller, cosine)
+    memory.is_compared = vector is not None
     for _ in range(ATTEMPTS):
         if same := duplicates.current_fact(memory):
             is_same = same.similarity_hash == memory.similarity_hash
             if is_same and same.value == memory.value and not draft.is_derived:
                 return _store_duplicate(memory, same, draft, caller, "the same fact")
             _supersede(same, memory, caller)
-        if _insert(memory):
+        if _inserted([memory]):
             break
         if original := _original_of(memory, caller):
             return _store_duplicate(memory, original, draft, caller, "the same text")
     else:
         raise errors.Busy
-    memory.is_compared = vector is not None
     if vector:
         vectors.put(memory, vector)
-        Memory.objects.filter(pk=memory.pk).update(is_compared=True)
         duplicates.file_doubts(memory, verdict.doubts)
     history.record(caller, _action(draft), memory, reason=reason)
     return Receipt(
@@ -211,10 +231,11 @@ def _store_duplicate(
     )
 
 
-def _insert(memory: Memory) -> bool:
-    """Insert unless an original or a current fact holds the place."""
-    Memory.objects.bulk_create([memory], ignore_conflicts=True)
-    return Memory.objects.filter(pk=memory.pk).exists()
+def _inserted(memories: Sequence[Memory]) -> set[uuid.UUID]:
+    """Insert rows unless an original or a current fact holds their place; which are."""
+    Memory.objects.bulk_create(memories, ignore_conflicts=True)
+    ids = [memory.pk for memory in memories]
+    return set(Memory.objects.filter(pk__in=ids).values_list("pk", flat=True))
 
 
 def _original_of(memory: Memory, caller: Caller) -> Memory | None:
@@ -274,9 +295,3 @@ def _known(project: Project, draft: Draft) -> bool:
 
 def _rejected(refusal: errors.Refusal) -> Receipt:
     return Receipt(status="rejected", refusal=refusal)
-
-
-def searchable(receipt: Receipt) -> dict[str, Any]:
-    memory = receipt.memory
-    found = bool(memory and not memory.archived_at and not receipt.duplicate_of)
-    return {"keyword": found, "semantic": found and receipt.semantic}

@@ -7,4 +7,11 @@ class MemoryProjectConfig(AppConfig):
     name = "memory_project"
 
     def ready(self) -> None:
-        from memory_project import celery, checks  # noqa: F401  # registers both
+        from console.home import further
+        from memory_project import (  # noqa: F401  # celery and checks register
+            celery,
+            checks,
+            health_panel,
+        )
+
+        further.register(health_panel.panel)

@@ -6,11 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories import writing
 from memories.models import (
     Memory,
     MemoryChange,
 )
+from memories.receipts import Receipt
 
 
 class FileLink(serializers.Serializer[Any]):
@@ -137,8 +137,8 @@ class ReceiptOut(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
     memory = MemoryOut(allow_null=True)
 
-    def get_searchable(self, receipt: writing.Receipt) -> dict[str, bool]:
-        return writing.searchable(receipt)
+    def get_searchable(self, receipt: Receipt) -> dict[str, bool]:
+        return receipt.searchable
 
 
 class BatchItemOut(ReceiptOut):

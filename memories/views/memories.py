@@ -6,6 +6,7 @@ import dataclasses
 import uuid
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,11 +26,11 @@ from memories.models import (
     Memory,
     MemoryChange,
 )
+from memories.receipts import Receipt
 from memories.serializers import drafts as draft_forms
 from memories.serializers import fields
 from memories.serializers import memories as memory_forms
 from memories.serializers import search as search_forms
-from memories.writing import Receipt
 from projects.models import Project
 
 STATUS = {"stored": 201, "duplicate": 200, "superseded_key": 200, "waiting": 202}
@@ -88,6 +89,8 @@ class MemoryBatchDoor(Door):
         def act() -> tuple[int, dict[str, Any]]:
             receipts = writing.commit(prepared)
             found = dict(zip(places, receipts, strict=True)) | refused
+            written = [each.memory for each in found.values() if each.memory]
+            prefetch_related_objects(written, "file_links__file")
             return 200, {"results": [batch_item(found[i]) for i in sorted(found)]}
 
         return self.once(project.pk, act)

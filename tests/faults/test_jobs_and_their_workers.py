@@ -227,11 +227,11 @@ class TestADeduplicationThatIsKilled:
         job = posted(alice_api, "deduplications", body)["id"]
         whole, seen = deduplication.compare, []
 
-        def dies_at_the_second(memory, of):
-            seen.append(memory.pk)
+        def dies_at_the_second(batch, of):
+            seen.extend(batch)
             if len(seen) == 2:
                 raise KeyboardInterrupt
-            return whole(memory, of)
+            return whole(batch, of)
 
         monkeypatch.setattr(deduplication, "compare", dies_at_the_second)
         with pytest.raises(KeyboardInterrupt):

@@ -1,0 +1,29 @@
+"""What became of a write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from common import errors
+from memories.alike import Likeness
+from memories.models import Memory
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of one write, and whether it can be searched yet."""
+
+    status: str  # stored | duplicate | superseded_key | rejected
+    memory: Memory | None = None
+    duplicate_of: Memory | None = None
+    possible_duplicates: tuple[Likeness, ...] = ()
+    semantic: bool = False
+    notes: tuple[str, ...] = ()
+    refusal: errors.Refusal | None = None
+
+    @property
+    def searchable(self) -> dict[str, bool]:
+        """By which lanes a search finds it by now."""
+        memory = self.memory
+        found = bool(memory and not memory.archived_at and not self.duplicate_of)
+        return {"keyword": found, "semantic": found and self.semantic}

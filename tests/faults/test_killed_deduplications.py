@@ -1,0 +1,113 @@
+"""A worker is killed with -9 while it looks for duplicates: the next one goes on."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from common.caller import SYSTEM
+from jobs import queue, running
+from memories import deduplication, writing
+from memories.drafts import Draft
+from memories.models import DuplicateFinding, Memory, MemoryChange
+from tests.faults.test_killed_compactions import die_at, finished, killed
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+# Of a batch: before its second pair is kept, and when all is written but not committed.
+MOMENTS = [(deduplication, "_keep", 2), (running.Run, "step", 2)]
+
+
+@pytest.fixture(autouse=True)
+def _alike(project, monkeypatch):
+    """Six texts, each three times in other words' order, in batches of four."""
+    monkeypatch.setattr(deduplication, "BATCH", 4)
+    project.settings = {"dedup": {"enabled": False}}
+    project.save()
+    for text in [
+        *("the {} job clears a cache", "a cache the {} job clears"),
+        "clears the {} job a cache",
+    ]:
+        for word in ("first", "second", "third", "fourth", "fifth", "sixth"):
+            draft = Draft(content=text.format(word), memory_type="learning")
+            writing.store(project, draft, SYSTEM)
+
+
+def started(project, caller, *, apply):
+    return deduplication.start(project, caller, threshold=None, apply=apply)
+
+
+def pairs(job):
+    found = DuplicateFinding.objects.filter(job_id=job.pk)
+    return sorted(found.values_list("memory", "original", "similarity"))
+
+
+@pytest.mark.parametrize(("module", "name", "calls"), MOMENTS)
+@pytest.mark.parametrize("apply", [False, True])
+def test_killed_twice_it_ends_as_if_it_had_not_been(
+    project, alice, monkeypatch, module, name, calls, apply
+):
+    whole = started(project, alice, apply=False)
+    assert finished(whole)["duplicates"] == 12
+
+    job = started(project, alice, apply=apply)
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            die_at(patch, module, name, calls)
+            killed(job)
+
+    result = finished(job)
+    assert (result["scanned"], result["duplicates"]) == (18, 12)
+    assert pairs(job) == pairs(whole)
+    marks = MemoryChange.objects.filter(action="duplicate_mark")
+    assert marks.count() == Memory.objects.filter(is_duplicate=True).count()
+    assert marks.count() == (12 if apply else 0)
+
+
+def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkeypatch):
+    job = started(project, alice, apply=False)
+
+    with monkeypatch.context() as patch:
+        die_at(patch, running.Run, "step", 3)
+        killed(job)
+
+    job.refresh_from_db()
+    assert job.progress == {"done": 8, "total": 18}
+    looked = []
+    compare = deduplication.compare
+    monkeypatch.setattr(
+        deduplication,
+        "compare",
+        lambda batch, job: looked.extend(batch) or compare(batch, job),
+    )
+    finished(job)
+    assert len(looked) == 10
+
+
+def test_a_cancelled_one_ends_at_its_next_step(project, alice, monkeypatch):
+    job = started(project, alice, apply=True)
+    compare = deduplication.compare
+
+    def cancelled(batch, run_job):
+        compare(batch, run_job)
+        if run_job.cursor:
+            with ThreadPoolExecutor(1) as person:
+                person.submit(cancel, job).result()
+
+    monkeypatch.setattr(deduplication, "compare", cancelled)
+
+    running.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.done) == ("cancelled", 4)
+
+
+def cancel(job):
+    try:
+        queue.cancel(job)
+    finally:
+        connection.close()

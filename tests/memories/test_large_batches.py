@@ -1,0 +1,167 @@
+"""A large batch is written together, and embedded by one job of its project at a time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit.models import AuditEvent
+from common import locks
+from inference import embedding
+from inference.errors import InferenceError
+from jobs import running
+from jobs.models import Job
+from memories import vectors
+from memories.models import Memory, MemoryChange
+
+SECRET = "ghp_" + "a1B2" * 9
+BODY = {"memory_type": "discovery", "agent_id": "agent-1"}
+
+
+@pytest.fixture
+def write(alice_api, project):
+    def post(items):
+        body = {"project_id": str(project.pk), "memories": [BODY | i for i in items]}
+        return alice_api.post("/api/v1/memories/batch", body).json()["results"]
+
+    return post
+
+
+def lines(count, about="list"):
+    return [{"content": f"Fact number {n} of a {about}."} for n in range(count)]
+
+
+def embed_job():
+    return Job.objects.get(kind="embed", state="waiting")
+
+
+class TestWriting:
+    def test_every_item_has_what_a_single_write_has(self, write):
+        items = lines(30)
+        items[1] = {"content": f"The token is {SECRET}.", "tags": ["t"]}
+        items += [{"content": items[0]["content"].upper()}]
+        items += [{"kind": "fact", "key": "k", "content": text} for text in "ab"]
+
+        receipts = write(items)
+
+        told = [receipt["status"] for receipt in receipts]
+        assert told[:30] == ["stored"] * 30
+        assert receipts[30]["duplicate_of"] == receipts[0]["id"]
+        assert sorted(told[31:]) == ["stored", "superseded_key"]
+        assert SECRET not in receipts[1]["memory"]["content"]
+        assert receipts[1]["notes"][0].startswith("masked: ")
+
+    def test_every_item_has_its_history_and_its_audit_row(self, write):
+        ids = sorted(receipt["id"] for receipt in write(lines(30)))
+
+        changes = MemoryChange.objects.filter(action="create")
+        assert sorted(str(change.memory_id) for change in changes) == ids
+        assert {c.after["content"] for c in changes} == {
+            line["content"] for line in lines(30)
+        }
+        events = AuditEvent.objects.filter(verb="memory.create")
+        assert sorted(event.object_id for event in events) == ids
+        assert all(event.after_hash for event in events)
+
+    def test_what_is_known_already_is_a_duplicate(self, write):
+        first = write(lines(25))
+
+        again = write(lines(25))
+
+        originals = [receipt["id"] for receipt in first]
+        assert [receipt["duplicate_of"] for receipt in again] == originals
+
+    def test_the_queries_do_not_grow_with_it(self, write):
+        with CaptureQueriesContext(connection) as few:
+            write(lines(25, "short list"))
+        with CaptureQueriesContext(connection) as many:
+            write(lines(75, "long list"))
+
+        assert len(many) <= len(few)
+
+
+class TestEmbedding:
+    def test_the_earliest_of_a_batch_is_the_original(self, write, run_jobs):
+        # The fake embedder counts words: another order has the same vector.
+        alike = ("the nightly job clears the cache", "the cache the nightly job clears")
+        receipts = write([*lines(20), *({"content": text} for text in alike)])
+
+        run_jobs()
+
+        rows = Memory.objects.in_bulk([receipt["id"] for receipt in receipts[20:]])
+        earlier, later = sorted(rows.values(), key=lambda memory: memory.pk)
+        assert later.duplicate_of == earlier
+
+    def test_the_queries_do_not_grow_with_it(self, write, run_jobs):
+        counts = []
+        for size in (25, 75):
+            write(lines(size, f"list of {size}"))
+            with CaptureQueriesContext(connection) as queries:
+                run_jobs()
+            counts.append(len(queries))
+
+        assert counts[1] <= counts[0] + 5
+
+    def test_a_text_that_the_model_refuses_is_named_and_the_others_go_on(
+        self, write, run_jobs, monkeypatch
+    ):
+        embed = embedding.embed
+
+        def picky(texts):
+            if any("number 7 " in text for text in texts):
+                raise InferenceError("too odd", retryable=False)
+            return embed(texts)
+
+        monkeypatch.setattr(embedding, "embed", picky)
+        receipts = write(lines(30))
+
+        run_jobs()
+
+        job = Job.objects.get(kind="embed")
+        assert job.result["embedded"] == 29
+        assert job.result["refused"] == [f"{receipts[7]['id']}: too odd"]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_second_job_leaves_its_rows_to_the_one_at_work(self, project, write):
+        write(lines(30))
+        job = embed_job()
+
+        with (
+            ThreadPoolExecutor(1) as other,
+            locks.try_advisory_lock(f"embed:{project.pk}"),
+        ):
+            other.submit(run_apart, job).result()
+
+        job.refresh_from_db()
+        assert (job.state, job.result["embedded"]) == ("done", 0)
+        assert vectors.waiting(project.pk).count() == 30
+
+    def test_the_one_at_work_looks_again_when_it_has_let_go(
+        self, project, write, monkeypatch
+    ):
+        write(lines(30))
+        job = embed_job()
+        keep, later = vectors._keep, lines(25, "later list")
+
+        def keep_while_others_write(embedded):
+            keep(embedded)
+            if later:
+                write([later.pop() for _ in range(25)])
+
+        monkeypatch.setattr(vectors, "_keep", keep_while_others_write)
+
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert job.result["embedded"] == 55
+        assert not vectors.waiting(project.pk).exists()
+
+
+def run_apart(job):
+    try:
+        running.run(job.pk)
+    finally:
+        connection.close()
