@@ -14,7 +14,7 @@ from benchmarks.options import Options
 from benchmarks.pairs import Labelled, Pair
 from benchmarks.progress import Bar
 from inference import embedding
-from memories import duplicates
+from memories import alike
 from memories.models import Memory
 from playbook import neighbours
 from playbook.models import PlaybookEntry
@@ -37,7 +37,7 @@ Verdict = Callable[[Judged], bool]
 def merges_memories(judged: Judged) -> bool:
     """Whether the second of two memories is marked as a duplicate of the first."""
     first, second = Memory(content=judged.pair.a), Memory(content=judged.pair.b)
-    likeness = duplicates.likeness(second, first, judged.cosine)
+    likeness = alike.likeness(second, first, judged.cosine)
     return likeness.why_not_merged is None
 
 

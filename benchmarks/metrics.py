@@ -22,6 +22,11 @@ def dcg(grades: Sequence[float]) -> float:
     )
 
 
+def recall(ranking: Sequence[str], judged: Mapping[str, float]) -> float:
+    """The share of the judged documents that a ranking holds."""
+    return len(judged.keys() & set(ranking)) / len(judged) if judged else 0
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import CommandError
 
-from benchmarks import corpora, scratch
+from benchmarks import copies, corpora, scratch
 from benchmarks.progress import Bar
 from inference import embedding
 from memories import drafts
@@ -96,6 +96,26 @@ def projects(
         yield made
 
 
+@contextmanager
+def among(
+    size: int, total: int, count: int, passages: Passages, *, keep: bool
+) -> Iterator[Project]:
+    """A project of `size` memories among `count` others with the rest of `total`.
+
+    The others are of one size, and hold copies of its rows.
+    """
+    with ExitStack() as stack:
+        made = stack.enter_context(scratch.project(str(size), keep=keep))
+        fill(made, size, passages, Bar(f"{size} memories", size).show)
+        each = min(size, (total - size) // count) if count else 0
+        for number in Bar("other projects", count).over(range(count)):
+            other = stack.enter_context(scratch.project(f"other {number}", keep=keep))
+            copies.copy(made, other, each)
+        scratch.settle(made)
+        vector_indexes.care(MemoryVector, lambda done, of: None)
+        yield made
+
+
 def fill(
     project: Project, count: int, passages: Passages, shown: Callable[[int], None]
 ) -> None:
@@ -136,7 +156,7 @@ def _memories(
             scope=scope,
             tags=tuple(tag for tag, marked in zip(TAGS, marks, strict=True) if marked),
         )
-        yield drafts.build(project, draft)
+        yield drafts.build(project, draft, project.options.search.language)
 
 
 def _vectors(passages: Passages, chosen: Any, chance: Any) -> Any:

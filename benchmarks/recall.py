@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from benchmarks import metrics, population
+from benchmarks import bars, metrics, population
 from benchmarks.options import Options
 from benchmarks.progress import Bar
 from common.caller import SYSTEM
@@ -17,7 +18,9 @@ from memories import recall
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from projects.models import Project
-from search import semantic
+from search import lanes, semantic
+from search.fields import arm_lexeme
+from search.lanes import Asked
 
 HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
 DEPTH = 20
@@ -35,6 +38,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--memories", type=int, default=MEMORIES, help="in all")
     parser.add_argument("--projects", type=int, default=PROJECTS)
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each cell")
+    parser.add_argument("--plot", type=Path, help="draw the cells as SVG to this file")
 
 
 def run(options: Options) -> dict[str, Any]:
@@ -52,7 +56,22 @@ def run(options: Options) -> dict[str, Any]:
                 (size, share) for size in asked for share in SELECTIVITIES
             )
         ]
+    if given["plot"]:
+        given["plot"].write_text(plot(cells), encoding="utf-8")
     return {"cells": cells, "ef_search": semantic.EF_SEARCH, "queries": len(queries)}
+
+
+def plot(cells: Sequence[Mapping[str, Any]]) -> str:
+    drawn = [
+        bars.Bar(
+            f"{cell['project_size']:,}, {cell['selectivity']:.1%} pass",
+            cell["p50_ms"],
+            cell["p95_ms"],
+        )
+        for cell in cells
+    ]
+    told = "milliseconds by project and filter: p50, p95"
+    return bars.svg("Semantic lane", told, drawn)
 
 
 def _queries(texts: Sequence[str]) -> list[Vector]:
@@ -92,19 +111,23 @@ def _cell(
 
 
 def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str, Any]:
+    arms = (arm_lexeme("p", project.pk),)
     started = time.perf_counter()
-    near = semantic.nearest(rows, vector, project_id=project.pk)
+    near = lanes.ask(rows, Asked(project.pk, arms, vector=vector))
     answered = time.perf_counter()
     exact = semantic.semantic_lane(rows, vector)
     ended = time.perf_counter()
-    how = semantic.how(near, Memory, vector, project.pk)["how"]
-    found, best = list(near.scores)[:DEPTH], list(exact)[:DEPTH]
+    how = semantic.how(near.passed, Memory, vector, project.pk)["how"]
+    nearest = sorted(
+        near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
+    )
+    found, best = [one.id for one in nearest[:DEPTH]], list(exact)[:DEPTH]
     return {
         "recall": len(set(found) & set(best)) / len(best) if best else 1.0,
         "ms": (answered - started) * 1000,
         "exact_ms": (ended - answered) * 1000,
         "by_index": how == "index",
-        "is_short": len(near.scores) < len(exact),
+        "is_short": near.by_meaning < len(exact),
     }
 
 

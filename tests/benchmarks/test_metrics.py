@@ -37,3 +37,10 @@ class TestNdcg:
 )
 def test_percentile_is_a_value_that_was_measured(share, value):
     assert metrics.percentile(list(range(10, 0, -1)), share) == value
+
+
+class TestRecall:
+    def test_it_is_the_share_of_the_judged_that_is_found(self):
+        assert metrics.recall(["a", "x"], {"a": 1, "b": 1}) == 0.5
+        assert metrics.recall(["a", "b"], {"a": 1, "b": 1}) == 1
+        assert metrics.recall([], {"a": 1}) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
+from xml.etree import ElementTree
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,7 +14,7 @@ from access.models import ApiKey
 from benchmarks import population
 from memories.models import Memory
 from projects.models import Project
-from search import semantic
+from search import lanes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -87,13 +89,14 @@ class TestRecall:
         assert not Project.objects.exists()
 
     def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
-        nearest = semantic.nearest
+        ask = lanes.ask
 
-        def forgetful(*args, **kwargs):
-            found = list(nearest(*args, **kwargs).scores.items())
-            return semantic.Nearest(dict(found[1:]), len(found))
+        def forgetful(*args):
+            found = ask(*args)
+            best = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
+            return replace(found, candidates=best[:-1], by_meaning=len(best) - 1)
 
-        monkeypatch.setattr(semantic, "nearest", forgetful)
+        monkeypatch.setattr(lanes, "ask", forgetful)
 
         whole = benchmark("recall", *self.SIZES)[0]["cells"][0]
 
@@ -102,10 +105,15 @@ class TestRecall:
 
 
 class TestLatency:
-    def test_a_row_for_each_mode_filter_and_number_of_clients(self, benchmark):
-        arguments = ("--memories=40", "--projects=1", "--queries=3")
+    def test_a_row_for_each_mode_filter_and_number_of_clients(
+        self, benchmark, tmp_path
+    ):
+        plot = f"--plot={tmp_path / 'latency.svg'}"
+        sizes = ("--memories=80", "--size=40", "--projects=3", "--queries=3")
 
-        numbers, printed = benchmark("latency", *arguments)
+        numbers, printed = benchmark(
+            "latency", *sizes, "--uncapped", "--building", plot
+        )
 
         rows = numbers["rows"]
         assert [(r["mode"], r["filter"], r["clients"]) for r in rows] == [
@@ -119,7 +127,14 @@ class TestLatency:
             r["ratio"] == pytest.approx(r["p50_ms"] / r["direct_p50_ms"], rel=0.2)
             for r in rows
         )
-        assert "3 queries a row in a project of 40" in printed
+        assert "3 queries a row in a project of 40, 80 memories in all" in printed
+        assert "10 requests a second, hybrid: p50" in printed
+        (caps,) = numbers["caps"]
+        assert caps["capped"] == caps["uncapped"]
+        assert numbers["building"]["is_valid"]
+        assert "while the index was built" in printed
+        drawn = ElementTree.parse(tmp_path / "latency.svg").getroot()
+        assert len([part for part in drawn if part.tag.endswith("line")]) == 6
         assert not ApiKey.objects.exists()
 
 

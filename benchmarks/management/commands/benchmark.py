@@ -11,7 +11,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from benchmarks import (
+    conversation,
     dedup,
+    deduplication,
     digest,
     growth,
     latency,
@@ -19,6 +21,7 @@ from benchmarks import (
     recall,
     relevance,
     search,
+    writing,
 )
 from benchmarks.options import Options
 
@@ -26,6 +29,7 @@ from benchmarks.options import Options
 # A module that takes more arguments has arguments(parser) as well.
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search,
+    "conversation": conversation,
     "dedup": dedup,
     "relevance": relevance,
     "learning": learning,
@@ -33,6 +37,8 @@ BENCHMARKS: dict[str, ModuleType] = {
     "recall": recall,
     "latency": latency,
     "digest": digest,
+    "deduplication": deduplication,
+    "writing": writing,
 }
 
 

@@ -1,0 +1,179 @@
+"""How fast memories are written, beside the embedding that they need anyway."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from access.models import ApiKey
+from benchmarks import corpora, metrics, processes, scratch, web
+from benchmarks.options import Options
+from benchmarks.progress import Bar
+from benchmarks.web import Client
+from common.caller import Role
+from inference import embedding
+from memories import vectors
+from projects.models import Project
+
+HELP = "The rate of writes until all is searchable, and what one write adds."
+TEXTS, SINGLE = 10_000, 500
+BATCH, CLIENTS = 100, 8
+LOOK_SECONDS = 0.5
+WARM = 20  # single writes that are not counted: a server's first ones load the model
+# As a project is by default.
+SETTINGS = {"dedup": {"enabled": True}, "secrets": "mask"}
+# At least this share of the rate of embedding alone; at most so many milliseconds more
+# than the embedding of one text, p50 and p95 (issue 4, "Acceptance").
+LEAST_SHARE, MOST_ADDED = 0.8, (15, 30)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--texts", type=int, default=TEXTS, help="in batches of 100")
+    parser.add_argument("--single", type=int, default=SINGLE, help="one by one, after")
+
+
+def run(options: Options) -> dict[str, Any]:
+    count, singles = options.given["texts"], options.given["single"]
+    texts = _texts(options.data, count + WARM + singles)
+    many, few = texts[:count], texts[count:]
+    with scratch.project("writing", keep=options.keep, settings=SETTINGS) as project:
+        # A half before and a half after: what else the machine does, it does to both.
+        alone = _embedded(many[::2])
+        with _written(project) as client:
+            batches = _in_batches(project, client, many)
+        alone += _embedded(many[1::2])
+        scratch.settle(project)
+        with _written(project) as client:
+            added = _one_by_one(client, few)
+    return {
+        "texts": count,
+        "alone_per_second": round(count / alone, 2),
+        **batches,
+        "share": round(batches["per_second"] * alone / count, 3),
+        **added,
+    }
+
+
+def _texts(data: Path, count: int) -> list[str]:
+    """The collections' documents, in turn; a number tells the later rounds apart."""
+    collections = [corpora.load(folder) for folder in corpora.folders(data)]
+    documents = [
+        f"{document.title}\n{document.text}".strip()
+        for documents in itertools.zip_longest(*(c.documents for c in collections))
+        for document in documents
+        if document
+    ]
+    if not documents:
+        raise CommandError(f"{data} holds no collection (search/NAME/corpus.jsonl).")
+    return [
+        documents[place % len(documents)] + f"\n\nnote {place}"
+        for place in range(count)
+    ]
+
+
+def _embedded(texts: Sequence[str]) -> float:
+    """Seconds of embedding alone, by this process, in the batches of the job."""
+    model = embedding.active()
+    model.embed(texts[:1])
+    bar = Bar("embedded alone", len(texts))
+    started = time.perf_counter()
+    for start in range(0, len(texts), vectors.BATCH):
+        model.embed(texts[start : start + vectors.BATCH])
+        bar.show(min(start + vectors.BATCH, len(texts)))
+    return time.perf_counter() - started
+
+
+@contextmanager
+def _written(project: Project) -> Iterator[Client]:
+    """The web server and a worker, and a client that may write."""
+    key, secret = ApiKey.new(name="benchmark writer", role=Role.WRITER)
+    key.save()
+    key.projects.set([project])
+    try:
+        with processes.worker(), web.served(project) as client:
+            yield replace(client, secret=secret)
+    finally:
+        key.delete()
+
+
+def _in_batches(
+    project: Project, client: Client, texts: Sequence[str]
+) -> dict[str, Any]:
+    bodies = [
+        {"memories": [_memory(text) for text in texts[start : start + BATCH]]}
+        for start in range(0, len(texts), BATCH)
+    ]
+    started = time.perf_counter()
+    client = replace(client, path="/api/v1/memories/batch")
+    spent = client.ask_by(min(CLIENTS, len(bodies)), bodies)
+    answered = time.perf_counter() - started
+    bar = Bar("searchable", len(texts))
+    while left := vectors.waiting(project.pk).count():
+        bar.show(len(texts) - left)
+        time.sleep(LOOK_SECONDS)
+    seconds = time.perf_counter() - started
+    bar.show(len(texts))
+    return {
+        "answered_seconds": round(answered, 1),
+        "batch_p50_ms": round(metrics.percentile(spent, 0.5)),
+        "searchable_seconds": round(seconds, 1),
+        "per_second": round(len(texts) / seconds, 2),
+    }
+
+
+def _one_by_one(client: Client, texts: Sequence[str]) -> dict[str, Any]:
+    """Each text is embedded here, and then written: what is the difference?"""
+    client = replace(client, path="/api/v1/memories")
+    client.ask_each([_memory(text) for text in texts[:WARM]])
+    bar = Bar("single", len(texts) - WARM)
+    embedded, written = [], []
+    for text in bar.over(texts[WARM:]):
+        started = time.perf_counter()
+        embedding.active().embed([text])
+        embedded.append((time.perf_counter() - started) * 1000)
+        written += client.ask_each([_memory(text)])
+    added = [whole - own for whole, own in zip(written, embedded, strict=True)]
+    return {
+        "single": len(added),
+        "embedding_ms": _percentiles(embedded),
+        "write_ms": _percentiles(written),
+        "added_ms": _percentiles(added),
+    }
+
+
+def _memory(text: str) -> dict[str, str]:
+    return {"content": text, "memory_type": "learning", "agent_id": "benchmark"}
+
+
+def _percentiles(spent: Sequence[float]) -> list[float]:
+    return [round(metrics.percentile(spent, share), 1) for share in (0.5, 0.95)]
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["single write", "p50 ms", "p95 ms"]
+    for name in ("embedding", "write", "added"):
+        yield [name, *map(str, result[f"{name}_ms"])]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{result['texts']:,} texts in batches of {BATCH} by {CLIENTS} clients: answered "
+        f"in {result['answered_seconds']} s, searchable in {result['searchable_seconds']} s"
+    )
+    yield (
+        f"{result['per_second']} a second, embedding alone {result['alone_per_second']}: "
+        f"{result['share']:.0%} (at least {LEAST_SHARE:.0%})"
+    )
+    p50, p95 = result["added_ms"]
+    yield (
+        f"{result['single']} single writes add {p50} ms, p95 {p95} ms, to their "
+        f"embedding (less than {MOST_ADDED[0]} and {MOST_ADDED[1]})"
+    )
