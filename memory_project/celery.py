@@ -36,6 +36,7 @@ app.conf.update(
             "task": "playbook.tasks.forget_exposures",
             "schedule": 86400,
         },
+        "review-alarm": {"task": "playbook.tasks.watch_reviews", "schedule": 300},
         "vector-indexes": {"task": "memories.tasks.care_for_indexes", "schedule": 60},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},

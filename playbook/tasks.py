@@ -5,7 +5,15 @@ from __future__ import annotations
 from celery import shared_task
 
 from jobs.models import Heartbeat
-from playbook import exposures, indexing, rejected, removal, tidying, vectors
+from playbook import (
+    exposures,
+    indexing,
+    rejected,
+    removal,
+    review_alarm,
+    tidying,
+    vectors,
+)
 from playbook.exchange import comparing
 from playbook.models import PlaybookEntry
 from projects.models import Project
@@ -19,6 +27,7 @@ __all__ = [
     "tidy",
     "tidying",
     "vectors",
+    "watch_reviews",
 ]
 
 
@@ -44,3 +53,10 @@ def forget_exposures() -> None:
     """Delete what agents were given long ago and no finished task tells of."""
     exposures.forget()
     Heartbeat.beat("playbook_exposures")
+
+
+@shared_task
+def watch_reviews() -> None:
+    """Tell of proposals that have waited longer than their project allows."""
+    review_alarm.watch()
+    Heartbeat.beat("review_alarm")
