@@ -10,7 +10,7 @@ from ace.rules.task import Task
 from common import text
 from memories.drafts import CONTENT, PART, Draft, FileRef
 from memories.models import Tag
-from memories.writing import Receipt
+from memories.receipts import Receipt
 from projects.models import Project
 
 

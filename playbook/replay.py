@@ -28,7 +28,9 @@ def around(project: Project, first: int, last: int) -> tuple[States, States]:
     rows = PlaybookChange.objects.filter(project_id=project.pk, revision__lte=last)
     changed = rows.filter(revision__gt=first)
     theirs = rows.filter(entry_id__in=changed.values("entry_id")).in_order()
-    return fold(_told(theirs.filter(revision__lte=first))), fold(_told(theirs))
+    before = fold(_told(theirs.filter(revision__lte=first)))
+    same = {entry_id: {**state} for entry_id, state in before.items()}
+    return before, fold(_told(theirs.filter(revision__gt=first)), same)
 
 
 def _told(rows: ChangeQuerySet) -> Iterable[Told]:
@@ -38,9 +40,9 @@ def _told(rows: ChangeQuerySet) -> Iterable[Told]:
     ).iterator(chunk_size=5000)
 
 
-def fold(changes: Iterable[Told]) -> States:
-    """Apply changes, oldest first, to an empty playbook."""
-    states: States = {}
+def fold(changes: Iterable[Told], start: States | None = None) -> States:
+    """Apply changes, oldest first, to `start`, else to an empty playbook."""
+    states: States = {} if start is None else start
     for entry_id, gone, after in changes:
         entry = states.get(entry_id)
         if entry is None:

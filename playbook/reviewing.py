@@ -92,6 +92,7 @@ def as_proposed(delta: PlaybookDelta) -> dict[str, object]:
         "content": delta.content,
         "category": delta.category,
         "payload": dict(delta.payload),
+        "producer": delta.producer,
     }
 
 
