@@ -4,32 +4,38 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from ace import deeds
 from ace.models import AceRun, Reflection
 from ace.shown import (
     by,
     calls_of,
+    came_of,
     evidence_of,
     lessons_of,
     observations_of,
     phases_of,
+    place_of,
     reflection_of,
     texts_of,
 )
 from audit import admin as audit_admin
 from common import panels
 from common.admin import RowsAdmin, caller_of
-from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
+from common.list_filters import (
+    ChoiceFilter,
+    DaysFilter,
+    ProjectFilter,
+    chosen,
+    exactly,
+)
 from common.panels import Panel, labelled, link, moment, words
-from playbook import reverting
 from playbook.admin.deltas import PlaybookDeltaAdmin
-from playbook.admin.shown import delta_lines, history_of
-from playbook.models import PlaybookChange, PlaybookDelta
-from playbook.reverting import Reverted
+from playbook.admin.shown import history_of
+from playbook.models import Exposure, PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
 RUN = "ace_acerun"
@@ -43,9 +49,22 @@ OUTCOMES = {
 }
 
 
-def _revert(run: AceRun, caller: Caller, typed: str) -> Reverted:
-    target = reverting.run(run.project, run.pk, caller)
-    return reverting.revert(run.project, target, caller, reason=typed)
+class EntriesFilter(ChoiceFilter):
+    """Whether the agent had entries of the playbook at hand."""
+
+    title = "playbook entries"
+    parameter_name = "entries"
+    options = (("given", "given"), ("none", "none given"))
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        given = Exposure.objects.visible_to(caller_of(request))
+        had = Exists(given.filter(run_id=OuterRef("pk")))
+        match self.value():
+            case "given":
+                return queryset.filter(had)
+            case "none":
+                return queryset.filter(~had)
+        return queryset.none() if self.value() else queryset
 
 
 @admin.register(AceRun)
@@ -67,6 +86,7 @@ class AceRunAdmin(RowsAdmin):
         ),
         exactly("reflection__root_cause", "root cause", name="cause"),
         exactly("agent_id", "agent"),
+        EntriesFilter,
         ("created_at", DaysFilter),
     ]
     list_select_related = ["reflection"]
@@ -76,7 +96,10 @@ class AceRunAdmin(RowsAdmin):
         (None, {"fields": [*STANDING, "goal_in_full"]}),
         (
             "Sent",
-            {"fields": ["result_in_full", "feedback_in_full", "further"]},
+            {
+                "fields": ["result_in_full", "feedback_in_full", "further"],
+                "classes": ["tab"],
+            },
         ),
         (
             "Record",
@@ -93,17 +116,7 @@ class AceRunAdmin(RowsAdmin):
         ),
         ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
     ]
-    deeds = [
-        Deed(
-            "revert",
-            "Take back what it changed",
-            Role.CURATOR,
-            _revert,
-            "its changes of the playbook are taken back",
-            fits=lambda run: run.state != AceRun.State.RUNNING,
-            asks="Why",
-        )
-    ]
+    deeds = deeds.EVERY
 
     agent = staticmethod(
         panels.column(
@@ -167,21 +180,15 @@ class AceRunAdmin(RowsAdmin):
         return link(MEMORY, run.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        caller, text_of = caller_of(request), texts_of(row)
+        yield from place_of(request.GET, text_of)
         yield phases_of(row)
+        yield came_of(row, caller)
         if hasattr(row, "reflection"):
             yield reflection_of(row.reflection)
-            text_of = texts_of(row)
             yield lessons_of(row.reflection.lessons, text_of)
             yield evidence_of(row.reflection.evidence, text_of)
         yield observations_of(row.observations.order_by("pk"))
-        caller = caller_of(request)
-        deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=row.pk)
-        yield panels.table(
-            "Proposed changes to the playbook",
-            ["When", "What", "Text", "Producer", "Status"],
-            delta_lines(deltas[: panels.ROWS + 1]),
-            empty="None.",
-        )
         changes = PlaybookChange.objects.visible_to(caller).filter(run_id=row.pk)
         yield history_of(changes)
         yield calls_of(row)

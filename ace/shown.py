@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ace.models import AceRun, Observation, Reflection
 from ace.rules import task as tasks
 from common import panels
-from common.panels import IN_PANEL, Panel, moment, words
+from common.caller import Caller
+from common.panels import IN_PANEL, Panel, link, moment, words
+from memories.admin.shown import standing
+from memories.models import Memory
+from playbook.models import PlaybookDelta
 
 TextOf = Callable[[str], str]
+MOST = panels.ROWS  # deltas of a run on its page
 
 
 def texts_of(run: AceRun) -> TextOf:
@@ -28,6 +34,16 @@ def texts_of(run: AceRun) -> TextOf:
     return text
 
 
+def place_of(asked: Mapping[str, str], text_of: TextOf) -> Iterable[Panel]:
+    """The place that a link with `?field=&start=&end=` leads to, marked."""
+    text, ends = text_of(asked.get("field", "")), (asked.get("start"), asked.get("end"))
+    if not text or not all(end and end.isdecimal() and len(end) < 10 for end in ends):
+        return
+    start, end = (min(int(end or 0), len(text)) for end in ends)
+    shown = panels.marked(text, start, max(start, end))
+    yield Panel(f"The quote in {asked['field'][:200]}", [""], [[shown]])
+
+
 def phases_of(run: AceRun) -> Panel:
     known = [
         (name, told) for name, told in run.phases.items() if isinstance(told, dict)
@@ -35,19 +51,63 @@ def phases_of(run: AceRun) -> Panel:
     phases = sorted(known, key=lambda phase: str(phase[1].get("at")))
     return panels.table(
         "Phases",
-        ["Phase", "Status", "At", "Took", "Error"],
+        ["Phase", "Status", "Part of the time", "Took", "At", "Error"],
         (
             [
-                name,
-                phase.get("status", ""),
-                moment(phase.get("at")),
+                words(name, 60),
+                words(phase.get("status", ""), 60),
+                bar,
                 f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
+                moment(phase.get("at")),
                 panels.block(phase.get("error") or "", 2_000),
             ]
-            for name, phase in phases
+            for (name, phase), bar in zip(phases, _bars(phases), strict=True)
         ),
         empty="No phase has run yet.",
     )
+
+
+def _bars(phases: Sequence[tuple[str, dict[str, Any]]]) -> Iterable[SafeString]:
+    """Each phase's share of the time that all took, from where the last one ended."""
+    spent = [float(phase.get("took_ms") or 0) for _, phase in phases]
+    whole = sum(spent) or 1
+    for number, took in enumerate(spent):
+        yield format_html(
+            '<svg class="am-bar" viewBox="0 0 100 1" preserveAspectRatio="none" '
+            'aria-hidden="true"><rect x="{}" width="{}" height="1"/></svg>',
+            f"{100 * sum(spent[:number]) / whole:.2f}",
+            f"{100 * took / whole:.2f}",
+        )
+
+
+def came_of(run: AceRun, caller: Caller) -> Panel:
+    """Its memory and its deltas, and what is so of them now."""
+    deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=run.pk)
+    return panels.table(
+        "What came of it",
+        ["What", "Text", "Status", "Entry", "The entry is now"],
+        [*_memory_line(run, caller), *map(_delta_line, deltas.with_entry()[:MOST])],
+        empty="Nothing yet.",
+    )
+
+
+def _memory_line(run: AceRun, caller: Caller) -> Iterable[list[Any]]:
+    rows = Memory.objects.visible_to(caller).light()
+    memory = rows.filter(pk=run.memory_id).first()
+    if memory:
+        shown = link("memories_memory", memory.pk, memory, IN_PANEL)
+        yield ["memory", shown, standing(memory), "", ""]
+
+
+def _delta_line(delta: PlaybookDelta) -> list[Any]:
+    entry = delta.entry
+    return [
+        link("playbook_playbookdelta", delta.pk, delta.operation, panels.SHORT),
+        words(delta.content or delta.reason, IN_PANEL),
+        delta.status,
+        link("playbook_playbookentry", entry.pk, entry.label, 60) if entry else "",
+        entry.status if entry else "",
+    ]
 
 
 def calls_of(run: AceRun) -> Panel:

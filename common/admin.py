@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 from unfold.views import ChangeList
 
@@ -234,7 +235,7 @@ class RowsAdmin(PagesAdmin):
             messages.error(request, f"{_short(row)}: {refusal.detail}")
             return False
         for note in getattr(done, "notes", ()):
-            messages.warning(request, f"{_short(row)}: {note}")
+            messages.warning(request, format_html("{}: {}", _short(row), note))
         return True
 
     def get_urls(self) -> list[URLPattern]:

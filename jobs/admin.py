@@ -3,11 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Case, When
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from common import panels
 from common.admin import GlobalAdmin, RowsAdmin
 from common.list_filters import ChoiceFilter, DaysFilter, ProjectFilter, chosen
-from common.panels import labelled, moment, words
+from common.panels import labelled, moment
 from jobs.models import Heartbeat, Job
 from jobs.running import HANDLERS
 
@@ -17,6 +21,24 @@ COLOURS = {
     "done": "success",
     "failed": "danger",
 }
+FIRST = (Job.State.RUNNING, Job.State.WAITING, Job.State.FAILED)
+
+
+URGENCY = Case(
+    *(When(state=state, then=number) for number, state in enumerate(FIRST)),
+    default=len(FIRST),
+)
+
+
+def _bar(job: Job) -> SafeString:
+    if not job.total:
+        return SafeString("")
+    return format_html(
+        '<progress value="{}" max="{}" aria-label="Progress of {}"></progress>',
+        job.done,
+        job.total,
+        job.kind,
+    )
 
 
 class KindFilter(ChoiceFilter):
@@ -67,6 +89,10 @@ class JobAdmin(RowsAdmin):
             },
         ),
     ]
+
+    class Media:
+        js = ["admin/jobs.js"]
+
     error_shown = staticmethod(panels.column("error", panels.block))
     args_shown = staticmethod(panels.column("args", panels.plain_json))
     result_shown = staticmethod(panels.column("result", panels.plain_json))
@@ -83,8 +109,20 @@ class JobAdmin(RowsAdmin):
         return job.state
 
     @admin.display(description="progress")
-    def progress_shown(self, job: Job) -> Any:
-        return words(f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}")
+    def progress_shown(self, job: Job) -> SafeString:
+        """Renewed by `jobs.js` while the job is unfinished."""
+        told = f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}"
+        return format_html(
+            '<span class="am-progress" data-job="{}" data-state="{}">{} {}</span>',
+            job.pk,
+            job.state,
+            _bar(job),
+            told,
+        )
+
+    def get_ordering(self, request: HttpRequest) -> list[Any]:
+        """What a person may have to look at comes first."""
+        return [URGENCY.asc(), "-id"]
 
 
 @admin.register(Heartbeat)

@@ -461,7 +461,7 @@ class TestKeys:
         assert list(key.projects.all()) == [project]
         assert key.account == superuser.account
         assert first.count("am_") > again.count("am_")
-        secret = first.partition("<code>")[2].partition("</code>")[0]
+        secret = first.partition('am-secret">')[2].partition("</code>")[0]
         assert secret.startswith(key.prefix)
         assert secret not in again
 

@@ -1,32 +1,27 @@
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
-from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWidget
 
-from access import keys, operations
+from access import keys
 from access.models import ApiKey, IdempotencyKey
 from audit import admin as audit_admin
-from audit.recording import record
-from common import panels
-from common.admin import GlobalAdmin, RowsAdmin, caller_of
+from common import errors, panels
+from common.admin import RowsAdmin, caller_of
 from common.caller import Caller, Role
 from common.deeds import Deed
 from common.door_forms import DoorForm
 from common.list_filters import ChoiceFilter, ProjectFilter, chosen, exactly
 from common.panels import Panel, labelled, moment, words
-from jobs.admin import JobAdmin
-from jobs.models import Job
+from common.text import clip
 from projects.models import Project
 
 
@@ -42,6 +37,39 @@ class StandingFilter(ChoiceFilter):
         if self.value() == "ended":
             return queryset.exclude(pk__in=usable.values("pk"))
         return queryset
+
+
+# How long a key that was replaced stays usable, as it is asked.
+OVERLAPS = {
+    "a day": timedelta(days=1),
+    "an hour": timedelta(hours=1),
+    "a week": timedelta(days=7),
+    "no longer": timedelta(0),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a deed has to say; notes become messages."""
+
+    notes: tuple[str, ...]
+
+
+def _rotate(key: ApiKey, caller: Caller, typed: str) -> Told:
+    if typed not in OVERLAPS:
+        raise errors.Invalid(f"Choose one of {', '.join(OVERLAPS)}.")
+    issued = keys.rotate(key, OVERLAPS[typed], caller=caller)
+    return Told((_told(issued.key, issued.secret),))
+
+
+def _told(key: ApiKey, secret: str) -> SafeString:
+    """The secret, with a button that `copy.js` shows and answers."""
+    return format_html(
+        'The secret of {}, shown this once: <code class="am-secret">{}</code> '
+        '<button type="button" class="am-button" data-copy hidden>Copy</button>',
+        clip(key.name, 80),
+        secret,
+    )
 
 
 class KeyForm(DoorForm):
@@ -128,6 +156,17 @@ class ApiKeyAdmin(RowsAdmin):
     ]
     deeds = [
         Deed(
+            "rotate",
+            "Rotate",
+            Role.OWNER,
+            _rotate,
+            "replaced by a new key",
+            fits=lambda key: key.is_usable and not key.replaced_by_id,
+            asks="The old one stays usable for",
+            choices=tuple(OVERLAPS),
+            needs_text=True,
+        ),
+        Deed(
             "revoke",
             "Revoke",
             Role.OWNER,
@@ -135,8 +174,11 @@ class ApiKeyAdmin(RowsAdmin):
             "revoked",
             fits=lambda key: key.is_usable,
             is_final=True,
-        )
+        ),
     ]
+
+    class Media:
+        js = ["admin/copy.js"]
 
     name_shown = staticmethod(panels.column("name", words, ordering="name"))
     expires_shown = staticmethod(
@@ -172,10 +214,7 @@ class ApiKeyAdmin(RowsAdmin):
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
-        told = format_html(
-            "The secret of {}, shown this once: <code>{}</code>", obj.name, form.secret
-        )
-        messages.warning(request, told)
+        messages.warning(request, _told(obj, form.secret))
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.of(row.pk, caller_of(request))]
@@ -211,175 +250,3 @@ class IdempotencyKeyAdmin(RowsAdmin):
             return rows
         owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
         return rows.filter(project_id__in=owned)
-
-
-@admin.register(Job)
-class OperatedJobAdmin(JobAdmin):
-    deeds = [
-        Deed(
-            "retry",
-            "Retry",
-            Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "retry", caller),
-            "waits again",
-            fits=lambda job: job.state == Job.State.FAILED,
-        ),
-        Deed(
-            "discard",
-            "Discard",
-            Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "discard", caller),
-            "discarded",
-            fits=lambda job: job.state == Job.State.FAILED,
-            is_final=True,
-        ),
-        Deed(
-            "cancel",
-            "Cancel",
-            Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "cancel", caller),
-            "cancelled",
-            fits=lambda job: job.state in {Job.State.WAITING, Job.State.RUNNING},
-            is_final=True,
-        ),
-    ]
-
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
-
-
-class AuditedAdmin(GlobalAdmin):
-    """Accounts have no function of the product: Django saves, and the audit is told."""
-
-    adds = changes = Role.OWNER
-    object_type = "account"
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, Role.OWNER)
-
-    def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: bool
-    ) -> None:
-        obj.save()
-
-    def save_related(
-        self, request: HttpRequest, form: Any, formsets: Any, change: bool
-    ) -> None:
-        form.save_m2m()
-
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
-        self._record(request, "created", obj)
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
-        self._record(request, "changed", obj)
-
-    def log_deletions(self, request: HttpRequest, queryset: Any) -> None:
-        for row in queryset:
-            self._record(request, "deleted", row)
-
-    def _record(self, request: HttpRequest, verb: str, row: Any) -> None:
-        record(
-            caller_of(request),
-            f"{self.object_type}.{verb}",
-            object_type=self.object_type,
-            object_id=row.pk,
-            name=str(row),
-        )
-
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request), self.object_type)]
-
-
-admin.site.unregister(User)
-admin.site.unregister(Group)
-
-
-@admin.register(User)
-class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg]  # unfold is untyped
-    form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
-    list_display = [
-        "username",
-        "email",
-        "is_active",
-        "is_staff",
-        "is_superuser",
-        "last",
-    ]
-    list_filter = [
-        chosen("is_active", [(1, "yes"), (0, "no")]),
-        chosen("is_staff", [(1, "yes"), (0, "no")]),
-        chosen("is_superuser", [(1, "yes"), (0, "no")]),
-    ]
-    search_fields = ["username", "username__icontains", "email"]
-    filter_horizontal = []
-    fieldsets = [
-        (None, {"fields": ["username", "password"]}),
-        ("Person", {"fields": ["first_name", "last_name", "email"]}),
-        (
-            "Rights",
-            {
-                "fields": ["is_active", "is_staff", "is_superuser"],
-                "description": "Staff may enter this admin; what they see and do there "
-                "follows their roles in projects.",
-            },
-        ),
-        ("Dates", {"fields": ["last_login", "date_joined"]}),
-    ]
-    readonly_fields = ["last_login", "date_joined"]
-
-    last = staticmethod(
-        panels.column("last_login", moment, title="last login", ordering="last_login")
-    )
-
-
-@admin.register(Group)
-class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):  # type: ignore[misc]  # unfold is untyped
-    object_type = "group"
-    list_display = ["name"]
-    search_fields = ["name__icontains"]
-    fields = ["name"]
-
-
-class SignInAdmin(GlobalAdmin):
-    """What the login throttle keeps; its rows are written by it alone."""
-
-    list_filter = [
-        exactly("username"),
-        exactly("ip_address__startswith", "address", name="address"),
-    ]
-    search_fields = ["username", "ip_address__startswith"]
-    search_help_text = "User name or address"
-
-    at = staticmethod(
-        panels.column("attempt_time", moment, title="at", ordering="attempt_time")
-    )
-    agent = staticmethod(
-        panels.column("user_agent", lambda text: words(text, 80), title="browser")
-    )
-
-
-@admin.register(AccessAttempt)
-class AccessAttemptAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "failures_since_start", "agent", "at"]
-    fields = [
-        "username",
-        "ip_address",
-        "failures_since_start",
-        "agent",
-        "path_info",
-        "at",
-    ]
-
-
-@admin.register(AccessLog)
-class AccessLogAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "agent", "at", "logout_time"]
-    fields = ["username", "ip_address", "agent", "path_info", "at", "logout_time"]
-
-
-@admin.register(AccessFailureLog)
-class AccessFailureLogAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "locked_out", "agent", "at"]
-    fields = ["username", "ip_address", "locked_out", "agent", "path_info", "at"]

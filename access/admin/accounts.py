@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from typing import Any
+
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from audit import admin as audit_admin
+from audit.recording import record
+from common import panels
+from common.admin import GlobalAdmin, caller_of
+from common.caller import Role
+from common.list_filters import chosen, exactly
+from common.panels import Panel, moment, words
+
+
+class AuditedAdmin(GlobalAdmin):
+    """Accounts have no function of the product: Django saves, and the audit is told."""
+
+    adds = changes = Role.OWNER
+    object_type = "account"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, Role.OWNER)
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
+        obj.save()
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Any, change: bool
+    ) -> None:
+        form.save_m2m()
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        self._record(request, "created", obj)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        self._record(request, "changed", obj)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> None:
+        for row in queryset:
+            self._record(request, "deleted", row)
+
+    def _record(self, request: HttpRequest, verb: str, row: Any) -> None:
+        record(
+            caller_of(request),
+            f"{self.object_type}.{verb}",
+            object_type=self.object_type,
+            object_id=row.pk,
+            name=str(row),
+        )
+
+    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+        return [audit_admin.of(row.pk, caller_of(request), self.object_type)]
+
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg]  # unfold is untyped
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = [
+        "username",
+        "email",
+        "is_active",
+        "is_staff",
+        "is_superuser",
+        "last",
+    ]
+    list_filter = [
+        chosen("is_active", [(1, "yes"), (0, "no")]),
+        chosen("is_staff", [(1, "yes"), (0, "no")]),
+        chosen("is_superuser", [(1, "yes"), (0, "no")]),
+    ]
+    search_fields = ["username", "username__icontains", "email"]
+    filter_horizontal = []
+    fieldsets = [
+        (None, {"fields": ["username", "password"]}),
+        ("Person", {"fields": ["first_name", "last_name", "email"]}),
+        (
+            "Rights",
+            {
+                "fields": ["is_active", "is_staff", "is_superuser"],
+                "description": "Staff may enter this admin; what they see and do there "
+                "follows their roles in projects.",
+            },
+        ),
+        ("Dates", {"fields": ["last_login", "date_joined"]}),
+    ]
+    readonly_fields = ["last_login", "date_joined"]
+
+    last = staticmethod(
+        panels.column("last_login", moment, title="last login", ordering="last_login")
+    )
+
+
+@admin.register(Group)
+class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):  # type: ignore[misc]  # unfold is untyped
+    object_type = "group"
+    list_display = ["name"]
+    search_fields = ["name__icontains"]
+    fields = ["name"]
+
+
+class SignInAdmin(GlobalAdmin):
+    """What the login throttle keeps; its rows are written by it alone."""
+
+    list_filter = [
+        exactly("username"),
+        exactly("ip_address__startswith", "address", name="address"),
+    ]
+    search_fields = ["username", "ip_address__startswith"]
+    search_help_text = "User name or address"
+
+    at = staticmethod(
+        panels.column("attempt_time", moment, title="at", ordering="attempt_time")
+    )
+    agent = staticmethod(
+        panels.column("user_agent", lambda text: words(text, 80), title="browser")
+    )
+
+
+@admin.register(AccessAttempt)
+class AccessAttemptAdmin(SignInAdmin):
+    list_display = ["username", "ip_address", "failures_since_start", "agent", "at"]
+    fields = [
+        "username",
+        "ip_address",
+        "failures_since_start",
+        "agent",
+        "path_info",
+        "at",
+    ]
+
+
+@admin.register(AccessLog)
+class AccessLogAdmin(SignInAdmin):
+    list_display = ["username", "ip_address", "agent", "at", "logout_time"]
+    fields = ["username", "ip_address", "agent", "path_info", "at", "logout_time"]
+
+
+@admin.register(AccessFailureLog)
+class AccessFailureLogAdmin(SignInAdmin):
+    list_display = ["username", "ip_address", "locked_out", "agent", "at"]
+    fields = ["username", "ip_address", "locked_out", "agent", "path_info", "at"]
