@@ -12,10 +12,11 @@ from django.contrib import admin
 from django.core.serializers.json import DjangoJSONEncoder
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from common.rewording import Part
 from common.text import clip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,6 +27,8 @@ SHORT = 60  # a text of no more is not worth a break inside a word
 # A stored request may be 1 MiB; a page that shows it whole is no help to anybody.
 IN_PAGE = 20_000
 ROWS = 50
+SCROLLS, LINES = 600, 15  # a block of more may be higher than its box
+TAGS = {"same": "span", "removed": "del", "added": "ins"}
 IN_MARK, AROUND = 2_000, 160  # characters of a quote, and at either side
 
 
@@ -74,24 +77,29 @@ def block(text: object, limit: int = IN_PAGE) -> SafeString:
         return SafeString("")
     rest = len(whole) - limit
     more = f"\n… {rest:,} more characters" if rest > 0 else ""
-    return format_html(
-        '<pre class="am-block" dir="auto">{}{}</pre>', whole[:limit], more
-    )
+    return preformatted(whole[:limit], more)
 
 
 def marked(text: str, start: int, end: int) -> SafeString:
     """The part of a text from `start` to `end`, marked, with what stands around it."""
     first, last = max(0, start - AROUND), min(len(text), end + AROUND)
     stop = min(end, start + IN_MARK)
-    return format_html(
-        '<pre class="am-block" dir="auto">{}{}<mark>{}</mark>{}{}{}</pre>',
+    return preformatted(
         "… " if first else "",
         text[first:start],
-        text[start:stop],
+        format_html("<mark>{}</mark>", text[start:stop]),
         " …" if stop < end else "",
         text[end:last],
         " …" if last < len(text) else "",
     )
+
+
+def preformatted(*parts: str) -> SafeString:
+    """Parts of a text in one block; a long one scrolls, so the keyboard reaches it."""
+    told = format_html_join("", "{}", ((part,) for part in parts))
+    scrolls = len(told) > SCROLLS or told.count("\n") > LINES
+    focus = SafeString(' tabindex="0"') if scrolls else ""
+    return format_html('<pre class="am-block" dir="auto"{}>{}</pre>', focus, told)
 
 
 def plain_json(value: Any, limit: int = IN_PAGE) -> SafeString:
@@ -105,6 +113,13 @@ def moment(at: datetime | str | None) -> str:
     if isinstance(at, str):
         return at[:19].replace("T", " ")
     return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def when(at: datetime | None) -> SafeString:
+    """The same with the moment that a machine reads."""
+    if at is None:
+        return SafeString("")
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), moment(at))
 
 
 def tags(names: Sequence[str]) -> SafeString:
@@ -126,6 +141,16 @@ def many(model: str, where: str, text: str) -> SafeString:
     """A link to a list with a filter; `where` is its query string."""
     url = reverse(f"admin:{model}_changelist")
     return format_html('<a class="am-link" href="{}?{}">{}</a>', url, where, text)
+
+
+def reworded(parts: Iterable[Part]) -> SafeString:
+    """A text with what left it struck through and what came into it underlined."""
+    # The names of tags are of this module's own, the texts are escaped.
+    shown = (
+        (SafeString(TAGS[part.kind]), part.text, SafeString(TAGS[part.kind]))
+        for part in parts
+    )
+    return preformatted(format_html_join("", "<{}>{}</{}>", shown))
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:

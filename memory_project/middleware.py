@@ -12,7 +12,7 @@ from access import authentication, refusals
 from common.caller import Caller
 from projects.models import Project
 
-ADMIN = "admin"
+PAGES = {"admin", "console"}  # the apps whose views people open
 NOBODY = Caller(name="nobody")
 
 
@@ -41,7 +41,7 @@ class AdminMiddleware:
 
     def process_view(self, request: HttpRequest, *view: Any) -> None:
         match = request.resolver_match
-        if match is None or match.app_name != ADMIN:
+        if match is None or match.app_name not in PAGES:
             return
         account = request.user
         caller = (

@@ -9,6 +9,7 @@ from memory_project import views
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
     path("admin", RedirectView.as_view(url="/admin/")),
+    path("admin/", include("console.urls")),
     path("admin/", admin.site.urls),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

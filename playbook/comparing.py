@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from common.caller import Caller, Role
+from common.rewording import WORDS as WORDS
+from common.rewording import Part as Part
+from common.rewording import matched as matched
+from common.rewording import words as words
 from playbook import reading, replay
 from playbook.models import PlaybookEntry
 from playbook.revisions import COLUMNS, SUPPORTS, State
 from projects.models import Project
 
 Kind = Literal["added", "removed", "changed"]
-# Words with the blanks after them: joined they are the text again.
-WORDS = re.compile(r"\A\s+|\S+\s*")
 # What every change moves says nothing about the difference.
 COMPARED = [name for name in COLUMNS if name not in ("version", "updated_at")]
 # A memory that speaks for an entry is counted, not named: it may be private.
 SUPPORT_COUNT = "support_count"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A run of words: in both texts, or only in the older or the newer one."""
-
-    kind: Literal["same", "removed", "added"]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -82,12 +73,15 @@ def difference(
     was, will = _is_live(before), _is_live(after)
     if not (before and after) and not (was or will):
         return None
-    old, new = _compared(before), _compared(after)
+    old, new = before or {}, after or {}
     columns = {
         name: (old.get(name), new.get(name))
-        for name in [*COMPARED, SUPPORT_COUNT]
+        for name in COMPARED
         if old.get(name) != new.get(name)
     }
+    counts = _supports(before), _supports(after)
+    if counts[0] != counts[1]:
+        columns[SUPPORT_COUNT] = counts
     if not columns:
         return None
     kind: Kind = "changed" if was == will else "added" if will else "removed"
@@ -99,30 +93,5 @@ def _is_live(state: State | None) -> bool:
     return state is not None and state["status"] == PlaybookEntry.Status.ACTIVE
 
 
-def _compared(state: State | None) -> State:
-    return state | {SUPPORT_COUNT: len(state[SUPPORTS])} if state else {}
-
-
-def words(before: str, after: str) -> list[Part]:
-    """The difference of two texts, word by word."""
-    old, new = WORDS.findall(before), WORDS.findall(after)
-    parts: list[Part] = []
-    for kind, start, end, new_start, new_end in matched(old, new):
-        if kind == "equal":
-            parts.append(Part("same", "".join(new[new_start:new_end])))
-            continue
-        if end > start:
-            parts.append(Part("removed", "".join(old[start:end])))
-        if new_end > new_start:
-            parts.append(Part("added", "".join(new[new_start:new_end])))
-    return parts
-
-
-def matched(
-    old: Sequence[str], new: Sequence[str]
-) -> Sequence[tuple[str, int, int, int, int]]:
-    """`SequenceMatcher.get_opcodes` over words; the blanks after them do not count."""
-    matcher = difflib.SequenceMatcher(
-        None, [w.strip() for w in old], [w.strip() for w in new], autojunk=False
-    )
-    return matcher.get_opcodes()
+def _supports(state: State | None) -> int | None:
+    return len(state[SUPPORTS]) if state else None

@@ -26,8 +26,8 @@ from memories import compaction, derivation, lifecycle, promotion, scopes
 from memories.admin.shown import MEMORY, standing
 from memories.drafts import CONTENT
 from memories.models import Memory
+from memories.receipts import Receipt
 from memories.scopes import KEYS, Scope
-from memories.writing import Receipt
 
 HEAD = ["Memory", "Scope", "State", "Created", "Expires"]
 

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
@@ -35,6 +38,7 @@ class MemoryFileAdmin(OfMemory):
     list_filter = [
         ProjectFilter,
         chosen("relation_type", MemoryFile.Relation.choices, "relation"),
+        exactly("file__file_path__startswith", "path starts with", name="under"),
     ]
     search_fields = ["file__file_path", "memory_id"]
     search_help_text = "Path, or id of the memory"
@@ -113,6 +117,10 @@ class FileAdmin(RowsAdmin):
         count: int = file.memory_count
         return count
 
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        graph = {"label": "Knowledge graph", "url": graph_address(row)}
+        return [graph, *super().links(request, row)]
+
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         seen = Memory.objects.visible_to(caller_of(request)).current()
         links = (
@@ -137,3 +145,17 @@ class FileAdmin(RowsAdmin):
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.of(row.pk, caller_of(request))]
+
+
+def graph_address(file: File) -> str:
+    """The page on which what is known of a file is drawn."""
+    asked = urlencode({"project": file.project_id, "path": file.file_path})
+    return f"{reverse('console:file')}?{asked}"
+
+
+def graph_link(file: File) -> SafeString:
+    return format_html(
+        '<a class="am-link" href="{}">{}</a>',
+        graph_address(file),
+        words(file.file_path),
+    )

@@ -29,9 +29,10 @@ from common.list_filters import (
 )
 from common.panels import Panel, labelled, link, moment, words
 from memories import duplicates, lifecycle, recall
-from memories.admin import asking, compaction, derivation, purges
+from memories.admin import asking, changes, compaction, derivation, lineage, purges
+from memories.admin.files import graph_link
 from memories.admin.forms import MemoryForm
-from memories.admin.shown import MEMORY, STANDINGS, standing
+from memories.admin.shown import STANDINGS, standing
 from memories.models import (
     Memory,
     MemoryChange,
@@ -44,17 +45,6 @@ TYPES = {
     "decision": "primary",
     "discovery": "info",
 }
-
-
-def change_lines(changes: Iterable[MemoryChange]) -> Iterable[list[Any]]:
-    for change in changes:
-        yield [
-            moment(change.at),
-            change.action,
-            words(change.actor, 60),
-            panels.difference(change.before, change.after),
-            words(change.reason, 200),
-        ]
 
 
 class StandingFilter(ChoiceFilter):
@@ -385,7 +375,7 @@ class MemoryAdmin(RowsAdmin):
         yield self._files(row)
         if row.compacted_from:
             yield derivation.sources_of(row, caller)
-        yield self._relatives(row, caller)
+        yield lineage.of(row, caller)
         yield self._doubts(row, caller)
         yield self._history(row, caller, most=10)
 
@@ -402,7 +392,7 @@ class MemoryAdmin(RowsAdmin):
             ["File", "Relation", "Lines", "State"],
             (
                 [
-                    link("memories_file", found.file_id, found.file.file_path),
+                    graph_link(found.file),
                     found.relation_type,
                     f"{found.line_start} to {found.line_end}"
                     if found.line_start
@@ -412,34 +402,6 @@ class MemoryAdmin(RowsAdmin):
                 for found in links
             ),
             empty="It names no file.",
-        )
-
-    @staticmethod
-    def _relatives(memory: Memory, caller: Caller) -> Panel:
-        """Where it came from and what came of it, as far as the person may see."""
-        named = {
-            "duplicate of": [memory.duplicate_of_id],
-            "superseded by": [memory.superseded_by_id],
-            "promoted from": [memory.promoted_from],
-            **recall.lineage(memory, caller),
-        }
-        wanted = {str(pk) for ids in named.values() for pk in ids if pk}
-        seen = Memory.objects.visible_to(caller).light().in_bulk(list(wanted))
-        rows = {str(pk): row for pk, row in seen.items()}
-        return panels.table(
-            "Lineage and duplicates",
-            ["How", "Memory", "Created"],
-            (
-                [
-                    how.replace("_", " "),
-                    link(MEMORY, pk, rows[str(pk)]),
-                    moment(rows[str(pk)].created_at),
-                ]
-                for how, ids in named.items()
-                for pk in ids
-                if str(pk) in rows
-            ),
-            empty="It stands alone.",
         )
 
     @staticmethod
@@ -471,7 +433,7 @@ class MemoryAdmin(RowsAdmin):
         return panels.table(
             "History",
             ["When", "What", "Who", "Change", "Why"],
-            change_lines(rows[: most + 1]),
+            changes.lines(rows[: most + 1]),
             most=most,
         )
 

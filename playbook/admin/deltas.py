@@ -13,6 +13,7 @@ from common.admin import RowsAdmin, caller_of
 from common.caller import Caller, Role
 from common.deeds import Deed
 from common.list_filters import (
+    ChoiceFilter,
     DaysFilter,
     ProjectFilter,
     chosen,
@@ -51,6 +52,20 @@ RISKS = {
 }
 
 
+class DecidedFilter(ChoiceFilter):
+    title = "decided by"
+    parameter_name = "decided_by"
+    options = (("person", "a person"), ("service", "gates and policy"))
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        match self.value():
+            case "person":
+                return queryset.exclude(reviewer="")
+            case "service":
+                return queryset.filter(reviewer="").exclude(status="pending")
+        return queryset.none() if self.value() else queryset
+
+
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     return curation.edit_and_accept(delta, {"content": typed}, caller)
 
@@ -83,6 +98,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
         chosen("operation", PlaybookDelta.Operation.choices),
         chosen("risk", [(risk, risk) for risk in RISKS]),
         chosen("producer", PlaybookDelta.Producer.choices),
+        DecidedFilter,
         exactly("category"),
         exactly("run_id", "run"),
         ("created_at", DaysFilter),

@@ -14,6 +14,7 @@ from common.admin import RowsAdmin, caller_of
 from common.caller import Caller, Role
 from common.deeds import Deed
 from common.list_filters import (
+    ChoiceFilter,
     DaysFilter,
     ProjectFilter,
     TagFilter,
@@ -22,7 +23,7 @@ from common.list_filters import (
 )
 from common.panels import Panel, labelled, link, moment, words
 from memories.admin.memory import in_order
-from playbook import curation, verifying
+from playbook import curation, freshness, verifying
 from playbook.admin import asking, grounds
 from playbook.admin.forms import EntryForm
 from playbook.admin.shown import DELTA, ENTRY, MEMORY, delta_lines, history_of
@@ -39,6 +40,18 @@ STATUSES = {
     "superseded": "info",
     "deleted": "danger",
 }
+
+
+class FreshnessFilter(ChoiceFilter):
+    title = "freshness"
+    parameter_name = "freshness"
+    options = tuple((name, name) for name in freshness.FRESHNESS)
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        wanted = next((n for n in freshness.FRESHNESS if n == self.value()), None)
+        if wanted is None:
+            return queryset.none() if self.value() else queryset
+        return freshness.narrowed(queryset, wanted, caller_of(request))
 
 
 def _remove(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
@@ -80,6 +93,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         chosen("author_kind", PlaybookEntry.Author.choices, "author"),
         chosen("locked", [(1, "yes"), (0, "no")]),
         chosen("pinned", [(1, "yes"), (0, "no")]),
+        FreshnessFilter,
         ("updated_at", DaysFilter),
     ]
     search_fields = ["content"]

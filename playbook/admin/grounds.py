@@ -10,7 +10,7 @@ from common.caller import Caller
 from common.panels import IN_PANEL, Panel, link, moment, words
 from memories.models import File
 from playbook import blame, exposures, freshness, reading
-from playbook.admin.shown import RUN
+from playbook.admin.shown import RUN, revision_link
 from playbook.models import Exposure, PlaybookEntry
 
 FILE = "memories_file"
@@ -82,8 +82,8 @@ def words_of(entry: PlaybookEntry, caller: Caller) -> Panel:
         (
             [
                 words(part.text, IN_PANEL),
-                link(CHANGE, part.change.pk, part.change.action),
-                part.change.revision,
+                link(CHANGE, part.change.pk, part.change.action, panels.SHORT),
+                revision_link(part.change),
                 words(part.change.actor, 60),
                 moment(part.change.changed_at),
                 words(part.change.reason, 200),

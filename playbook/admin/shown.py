@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from common import panels
 from common.panels import IN_PANEL, Panel, link, moment, words
+from playbook.admin import revisions
 from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
@@ -26,22 +33,33 @@ def delta_lines(deltas: Iterable[PlaybookDelta]) -> Iterable[list[Any]]:
     for delta in deltas:
         yield [
             moment(delta.created_at),
-            link(DELTA, delta.pk, delta.operation),
+            link(DELTA, delta.pk, delta.operation, panels.SHORT),
             words(delta.content or delta.reason, IN_PANEL),
             delta.producer,
             delta.status,
         ]
 
 
+def revision_url(project_id: uuid.UUID, revision: int | None = None) -> str:
+    """The page of the playbook as it was; by its name, as it is of an app above."""
+    asked = {"project": project_id} | ({"revision": revision} if revision else {})
+    return f"{reverse('console:playbook')}?{urlencode(asked)}"
+
+
+def revision_link(change: PlaybookChange) -> SafeString:
+    url = revision_url(change.project_id, change.revision)
+    return format_html('<a class="am-link" href="{}">{}</a>', url, change.revision)
+
+
 def change_lines(changes: Iterable[PlaybookChange]) -> Iterable[list[Any]]:
     for change in changes:
         yield [
-            change.revision,
+            revision_link(change),
             moment(change.changed_at),
-            link("playbook_playbookchange", change.pk, change.action),
+            link("playbook_playbookchange", change.pk, change.action, panels.SHORT),
             words(change.entry_label, 40),
             words(change.actor, 60),
-            panels.difference(change.before, change.after),
+            revisions.told(change.before, change.after),
             words(change.reason, 200),
         ]
 

@@ -14,8 +14,8 @@ from common.caller import Role
 from common.list_filters import ProjectFilter
 from common.pages import Page
 from common.panels import Panel
-from playbook.admin import exchange, revisions
-from playbook.admin.shown import history_of
+from playbook.admin import exchange, preview
+from playbook.admin.shown import history_of, revision_url
 from playbook.models import Playbook, PlaybookChange
 
 
@@ -23,29 +23,15 @@ def _of_project(playbook: Playbook) -> dict[str, object]:
     return {"project": playbook.project_id}
 
 
-COMPARE = Page(
-    "compare",
-    "Compare revisions",
+PREVIEW = Page(
+    "preview",
+    "Preview for a task",
     Role.VIEWER,
-    revisions.CompareForm,
-    revisions.differences,
-    "Compare",
-    of_row=lambda playbook: {
-        **_of_project(playbook),
-        "first": max(playbook.revision - 1, 0),
-    },
-)
-PAST = Page(
-    "past",
-    "Read a revision",
-    Role.VIEWER,
-    revisions.PastForm,
-    revisions.entries,
-    "Read",
-    of_row=lambda playbook: {
-        **_of_project(playbook),
-        "revision": playbook.revision,
-    },
+    preview.PreviewForm,
+    preview.shown,
+    "Show what an agent is given",
+    about="Nothing is kept of it: no entry counts as given.",
+    of_row=_of_project,
 )
 EXPORT = Page(
     "export",
@@ -76,7 +62,11 @@ class PlaybookAdmin(RowsAdmin):
     list_display = ["project_name", "revision", "tokens", "next_label"]
     list_filter = [ProjectFilter]
     fields = ["project_name", "revision", "tokens", "next_label"]
-    pages = [COMPARE, PAST, EXPORT, IMPORT]
+    pages = [PREVIEW, EXPORT, IMPORT]
+
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        as_it_was = {"label": "Revisions", "url": revision_url(row.project_id)}
+        return [as_it_was, *super().links(request, row)]
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         changes = PlaybookChange.objects.visible_to(caller_of(request))

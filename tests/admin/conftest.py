@@ -133,7 +133,7 @@ def a_memory(project):
             }
             | shortened(fields)
         )
-        memory_indexing.fill(memory)
+        memory_indexing.fill(memory, "english")
         return saved(memory, fields)
 
     return make
@@ -155,7 +155,7 @@ def an_entry(project):
             }
             | shortened(fields)
         )
-        entry_indexing.fill(entry)
+        entry_indexing.fill(entry, "english")
         return saved(entry, fields)
 
     return make

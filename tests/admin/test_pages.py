@@ -27,8 +27,7 @@ pytestmark = pytest.mark.django_db
 # {page: what is asked of it}
 ASKED = {
     "context_digestconfig_preview": {"agent_id": SCRIPT, "query": MARK, "user_id": "u"},
-    "playbook_playbook_compare": {"first": 0},
-    "playbook_playbook_past": {"revision": 1},
+    "playbook_playbook_preview": {"task": MARK, "token_budget": 900},
     "playbook_playbook_export": {"format": "ace"},
     "playbook_playbook_import": {"format": "ace", "producer": "model"},
     "memories_memory_promote": {"target": "org"},
@@ -177,8 +176,6 @@ SHELL = 5
     ("name", "queries"),
     [
         ("context_digestconfig_preview", 10),
-        ("playbook_playbook_compare", 4),
-        ("playbook_playbook_past", 3),
         ("playbook_playbook_export", 1),
     ],
 )

@@ -238,40 +238,60 @@ def ask(browser, name, project, **given):
     )
 
 
-class TestRevisions:
-    def test_two_are_compared_word_by_word(self, curator, project, entry, alice):
-        reword(entry, alice, TEXT.replace("north", "south"))
-
-        html = ask(curator, "compare", project, first=1).content.decode()
-
-        assert "From revision 1 to 2: 1 changed" in html
-        assert "<del>north </del><ins>south </ins>" in html
-
-    def test_one_is_read_as_it_was(self, browser_of, project, entry, alice):
-        reword(entry, alice, "Moor at the south berth.")
+class TestThePreview:
+    def test_it_tells_of_each_entry_why_it_is_in_or_out(
+        self, browser_of, project, alice, entry
+    ):
+        add(project, alice, "Pilots board at the outer buoy.")
+        asked = {"task": TEXT, "relevant_only": "on"}
 
         viewer = browser_of(Role.VIEWER)
-        html = ask(viewer, "past", project, revision=1).content.decode()
+        html = ask(viewer, "preview", project, **asked).content.decode()
 
-        assert TEXT in html
-        assert "south" not in html
+        assert "The agent is given 1 of 2 entries" in html
+        given, _, left_out = html.partition("Left out")
+        assert "speaks of the task" in given
+        assert "Pilots board" in left_out
+        assert "below the relevance gate" in left_out
 
-    @pytest.mark.parametrize(
-        ("name", "field"), [("compare", "first"), ("past", "revision")]
-    )
-    def test_one_that_is_yet_to_come_is_refused_in_words(
-        self, curator, project, entry, name, field
+    def test_it_tells_what_the_budget_has_no_room_for(self, curator, project, entry):
+        html = ask(curator, "preview", project, token_budget=3).content.decode()
+
+        assert "The agent is given 0 of 1 entries in 0 of 3 tokens" in html
+        assert "does not fit in the budget" in html
+
+    def test_it_counts_nothing_as_given(self, curator, project, entry):
+        ask(curator, "preview", project, task="Moor the boat")
+
+        assert not Exposure.objects.exists()
+
+    def test_it_asks_as_many_queries_however_many_entries(
+        self, owner, project, alice, entry
     ):
-        html = ask(curator, name, project, **{field: 99}).content.decode()
+        page = f"{reverse('admin:playbook_playbook_preview')}?project={project.pk}"
+        asked = f"{page}&task=Moor"
+        queries_of(owner, asked)
+        few = len(queries_of(owner, asked))
+        for number in range(4):
+            add(project, alice, f"Pilots board at buoy {number} of the harbour.")
 
-        assert "no revision 99 yet" in html
+        assert len(queries_of(owner, asked)) == few
 
+    def test_relevance_without_a_task_is_refused_in_words(self, curator, project):
+        html = ask(curator, "preview", project, relevant_only="on").content.decode()
+
+        assert "Only a task makes entries relevant" in html
+
+
+class TestThePageOfThePlaybook:
     def test_the_page_of_a_playbook_leads_to_all_of_it(self, curator, project, entry):
         html = curator.get(page(Playbook.objects.get())).content.decode()
 
-        for name in ("compare", "past", "export", "import"):
-            url = reverse(f"admin:playbook_playbook_{name}")
-            assert f"{url}?project={project.pk}" in html
+        names = [
+            f"admin:playbook_playbook_{n}" for n in ("preview", "export", "import")
+        ]
+        for name in ["console:playbook", *names]:
+            assert f"{reverse(name)}?project={project.pk}" in html
 
 
 class TestExchange:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.playbook.conftest import learned, write  # noqa: F401 -- fixtures
+
 USUAL = "/usr/bin/chromium"
 OPTIONS = (
     "--no-sandbox",

@@ -1,0 +1,1 @@
+"""The files that memories speak of: their tree, and what is known of one, drawn."""

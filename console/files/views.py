@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from common import errors, panels, text
+from common.panels import IN_PANEL, Panel, words
+from console import lists
+from console.files import branches, drawing, tree
+from console.pages import ProjectPage
+from context import file_graph
+from context.file_graph import FileGraph
+from memories.models import File
+
+DEEPEST = 8  # steps of the indent
+MEMORY, ENTRY = "memories_memory", "playbook_playbookentry"
+
+
+class Files(ProjectPage):
+    """The directory that `?path=src/` names; the root without one."""
+
+    title = "Files"
+    template = "console/files/tree.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        path = request.GET.get("path", "")
+        path = path if not path or path.endswith("/") else f"{path}/"
+        found = tree.directory(self.project, path, self.caller)
+        is_missing = bool(path) and not found.children
+        return self.show(
+            status=404 if is_missing else 200,
+            directory=found,
+            most=tree.MOST,
+            depth=min(len(found.ancestors), DEEPEST),
+            opens=directory_address(self.project),
+            file=f"{reverse('console:file')}?project={self.project.pk}",
+            list=lists.of("memories_file", self.project),
+            links=lists.of("memories_memoryfile", self.project),
+        )
+
+
+class FilePage(ProjectPage):
+    """What is known of the file of `?path=`, drawn and as tables."""
+
+    title = "File"
+    template = "console/files/file.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        path = request.GET.get("path", "")
+        try:
+            graph = file_graph.graph(self.project, path, self.caller)
+        except errors.NotFound:
+            return self.missing(path)
+        found = branches.of(graph, self.project)
+        return self.show(
+            graph=graph,
+            drawing=drawing.drawn(found),
+            is_known=bool(found),
+            name=text.clip(PurePosixPath(path).name or path, 30),
+            panels=list(self.tables(graph)),
+            holder=directory_address(self.project, path.rpartition("/")[0]),
+            record=reverse("admin:memories_file_change", args=[graph.file.pk]),
+        )
+
+    def missing(self, path: str) -> HttpResponse:
+        """Under its new name it may be known still."""
+        renamed = File.objects.visible_to(self.caller).filter(
+            project=self.project, renamed_from__contains=[path]
+        )
+        return self.show(
+            status=404,
+            missing=path,
+            renamed=[file_link(self.project, one.file_path) for one in renamed[:10]],
+            holder=directory_address(self.project),
+        )
+
+    def tables(self, graph: FileGraph) -> Iterable[Panel]:
+        yield _memories(graph)
+        yield panels.table(
+            "Playbook",
+            ["Entry", "Rule"],
+            (
+                [
+                    panels.link(ENTRY, one.pk, one.label, panels.SHORT),
+                    words(one.content, IN_PANEL),
+                ]
+                for one in graph.entries
+            ),
+            empty="No entry of the playbook speaks of it.",
+        )
+        yield panels.table(
+            "Related files",
+            ["File", "Shared memories", "Strength"],
+            (
+                [
+                    file_link(self.project, one.file_path),
+                    one.shared_memories,
+                    f"{one.strength:.0%}",
+                ]
+                for one in graph.related
+            ),
+            empty="No memory of it speaks of another file.",
+        )
+        yield panels.table(
+            "Tags",
+            ["Tag", "Memories"],
+            ([self.tag(name), f"{count:,}"] for name, count in graph.tags.items()),
+            empty="No memory of it has a tag.",
+        )
+
+    def tag(self, name: str) -> SafeString:
+        url = lists.of(MEMORY, self.project, tag=name)
+        return format_html(
+            '<a class="am-link" href="{}">{}</a>', url, words(name, panels.SHORT)
+        )
+
+
+def _memories(graph: FileGraph) -> Panel:
+    shown = [
+        [
+            panels.link(MEMORY, one.pk, one),
+            relation,
+            one.get_memory_type_display(),
+            "changed since" if one.pk in graph.suspect else "as it was",
+            panels.when(one.created_at),
+        ]
+        for relation, rows in sorted(graph.memories.items())
+        for one in rows
+    ]
+    found = panels.table(
+        f"Memories ({graph.memory_count:,})",
+        ["Memory", "Relation", "Type", "File", "Created"],
+        shown,
+        empty="No current memory speaks of it.",
+        most=file_graph.MEMORIES,
+    )
+    links = sum(graph.relations.values())
+    note = "" if links <= len(shown) else f"The newest {len(shown)} of {links:,}."
+    return Panel(found.title, found.head, found.rows, found.empty, note)
+
+
+def directory_address(project: Any, path: str = "") -> str:
+    asked = {"project": project.pk} | ({"path": f"{path}/"} if path else {})
+    return f"{reverse('console:files')}?{urlencode(asked)}"
+
+
+def file_link(project: Any, path: str) -> SafeString:
+    url = branches.address(project, path)
+    return format_html('<a class="am-link" href="{}">{}</a>', url, words(path))

@@ -1,0 +1,248 @@
+"""What stands on the card of a proposal."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from console import differences
+from console.differences import Difference
+from inference import tokens
+from playbook import rebasing
+from playbook.comparing import Part
+from playbook.drafts import WRITES_TEXT, Operation
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, line
+from playbook.operations import SETTABLE
+from playbook.rebasing import Moved
+from playbook.serializers.entries import CONTENT
+
+Status = PlaybookDelta.Status
+UNDECIDED = (Status.PENDING, Status.STALE)
+REMOVES = (Operation.DELETE, Operation.DEPRECATE)
+WORST_FIRST = ("fail", "warn", "pass")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a proposal sets beside the text."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed in an entry since a proposal read it."""
+
+    label: str
+    name: str
+    before: Any
+    after: Any
+    words: Difference | None
+
+
+@dataclass(frozen=True)
+class Card:
+    """`offers` are the decisions that the reader may take about it now.
+
+    `typed` is what somebody typed into it and was refused for, `refusal` why.
+    """
+
+    delta: PlaybookDelta
+    text: Difference
+    columns: Sequence[Column]
+    targets: Sequence[PlaybookEntry]
+    changes: Sequence[Change]
+    gates: Sequence[Mapping[str, Any]]
+    quotes: Sequence[Mapping[str, Any]]
+    tokens: int
+    offers: Collection[str]
+    typed: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.delta.pk
+
+    @property
+    def title(self) -> str:
+        verb = self.delta.get_operation_display()
+        entry = self.delta.entry
+        if self.delta.operation == Operation.ADD:
+            return f"{verb} to {self.delta.category}"
+        return f"{verb} {entry.label}" if entry else verb
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.delta.status in UNDECIDED
+
+    @property
+    def is_stale(self) -> bool:
+        return self.delta.status == Status.STALE or bool(self.changes)
+
+    @property
+    def held(self) -> list[Mapping[str, Any]]:
+        return [gate for gate in self.gates if gate.get("verdict") != "pass"]
+
+    @property
+    def passed(self) -> int:
+        return len(self.gates) - len(self.held)
+
+    @property
+    def freed(self) -> int:
+        return -self.tokens
+
+    @property
+    def cause(self) -> str:
+        return str(self.delta.payload.get("root_cause") or "")
+
+    @property
+    def content(self) -> str:
+        """What the field of an edit begins with: nothing that it could not send."""
+        return self.typed.get("content") or ("" if self.is_long else self.delta.content)
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.delta.content) > CONTENT
+
+    @property
+    def category(self) -> str:
+        return self.typed.get("category") or self.delta.category
+
+    @property
+    def condition(self) -> str:
+        told = self.delta.payload.get("condition") or ""
+        return self.typed.get("condition", str(told))
+
+
+def cards(
+    deltas: Sequence[PlaybookDelta],
+    *,
+    may_decide: bool,
+    typed: Mapping[str, str] | None = None,
+    refusal: str = "",
+) -> list[Card]:
+    """In a fixed number of queries for all of them."""
+    others = _targets(deltas)
+    moved = rebasing.moved(d for d in deltas if d.status in UNDECIDED)
+    befores = _befores(deltas)
+    return [
+        Card(
+            delta,
+            text=_text(delta, befores.get(delta.pk)),
+            columns=list(_columns(delta)),
+            targets=[others[pk] for pk in _named(delta) if pk in others],
+            changes=list(_changes(moved.get(delta.pk, ()))),
+            gates=_gates(delta),
+            quotes=[quote for quote in delta.evidence if isinstance(quote, dict)],
+            tokens=tokens_moved(delta, [others.get(pk) for pk in _named(delta)]),
+            offers=offers(delta) if may_decide else (),
+            typed=typed or {},
+            refusal=refusal,
+        )
+        for delta in deltas
+    ]
+
+
+def offers(delta: PlaybookDelta) -> set[str]:
+    """What may be decided about a proposal in its state; the functions decide."""
+    if delta.status in PlaybookDelta.IN_FORCE:
+        return {"undo"}
+    if delta.status not in UNDECIDED:
+        return {"reopen"} | ({"redo"} if delta.status == Status.REVERTED else set())
+    if delta.status == Status.STALE:
+        return {"rebase", "reject"}
+    found = {"accept", "reject"}
+    if delta.operation in WRITES_TEXT:
+        found.add("edit")
+    if delta.operation in (Operation.ADD, Operation.UPDATE) and delta.content:
+        found.add("merge")
+    return found
+
+
+def tokens_moved(
+    delta: PlaybookDelta, targets: Iterable[PlaybookEntry | None] = ()
+) -> int:
+    """Tokens that a proposal adds to the playbook; fewer than none are freed."""
+    if delta.status not in UNDECIDED:
+        return 0
+    entry = delta.entry
+    freed = sum(other.tokens for other in targets if other)
+    if delta.operation in REMOVES:
+        return -(entry.tokens if entry else 0) - freed
+    label = entry.label if entry else f"{delta.category}-00000"
+    text = delta.content or (entry.content if entry else "")
+    return tokens.estimate(line(label, text)) - (entry.tokens if entry else 0) - freed
+
+
+def _text(delta: PlaybookDelta, before: str | None) -> Difference:
+    """The words that stand in the entry, against those that would."""
+    standing = delta.entry.content if delta.entry else ""
+    if delta.operation == Operation.ADD:
+        shown = differences.between(delta.content, delta.content)
+        return shown
+    if delta.operation in REMOVES:
+        cut = standing[: differences.SHOWN]
+        return Difference([Part("removed", cut)], len(standing) - len(cut))
+    if delta.operation == Operation.RESTORE:
+        cut = standing[: differences.SHOWN]
+        return Difference([Part("added", cut)], len(standing) - len(cut))
+    old = standing if before is None else before
+    return differences.between(old, delta.content or standing)
+
+
+def _columns(delta: PlaybookDelta) -> Iterable[Column]:
+    wanted = {name: delta.payload[name] for name in SETTABLE if name in delta.payload}
+    if delta.category and delta.entry:
+        wanted = {"category": delta.category, **wanted}
+    entry = delta.entry if delta.operation != Operation.ADD else None
+    for name, after in wanted.items():
+        before = getattr(entry, name) if entry else ""
+        if after != before and (after or before):
+            yield Column(name.replace("_", " "), _plain(before), _plain(after))
+
+
+def _changes(moved: Iterable[Moved]) -> Iterable[Change]:
+    for one in moved:
+        for name, (before, after) in one.columns.items():
+            is_text = name == "content"
+            words = differences.between(before, after) if is_text else None
+            told = name.replace("_", " ")
+            yield Change(one.entry.label, told, _plain(before), _plain(after), words)
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _gates(delta: PlaybookDelta) -> list[Mapping[str, Any]]:
+    told = [gate for gate in delta.gates if isinstance(gate, dict)]
+    known = {verdict: number for number, verdict in enumerate(WORST_FIRST)}
+    return sorted(told, key=lambda gate: known.get(gate.get("verdict", ""), 0))
+
+
+def _named(delta: PlaybookDelta) -> list[uuid.UUID]:
+    return [uuid.UUID(str(target["id"])) for target in delta.targets]
+
+
+def _targets(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, PlaybookEntry]:
+    named = {pk for delta in deltas for pk in _named(delta)}
+    found: dict[uuid.UUID, PlaybookEntry] = PlaybookEntry.objects.light().in_bulk(named)
+    return found
+
+
+def _befores(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, str]:
+    """The texts that entries had before the proposals in force changed them."""
+    done = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
+    rows = PlaybookChange.objects.filter(
+        entry_id__in=set(done.values()), delta_id__in=done, before__has_key="content"
+    )
+    found = rows.only("entry_id", "delta_id", "before") if done else ()
+    return {
+        change.delta_id: change.before["content"]
+        for change in found
+        if change.delta_id and done[change.delta_id] == change.entry_id
+    }

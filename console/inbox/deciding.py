@@ -1,0 +1,130 @@
+"""The doors of decisions about proposals: one, many, and the last one taken back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from common import errors
+from common.caller import Role
+from console.inbox import typed
+from console.inbox.decisions import DECISIONS, REASONS, take_back
+from console.inbox.pages import InboxPage
+from console.inbox.typed import Typed
+from console.inbox.views import OneCard
+from playbook import bulk
+from playbook.models import PlaybookDelta
+
+MOST_IN_BULK = 100
+
+
+class Decide(OneCard):
+    """A decision about one proposal, as a form or from the script."""
+
+    def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
+        if name not in DECISIONS:
+            raise Http404("There is no such decision.")
+        delta, decision = self.delta(pk), DECISIONS[name]
+        told = typed.of(request)
+        try:
+            words = decision.do(delta, self.caller, told)
+        except errors.Refusal as refusal:
+            return self.refused(pk, told, refusal)
+        if name == "rebase":
+            return self.renewed(pk, told, words)
+        undo = () if decision.is_last else (pk,)
+        return self.told(words, undo=undo, then=told.get("next", ""), gone=str(pk))
+
+    def refused(
+        self, pk: uuid.UUID, told: Typed, refusal: errors.Refusal
+    ) -> HttpResponse:
+        """The card as it is now, why not, and what was typed."""
+        words = typed.in_words(refusal)
+        merged = told.get("merged") or refusal.extra.get("merged", "")
+        card = self.card(self.delta(pk), {**told, "merged": merged}, words)
+        if self.wants_data:
+            part = self.part("card.html", card=card)
+            return self.told(words, status=refusal.status, card=part, at=str(pk))
+        return self.page(card, refusal.status)
+
+    def renewed(self, pk: uuid.UUID, told: Typed, words: str) -> HttpResponse:
+        card = self.card(self.delta(pk), told, "")
+        if self.wants_data:
+            return self.told(words, card=self.part("card.html", card=card), at=str(pk))
+        if told.get("content"):
+            return self.page(card)
+        return self.told(words, then=str(pk))
+
+
+class Undo(InboxPage):
+    """The last decision taken back, of one proposal or of many at once."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        told, refused = [], []
+        seen = dict(zip_longest(_ids(request), request.POST.getlist("version")))
+        for pk, version in seen.items():
+            try:
+                delta = self.delta(pk, Role.CURATOR)
+                told.append(take_back(delta, self.caller, version or ""))
+            except errors.Refusal as refusal:
+                refused.append(refusal.detail)
+        many = [f"Undone: {len(told)} wait again."] if len(told) > 1 else told
+        words = " ".join([*many, *dict.fromkeys(refused)])
+        status = 200 if told else 409
+        back = [str(pk) for pk in seen]
+        if not seen:
+            return self.told("There is nothing to undo.", status=400, back=[])
+        return self.told(words, status=status, then=back[0], back=back)
+
+
+class Bulk(InboxPage):
+    """One decision about the chosen cards; accepting is for those of low risk only."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        ids = _ids(request)
+        if not ids:
+            return self.told("Choose some proposals first.", status=400, gone_all=[])
+        if request.POST.get("action") == "reject":
+            reason = REASONS.get(request.POST.get("reason_code", ""), "other")
+            return self.decide(ids, "reject", reason)
+        rows = PlaybookDelta.objects.visible_to(self.caller).filter(risk="low")
+        low = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
+        chosen = [pk for pk in ids if pk in low]
+        return self.decide(chosen, "accept", "", left=len(ids) - len(chosen))
+
+    def decide(
+        self, ids: Sequence[uuid.UUID], action: Any, reason: str, left: int = 0
+    ) -> HttpResponse:
+        try:
+            outcomes = bulk.decide(
+                self.project, ids, action, self.caller, reason=reason
+            )
+        except errors.Refusal as refusal:
+            return self.told(refusal.detail, status=refusal.status, gone_all=[])
+        done = [one.delta_id for one in outcomes if one.refusal is None]
+        words = " ".join(_summed(action, len(done), outcomes, left))
+        gone = [str(pk) for pk in done]
+        return self.told(words, undo=done, gone_all=gone)
+
+
+def _summed(
+    action: str, done: int, outcomes: Iterable[bulk.Outcome], left: int
+) -> Iterable[str]:
+    yield f"{'Accepted' if action == 'accept' else 'Rejected'}: {done}."
+    if left:
+        yield f"Left, because they are not of low risk: {left}."
+    refused = [one.refusal.detail for one in outcomes if one.refusal]
+    if refused:
+        yield f"Refused: {len(refused)}. {' '.join(list(dict.fromkeys(refused))[:3])}"
+
+
+def _ids(request: HttpRequest) -> list[uuid.UUID]:
+    given = request.POST.getlist("id")[:MOST_IN_BULK]
+    try:
+        return [uuid.UUID(one) for one in given]
+    except ValueError as unknown:
+        raise Http404("There is no such proposal.") from unknown

@@ -1,0 +1,184 @@
+"""What a person decides about one proposal: what is typed, the function, what is said.
+
+The forms are those of the API, so that both doors refuse the same in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework import serializers
+
+from common import errors
+from common.caller import Caller, Role
+from console.inbox.typed import Typed, read
+from playbook import (
+    curation,
+    rebasing,
+    reopening,
+    reverting,
+    reviewing,
+    taking_up,
+)
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.serializers import deltas as forms
+from playbook.serializers.entries import Versioned
+from playbook.taking_up import NoMergedText
+
+# In words, as a curator reads them: {code: words}.
+REASONS = {code: code.replace("_", " ") for code in reviewing.REASON_CODES}
+# Columns of the text that the form of an edit holds.
+EDITED = ("content", "category", "condition")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`do` tells what was done; it can be undone unless `is_last`."""
+
+    do: Callable[[PlaybookDelta, Caller, Typed], str]
+    is_last: bool = False
+
+
+def _accept(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    data = _data(forms.AcceptDelta, typed, "note")
+    version = data.get("expected_version")
+    done = curation.accept(delta, caller, version=version, note=data["note"])
+    return f"Accepted: {_what(done)}."
+
+
+def _edit(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    data = _data(forms.EditDelta, _changed(delta, typed), *EDITED)
+    changes = {name: data[name] for name in EDITED if name in data}
+    version = data.get("expected_version")
+    done = curation.edit_and_accept(delta, changes, caller, version=version)
+    return f"Accepted in your words: {_what(done)}."
+
+
+def _merge(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    entry = _labelled(delta, typed.get("label", "").strip(), caller)
+    told = {**typed, "entry_id": str(entry.pk), "content": typed.get("merged", "")}
+    data = _data(forms.MergeDelta, told, "entry_id", "entry_version", "content")
+    try:
+        made = taking_up.text_for(delta, entry, data.get("content", ""))
+    except NoMergedText as refusal:
+        # For the field in which the person makes one text of the two.
+        refusal.extra["merged"] = f"{entry.content} {delta.content}"
+        raise
+    taking_up.merge_into(
+        delta,
+        entry,
+        caller,
+        made=made,
+        version=data.get("expected_version"),
+        entry_version=data.get("entry_version"),
+    )
+    return f"Merged into {entry.label}."
+
+
+def _reject(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    code = typed.get("reason_code", "")
+    told = {**typed, "reason": typed.get("reason") or REASONS.get(code, "")}
+    data = _data(forms.RejectDelta, told, "reason", "reason_code")
+    curation.reject(
+        delta,
+        caller,
+        reason=data["reason"],
+        reason_code=data["reason_code"],
+        version=data.get("expected_version"),
+    )
+    return f"Rejected: {data['reason']}."
+
+
+def _rebase(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    version = _data(Versioned, typed).get("expected_version")
+    done = rebasing.rebase(delta, caller, version=version)
+    entry = done.delta.entry
+    return (
+        f"Renewed: it waits for {entry.label if entry else 'a decision'} as it is now."
+    )
+
+
+def _undo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    done = reverting.undo(delta, caller, reason=typed.get("reason", "")[:1000])
+    return f"Undone: {_what(done)} is as it was before."
+
+
+def _redo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    target = reverting.delta(delta.project, delta.pk, caller)
+    reverting.revert(delta.project, target, caller)
+    return f"In force again: {_what(delta)}."
+
+
+def _reopen(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+    version = _data(Versioned, typed).get("expected_version")
+    reopening.reopen(delta, caller, version=version)
+    return "Reopened: it waits for a decision again."
+
+
+DECISIONS = {
+    "accept": Decision(_accept),
+    "edit": Decision(_edit),
+    "merge": Decision(_merge),
+    "reject": Decision(_reject),
+    "undo": Decision(_undo),
+    "rebase": Decision(_rebase, is_last=True),
+    "redo": Decision(_redo, is_last=True),
+    "reopen": Decision(_reopen, is_last=True),
+}
+
+
+def take_back(delta: PlaybookDelta, caller: Caller, version: str) -> str:
+    """The opposite of the last decision: what was undone is in force, else it waits."""
+    if delta.status != PlaybookDelta.Status.REVERTED:
+        return _reopen(delta, caller, {"version": version})
+    return _redo(delta, caller, {})
+
+
+def _data(
+    form: type[serializers.Serializer[Any]], typed: Typed, *names: str
+) -> dict[str, Any]:
+    """The named fields; a version stands in every form."""
+    told = {name: typed.get(name, "") for name in names}
+    return read(form, {**told, "expected_version": typed.get("version", "")})
+
+
+def _changed(delta: PlaybookDelta, typed: Typed) -> dict[str, str]:
+    """A browser sends every field of a form, also those that nobody touched."""
+    stands = {
+        "content": delta.content,
+        "category": delta.category,
+        "condition": str(delta.payload.get("condition") or ""),
+    }
+    return {
+        name: value
+        for name, value in typed.items()
+        if name not in stands or _plain(value) != _plain(stands[name])
+    }
+
+
+def _plain(text: str) -> str:
+    """As a browser sends it: every line break is CR LF."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def _labelled(delta: PlaybookDelta, label: str, caller: Caller) -> PlaybookEntry:
+    rows = PlaybookEntry.objects.visible_to(caller).filter(project=delta.project_id)
+    found = rows.filter(label=label).first() if label and "\0" not in label else None
+    if found is None:
+        raise errors.Invalid(
+            errors={
+                "label": [
+                    f"The playbook has no entry {label}."
+                    if label
+                    else "Name the entry."
+                ]
+            }
+        )
+    return curation.entry(found.pk, caller, Role.CURATOR)
+
+
+def _what(delta: PlaybookDelta) -> str:
+    entry = delta.entry
+    return f"{delta.operation} {entry.label}" if entry else delta.operation

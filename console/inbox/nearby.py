@@ -1,0 +1,109 @@
+"""What accepting a proposal would do: its neighbours, and the runs that it is for.
+
+Asks the embedding model, so it is looked up for the open card only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import TextField
+from django.db.models.fields.json import KT
+from django.db.models.functions import Left
+
+from ace.models import AceRun
+from common import focus
+from common.caller import Caller
+from inference import embedding
+from inference.errors import InferenceError
+from inference.vectors import Vector
+from memories import disagreement
+from playbook import exposures, neighbours, relevance, reviewing
+from playbook.exposures import Use
+from playbook.models import PlaybookDelta
+from playbook.neighbours import Neighbour
+
+NEAREST = 3
+LAST_RUNS = 10
+GOAL = 2_000  # characters of a goal that are compared
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A run of late; `is_given`: its agent would have been given the rule."""
+
+    run_id: uuid.UUID
+    goal: str
+    at: datetime
+    similarity: float
+    is_given: bool
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """`note` says what could not be found out, and why."""
+
+    nearest: Sequence[Neighbour] = ()
+    runs: Sequence[Reached] = ()
+    use: Use | None = None
+    note: str = ""
+
+    @property
+    def given(self) -> list[Reached]:
+        return [run for run in self.runs if run.is_given]
+
+
+def look(delta: PlaybookDelta, caller: Caller) -> Nearby:
+    use = exposures.use_of(delta.entry) if delta.entry else None
+    if not delta.content:
+        return Nearby(use=use)
+    vector = reviewing.embedded(delta, delta.content).vector
+    if vector is None:
+        return Nearby(use=use, note="The embedding model did not answer.")
+    try:
+        runs = _runs(delta, vector, caller)
+    except InferenceError as error:
+        return Nearby(_nearest(delta, vector), use=use, note=str(error))
+    return Nearby(_nearest(delta, vector), runs, use)
+
+
+def _nearest(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
+    own = [delta.entry_id] if delta.entry_id else []
+    found = neighbours.nearest(
+        delta.project_id, vector, top=NEAREST, threshold=0.0, without=own
+    )
+    return [_guarded(near, delta.content) for near in found]
+
+
+def _guarded(near: Neighbour, text: str) -> Neighbour:
+    """What two rules name matters only when they are about the same."""
+    if near.similarity < neighbours.ALIKE:
+        return near
+    apart = disagreement.reason_to_keep_apart(near.entry.content, text)
+    return replace(near, disagreement=apart)
+
+
+def _runs(delta: PlaybookDelta, vector: Vector, caller: Caller) -> list[Reached]:
+    """The last runs, by what they asked for, as `playbook.relevance` compares them."""
+    goal = Left(KT("request__goal"), GOAL, output_field=TextField())
+    rows = AceRun.objects.visible_to(caller).filter(project_id=delta.project_id)
+    late = rows.order_by("-pk").annotate(goal=goal)[:LAST_RUNS]
+    return [
+        _reached(delta, vector, *told)
+        for told in late.values_list("pk", "goal", "created_at")
+        if told[1]
+    ]
+
+
+def _reached(
+    delta: PlaybookDelta, vector: Vector, run_id: uuid.UUID, goal: str, at: datetime
+) -> Reached:
+    found = focus.of(goal)
+    # Remembered: the next card is compared with the same runs.
+    task = embedding.embed_query(found.words if found else goal)
+    similarity = sum(a * b for a, b in zip(vector, task, strict=True))
+    is_given = relevance.of_text(delta.content, similarity)
+    return Reached(run_id, goal, at, similarity, is_given)

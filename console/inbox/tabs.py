@@ -1,0 +1,171 @@
+"""The lists of the inbox: which rows each one holds, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from common import text
+from common.caller import Caller
+from common.ids import earliest
+from common.list_filters import matching
+from memories.models import PossibleDuplicate
+from playbook import conflicts
+from playbook.models import Conflict, PlaybookDelta
+from playbook.queries import DeltaQuerySet
+from projects.models import Project
+
+Status = PlaybookDelta.Status
+PAGE = 20  # cards
+# What was applied without a person can be undone here for so long.
+UNDONE_WITHIN = timedelta(days=7)
+# Root causes that the filter offers.
+MOST_CAUSES = 50
+
+
+@dataclass(frozen=True)
+class Tab:
+    """`kind` names the template of its cards; `empty` says what to do next."""
+
+    name: str
+    label: str
+    kind: str
+    rows: Callable[[Project, Caller], QuerySet[Any]]
+    empty: str
+
+    @property
+    def is_filtered(self) -> bool:
+        return self.kind == "delta"
+
+
+def _deltas(project: Project, caller: Caller) -> DeltaQuerySet:
+    rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
+    return rows.filter(project=project)
+
+
+def _pending(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = _deltas(project, caller).undecided().exclude(risk="quarantine")
+    return rows.riskiest_first()
+
+
+def _quarantine(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = _deltas(project, caller).undecided().filter(risk="quarantine")
+    return rows.riskiest_first()
+
+
+def _automatic(project: Project, caller: Caller) -> QuerySet[Any]:
+    since = earliest(timezone.now() - UNDONE_WITHIN)
+    rows = _deltas(project, caller).filter(status=Status.APPLIED, pk__gte=since)
+    by_hand = Q(producer=PlaybookDelta.Producer.HUMAN)
+    return rows.exclude(by_hand | Q(operation="vote")).order_by("-pk")
+
+
+def _rejected(project: Project, caller: Caller) -> QuerySet[Any]:
+    return _deltas(project, caller).refused_once().order_by("-pk")
+
+
+def _conflicts(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = Conflict.objects.visible_to(caller).filter(project=project).undecided()
+    return conflicts.in_full(rows, caller).order_by("-pk")
+
+
+def _doubts(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = PossibleDuplicate.objects.visible_to(caller).filter(project=project)
+    heavy = [
+        f"{side}__{name}"
+        for side in ("memory", "other")
+        for name in ("content_tsv", "content_terms")
+    ]
+    open_rows = rows.filter(state=PossibleDuplicate.State.OPEN)
+    return open_rows.select_related("memory", "other").defer(*heavy).order_by("-pk")
+
+
+TABS = (
+    Tab(
+        "pending",
+        "Pending",
+        "delta",
+        _pending,
+        "Nothing waits for a decision. What agents learn comes here when the project's "
+        "policy wants a person.",
+    ),
+    Tab(
+        "conflicts",
+        "Conflicts",
+        "conflict",
+        _conflicts,
+        "No two rules speak against each other.",
+    ),
+    Tab(
+        "duplicates",
+        "Possible duplicates",
+        "doubt",
+        _doubts,
+        "No two memories are so alike that a person has to look.",
+    ),
+    Tab(
+        "quarantine",
+        "Quarantine",
+        "delta",
+        _quarantine,
+        "Nothing reads like an attack on the agents.",
+    ),
+    Tab(
+        "automatic",
+        "Applied automatically",
+        "delta",
+        _automatic,
+        "In the last seven days nothing was applied without a person.",
+    ),
+    Tab("rejected", "Rejected", "delta", _rejected, "Nothing was rejected yet."),
+)
+BY_NAME = {tab.name: tab for tab in TABS}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the address narrows a list of proposals by; empty is everything."""
+
+    category: str = ""
+    producer: str = ""
+    cause: str = ""
+    run: str = ""
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {name: value for name, value in vars(self).items() if value}
+
+    def fit(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        lookups = {
+            "producer": self.producer,
+            "payload__root_cause": self.cause,
+            "run_id": self.run,
+        }
+        rows = matching(rows, **{n: v for n, v in lookups.items() if v})
+        if self.category and text.problem_in(self.category):
+            return rows.none()
+        own = Q(category=self.category)
+        of_entry = Q(category="", entry__category=self.category)
+        return rows.filter(own | of_entry) if self.category else rows
+
+
+def causes(rows: QuerySet[Any]) -> Iterator[str]:
+    """The root causes that stand in a list, by name."""
+    named = rows.order_by("payload__root_cause").values_list(
+        "payload__root_cause", flat=True
+    )
+    return (cause for cause in named.distinct()[:MOST_CAUSES] if isinstance(cause, str))
+
+
+def tab_of(delta: PlaybookDelta) -> str:
+    """Where a proposal stands now; empty when it is in no list."""
+    if delta.status in (Status.PENDING, Status.STALE):
+        return "quarantine" if delta.risk == "quarantine" else "pending"
+    if delta.status == Status.REJECTED:
+        return "rejected"
+    return "automatic" if delta.status == Status.APPLIED else ""

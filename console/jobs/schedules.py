@@ -1,0 +1,70 @@
+"""The schedule that beat follows, beside the heartbeats that tasks and jobs leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from celery import current_app
+from django.utils import timezone
+
+from jobs.models import Heartbeat
+from jobs.tasks import SCHEDULED
+
+FINISHED = "job:"  # in the name of the heartbeat of a kind of job
+# A task that waits for others is not late at once.
+PATIENCE = 3
+LATE = "late"
+UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    name: str
+    task: str
+    every: timedelta
+    last: datetime | None
+
+    @property
+    def state(self) -> str:
+        if self.last is None:
+            return "not run yet"
+        due = self.last + self.every * PATIENCE
+        return LATE if due < timezone.now() else "in time"
+
+    @property
+    def words(self) -> str:
+        seconds = self.every.total_seconds()
+        unit, size = next(one for one in UNITS if seconds % one[1] == 0)
+        count = int(seconds // size)
+        return f"every {unit}" if count == 1 else f"every {count} {unit}s"
+
+
+def beats() -> Mapping[str, datetime]:
+    """{name: when} of every heartbeat: of the installation, and so for its owners."""
+    return dict(Heartbeat.objects.values_list("name", "at"))
+
+
+def schedules(at: Mapping[str, datetime]) -> list[Schedule]:
+    planned: Mapping[str, Any] = current_app.conf.beat_schedule
+    return [
+        Schedule(
+            name,
+            entry["task"],
+            timedelta(seconds=entry["schedule"]),
+            at.get(f"{SCHEDULED}{entry['task']}"),
+        )
+        for name, entry in sorted(planned.items())
+    ]
+
+
+def finished(at: Mapping[str, datetime]) -> list[tuple[str, datetime]]:
+    """The kinds of jobs with when one last ended well, the latest first."""
+    kinds = [
+        (name.removeprefix(FINISHED), last)
+        for name, last in at.items()
+        if name.startswith(FINISHED)
+    ]
+    return sorted(kinds, key=lambda kind: kind[1], reverse=True)

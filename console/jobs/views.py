@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.generic import View
+
+from common import panels
+from common.admin import caller_of
+from common.caller import Role
+from common.panels import Panel, many, when, words
+from console.jobs import schedules
+from console.pages import ProjectPage
+
+
+class SchedulesPage(ProjectPage):
+    """Of the whole installation, so for its owners only."""
+
+    title = "Schedules"
+    template = "console/jobs/schedules.html"
+
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        self.caller = caller_of(request)
+        self.names = {}  # no project to choose
+        if self.caller.everywhere != Role.OWNER:
+            raise PermissionDenied
+        return View.dispatch(self, request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        at = schedules.beats()
+        return self.show(panels=[_planned(at), _finished(at)])
+
+
+def _planned(at: Any) -> Panel:
+    return panels.table(
+        "What beat starts",
+        ["Schedule", "Runs", "State", "Last ended well", "Task"],
+        (
+            [
+                words(one.name, 60),
+                one.words,
+                _state(one.state),
+                when(one.last),
+                words(one.task, 60),
+            ]
+            for one in schedules.schedules(at)
+        ),
+        most=100,
+    )
+
+
+def _state(state: str) -> SafeString:
+    name = "am-late" if state == schedules.LATE else ""
+    return format_html('<span class="{}">{}</span>', name, state)
+
+
+def _finished(at: Any) -> Panel:
+    return panels.table(
+        "Jobs that ended well",
+        ["Kind", "Last"],
+        (
+            [many("jobs_job", f"kind={kind}", kind), when(last)]
+            for kind, last in schedules.finished(at)
+        ),
+        empty="No job has ended yet: is a worker running?",
+        most=100,
+    )

@@ -1,0 +1,1 @@
+"""The playbook as it was at any revision, what changed since, and the way back."""

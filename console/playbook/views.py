@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import functools
+import uuid
+from collections import Counter
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from common import panels
+from common.caller import Role
+from common.panels import Panel, link, when
+from console.pages import ProjectPage
+from console.playbook import travel
+from console.playbook.forms import PlaceForm, RevisionForm, TakeBackForm, choices
+from playbook import comparing, reading
+from playbook.admin import revisions
+from playbook.admin.shown import DELTA, ENTRY, RUN
+from playbook.comparing import Difference
+from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.reverting import Reverted
+
+
+class PlaybookPage(ProjectPage):
+    """The playbook as it was at `revision`, and what differs `to` another one."""
+
+    title = "Revisions"
+    template = "console/playbook/revision.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self.page()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Take back; what was typed stays on the page when that is refused."""
+        self.require(Role.CURATOR)
+        form = TakeBackForm(
+            request.POST,
+            project=self.project,
+            revision=self.asked.revision_shown,
+            caller=self.caller,
+        )
+        if not form.is_valid():
+            return self.page(form, status=400)
+        return self.taken_back(form.saved)
+
+    def taken_back(self, done: Reverted) -> HttpResponse:
+        count = len(done.changes)
+        told = f"Taken back by {count:,} new changes: revision {done.revision}."
+        messages.success(self.request, told)
+        for note in done.notes:
+            messages.warning(self.request, note)
+        return redirect(self.address(revision=done.revision))
+
+    @functools.cached_property
+    def present(self) -> int:
+        return reading.current_revision(self.project, self.caller)
+
+    @functools.cached_property
+    def asked(self) -> RevisionForm:
+        form = RevisionForm(self.request.GET, present=self.present)
+        form.is_valid()
+        return form
+
+    def address(self, **asked: Any) -> str:
+        given = {"project": self.project.pk} | asked
+        told = {name: value for name, value in given.items() if value is not None}
+        return f"{reverse('console:playbook')}?{urlencode(told)}"
+
+    def page(
+        self, taking: TakeBackForm | None = None, status: int = 200
+    ) -> HttpResponse:
+        revision = self.asked.revision_shown
+        to: int | None = self.asked.cleaned_data.get("to")
+        changes = travel.changes(self.project, revision, self.caller)
+        may = self.may(Role.CURATOR)
+        shows = self.shows(revision)
+        return self.render(
+            self.template,
+            status=400 if self.asked.errors else status,
+            asked=self.asked,
+            revision=revision,
+            present=self.present,
+            ways=self.ways(revision, to, shows),
+            preview=f"{reverse('admin:playbook_playbook_preview')}"
+            f"?project={self.project.pk}",
+            step=changes[0] if changes else None,
+            at=when(changes[0].changed_at) if changes else "",
+            changes=[_did(changes)] if changes else [],
+            choices=choices(revision, self.present, changes[: travel.CHANGES])
+            if may
+            else [],
+            taking=taking,
+            shows=shows,
+            rows=self.rows(shows, revision, to),
+            places=may and revision == self.present,
+        )
+
+    def ways(self, revision: int, to: int | None, shows: str) -> dict[str, str]:
+        """Where the page leads to; empty where there is no such revision."""
+        there = functools.partial(self.address, to=to)
+        return {
+            "here": there(revision=revision),
+            "earlier": there(revision=revision - 1) if revision else "",
+            "later": there(revision=revision + 1) if revision < self.present else "",
+            "shown": there(revision=revision, show=shows),
+            "entries": there(revision=revision, show="entries"),
+            "differences": there(revision=revision, show="differences"),
+        }
+
+    def shows(self, revision: int) -> str:
+        given = self.request.GET.get("show")
+        default = "entries" if revision == self.present else "differences"
+        return given if given in ("entries", "differences") else default
+
+    def rows(self, shows: str, revision: int, to: int | None) -> Any:
+        """A page of the entries, or of what differs in them."""
+        number = self.request.GET.get("page", "1")
+        if shows == "differences":
+            last, found = comparing.revisions(self.project, revision, to, self.caller)
+            page = travel.page_of(found, number)
+            page.panels = [_differing(f"{revision} to {last}", found, page)]
+            return page
+        if revision == self.present:
+            return travel.page_of(travel.now(self.project, self.caller), number)
+        return travel.page_of(travel.at(self.project, revision, self.caller), number)
+
+
+class PlaceDoor(ProjectPage):
+    """Set the priority of an entry, and whether it is pinned."""
+
+    role = Role.CURATOR
+
+    def post(self, request: HttpRequest, entry_id: uuid.UUID) -> HttpResponse:
+        form = PlaceForm(request.POST, entry_id=entry_id, caller=self.caller)
+        if form.is_valid():
+            self.tell(form.saved)
+        for told in form.errors.values():
+            messages.error(request, " ".join(map(str, told)))
+        return HttpResponseRedirect(
+            f"{reverse('console:playbook')}?project={self.project.pk}"
+        )
+
+    def tell(self, delta: PlaybookDelta | None) -> None:
+        if delta is None:
+            messages.info(self.request, "It stands there already.")
+        elif delta.status in PlaybookDelta.IN_FORCE:
+            messages.success(self.request, "Its place is changed.")
+        else:
+            told = f"The change is {delta.status}. {delta.review_note}"
+            messages.warning(self.request, told)
+
+
+def _did(changes: list[PlaybookChange]) -> Panel:
+    return panels.table(
+        f"Revision {changes[0].revision} did",
+        ["Entry", "What", "Change", "Came of"],
+        (
+            [
+                link(ENTRY, one.entry_id, one.entry_label, panels.SHORT),
+                link("playbook_playbookchange", one.pk, one.action, panels.SHORT),
+                revisions.told(one.before, one.after),
+                link(RUN, one.run_id, "a run", panels.SHORT)
+                or link(DELTA, one.delta_id, "a delta", panels.SHORT),
+            ]
+            for one in changes
+        ),
+        most=travel.CHANGES,
+    )
+
+
+def _differing(between: str, found: list[Difference], page: Any) -> Panel:
+    counts = Counter(one.kind for one in found)
+    told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    return panels.table(
+        f"From revision {between}: {told or 'the same'}",
+        ["Entry", "Is", "Text", "Other columns"],
+        (
+            [
+                link(ENTRY, one.entry_id, one.entry_label, panels.SHORT),
+                one.kind,
+                panels.reworded(one.words) if "content" in one.columns else "",
+                revisions.others(one),
+            ]
+            for one in page
+        ),
+        empty="Nothing differs. Choose an earlier revision to see what came since.",
+    )

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+
+from common import panels
+from common.panels import Panel, words
+from console.files import branches
+from console.pages import ProjectPage
+from console.search.forms import SearchForm
+from memories.models import Memory
+from memories.recall import Answer, Hit
+from projects.models import Project
+
+FILES = 5  # shown of a hit
+
+
+class Search(ProjectPage):
+    """`?query=…` searches; without it the form is filled with what is given."""
+
+    title = "Search"
+    template = "console/search/search.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        asked = "query" in request.GET
+        form = SearchForm(
+            request.GET if asked else None,
+            initial=request.GET.dict(),
+            project=self.project,
+            caller=self.caller,
+            auto_id="se-%s",
+        )
+        if not asked or not form.is_valid():
+            return self.show(form=form, status=400 if asked else 200)
+        answer: Answer = form.saved
+        return self.show(
+            form=form,
+            answer=answer,
+            hits=[found(hit, self.project) for hit in answer.hits],
+            panels=list(explained(answer.explanation or {})),
+            about=(answer.explanation or {}).get("memory"),
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """A hit as it is shown."""
+
+    memory: Memory
+    url: str
+    snippet: SafeString
+    score: str
+    lanes: list[str]
+    files: list[tuple[str, str]]  # path and address
+
+
+def found(hit: Hit, project: Project) -> Found:
+    links = list(hit.memory.file_links.all())[:FILES]
+    paths = dict.fromkeys(link.file.file_path for link in links)
+    return Found(
+        hit.memory,
+        reverse("admin:memories_memory_change", args=[hit.memory.pk]),
+        # It is escaped where it is made: search.snippets.
+        mark_safe(hit.snippet),
+        f"{hit.score:.3f}",
+        [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],
+        [(path, branches.address(project, path)) for path in paths],
+    )
+
+
+def explained(explanation: dict[str, Any]) -> Iterable[Panel]:
+    if not explanation:
+        return
+    yield Panel("How it was found", ["", ""], list(_steps(explanation)))
+    terms = explanation["terms"]
+    yield panels.table(
+        "Words that were looked for",
+        ["Word", "Memories with it", "Weight (idf)"],
+        (
+            [words(term["lexeme"], 60), term.get("df", ""), term.get("idf", "")]
+            for term in terms
+        ),
+        empty="None: the query was asked by its meaning alone.",
+    )
+
+
+def _steps(explanation: dict[str, Any]) -> Iterator[list[Any]]:
+    yield ["Memories that pass the filters", f"{explanation['rows_after_filters']:,}"]
+    for lane, count in explanation["candidates"].items():
+        yield [f"Candidates: {lane}", f"{count:,}"]
+    if lane := explanation["semantic_lane"]:
+        yield ["The semantic lane searched", f"{lane['how']}: {lane['why']}"]
+    yield ["Fusion", explanation["fusion"]]
+    for lane, weight in explanation["weights"].items():
+        yield [f"Weight: {lane}", weight]

@@ -1,0 +1,80 @@
+"""The weekly page as Markdown, in which texts from outside stay text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from django.urls import reverse
+
+from common.text import clip
+from console.weekly import learned
+from console.weekly.learned import Learned, Lesson
+
+LONGEST = 600  # characters of a text
+TITLES = {
+    learned.NEW: "New",
+    learned.CHANGED: "Changed",
+    learned.REFUTED: "Refuted and taken out",
+}
+# What Markdown, HTML in it or a usual extension (links from bare addresses, maths,
+# mentions) gives a meaning to, and the marks that turn the direction of a line.
+_MEANS = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@$^=]|(?<=www)\.")
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+Absolute = Callable[[str], str]
+
+
+def written(found: Learned, project: str, absolute: Absolute) -> str:
+    """`absolute` makes the address of a path."""
+    week = found.week
+    lines = [
+        f"# {text(project)}: learned in {week}",
+        f"{week.monday} to {week.sunday}",
+    ]
+    for kind, title in TITLES.items():
+        lines += _section(
+            title, (_lesson(one, absolute) for one in found.lessons[kind])
+        )
+    lines += _section("Contested", (_voted(one, absolute) for one in found.contested))
+    lines += _section(
+        "Conflicts",
+        (
+            f"- {_link(one.reason, 'playbook_conflict', one.pk, absolute)} "
+            f"({text(one.state)})"
+            for one in found.conflicts
+        ),
+    )
+    if found.is_cut:
+        lines.append(f"Only the newest {learned.MOST} changes are told.")
+    return "\n\n".join(lines) + "\n"
+
+
+def text(value: object, limit: int = LONGEST) -> str:
+    """One line that Markdown shows as it is."""
+    plain = _TURNS.sub("", " ".join(str(value).split()))
+    return _MEANS.sub(r"\\\g<0>", clip(plain, limit))
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    return [f"## {title}", "\n".join(lines) or "Nothing."]
+
+
+def _lesson(one: Lesson, absolute: Absolute) -> str:
+    told = f"{one.how}; evidence: {one.evidence}; decided by {one.decided_by}"
+    why = f". {one.why}" if one.why else ""
+    return f"{_entry(one, absolute)}\n  {text(told + why)}"
+
+
+def _voted(one: Lesson, absolute: Absolute) -> str:
+    return f"{_entry(one, absolute)}\n  Harmful votes\\: {one.harmful}"
+
+
+def _entry(one: Lesson, absolute: Absolute) -> str:
+    named = _link(one.label, "playbook_playbookentry", one.entry_id, absolute)
+    return f"- **{named}** {text(one.text)}"
+
+
+def _link(shown: str, model: str, pk: object, absolute: Absolute) -> str:
+    url = absolute(reverse(f"admin:{model}_change", args=[pk]))
+    return f"[{text(shown) or 'no words'}]({url})"

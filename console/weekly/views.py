@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.text import slugify
+
+from common import panels
+from common.panels import IN_PANEL, Panel, link, words
+from console import weeks
+from console.pages import ProjectPage
+from console.weekly import learned, markdown
+from console.weekly.learned import Learned, Lesson
+from console.weeks import Week
+
+ENTRY = "playbook_playbookentry"
+CONFLICT = "playbook_conflict"
+TITLES = {
+    learned.NEW: ("New", "Nothing new was learned."),
+    learned.CHANGED: ("Changed", "No entry was changed."),
+    learned.REFUTED: ("Refuted and taken out", "No entry was taken out."),
+}
+
+
+class Weekly(ProjectPage):
+    """What the agents learned in the week that `?week=2026-W47` names."""
+
+    title = "What the agents learned"
+    template = "console/weekly/weekly.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        this = weeks.last(1)[0]
+        try:
+            week = weeks.named(request.GET.get("week") or str(this))
+        except weeks.NotAWeek:
+            return self.show(problem=True, this=this, status=400)
+        found = learned.learned(self.project, week, self.caller)
+        if request.GET.get("format") == "markdown":
+            return self.download(found)
+        return self.show(
+            this=this,
+            week=week,
+            learned=found,
+            panels=list(shown(found)),
+            addresses={
+                "previous": self.address(week.later(-1)),
+                "next": self.address(week.later(1)) if week < this else "",
+                "markdown": self.address(week, format="markdown"),
+            },
+        )
+
+    def address(self, week: Week, **more: str) -> str:
+        return "?" + urlencode({"project": self.project.pk, "week": week, **more})
+
+    def download(self, found: Learned) -> HttpResponse:
+        text = markdown.written(
+            found, self.project.name, self.request.build_absolute_uri
+        )
+        name = f"{slugify(self.project.name) or 'project'}-{found.week}.md"
+        return HttpResponse(
+            text,
+            content_type="text/markdown; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+
+
+def shown(found: Learned) -> Iterable[Panel]:
+    for kind, (title, empty) in TITLES.items():
+        lessons = found.lessons[kind]
+        yield panels.table(
+            f"{title} ({len(lessons)})" if lessons else title,
+            ["Entry", "Rule", "How", "Evidence", "Decided by", "Why"],
+            map(_line, lessons),
+            empty=empty,
+            most=learned.MOST,
+        )
+    yield panels.table(
+        "Contested",
+        ["Entry", "Rule", "Harmful votes", "Evidence"],
+        (
+            [*_named(lesson), f"{lesson.harmful:,}", lesson.evidence]
+            for lesson in found.contested
+        ),
+        empty="No task said that an entry did harm.",
+    )
+    yield panels.table(
+        "Conflicts",
+        ["Conflict", "State", "Decided by"],
+        (
+            [
+                link(CONFLICT, one.pk, one.reason or "(no reason)", IN_PANEL),
+                one.state,
+                words(one.decided_by, panels.SHORT),
+            ]
+            for one in found.conflicts
+        ),
+        empty="No entry came into a conflict.",
+    )
+
+
+def _line(lesson: Lesson) -> list[Any]:
+    return [
+        *_named(lesson),
+        lesson.how,
+        lesson.evidence,
+        words(lesson.decided_by, panels.SHORT),
+        words(lesson.why, 200),
+    ]
+
+
+def _named(lesson: Lesson) -> list[Any]:
+    return [
+        link(ENTRY, lesson.entry_id, lesson.label, panels.SHORT),
+        words(lesson.text, IN_PANEL),
+    ]

@@ -1,0 +1,62 @@
+"""Weeks as ISO 8601 numbers them, in the time zone of the service."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from django.utils import timezone
+
+_LABEL = re.compile(r"(2\d{3})-W(\d{2})", re.ASCII)
+
+
+class NotAWeek(ValueError):
+    pass
+
+
+@dataclass(frozen=True, order=True)
+class Week:
+    monday: date
+
+    def __str__(self) -> str:
+        year, number, _ = self.monday.isocalendar()
+        return f"{year}-W{number:02d}"
+
+    @property
+    def sunday(self) -> date:
+        return self.monday + timedelta(days=6)
+
+    @property
+    def start(self) -> datetime:
+        return timezone.make_aware(datetime.combine(self.monday, time.min))
+
+    @property
+    def end(self) -> datetime:
+        """The first moment after it."""
+        return self.later(1).start
+
+    def later(self, weeks: int) -> Week:
+        return Week(self.monday + timedelta(weeks=weeks))
+
+
+def of(moment: datetime) -> Week:
+    day = timezone.localtime(moment).date()
+    return Week(day - timedelta(days=day.weekday()))
+
+
+def named(label: str) -> Week:
+    """The week that `2026-W47` names."""
+    match = _LABEL.fullmatch(label)
+    if match is None:
+        raise NotAWeek
+    try:
+        return Week(date.fromisocalendar(int(match[1]), int(match[2]), 1))
+    except ValueError:
+        raise NotAWeek from None
+
+
+def last(count: int) -> list[Week]:
+    """This week and those before it, the oldest first."""
+    now = of(timezone.now())
+    return [now.later(-back) for back in reversed(range(count))]

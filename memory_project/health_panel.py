@@ -1,0 +1,18 @@
+"""The health of the installation, on the first page of whoever owns it."""
+
+from __future__ import annotations
+
+from common import panels
+from common.panels import Panel
+from memory_project import health
+
+
+def panel() -> Panel:
+    return panels.table(
+        "Health",
+        ["Check", "", "What it found"],
+        (
+            [name.replace("_", " "), "well" if check.ok else "NOT WELL", check.detail]
+            for name, check in health.report().checks.items()
+        ),
+    )

@@ -1,0 +1,106 @@
+"""What an agent would be given for a task, on a page: nothing of it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from unfold.widgets import (
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from common import errors, panels
+from common.pages import ProjectPageForm
+from common.panels import IN_PANEL, Panel, link, words
+from playbook import rendering
+from playbook.admin.shown import ENTRY
+from playbook.rendering import Given, Rendered
+from projects import finding
+
+MOST = 200  # entries shown on each side
+WHY_OUT = {
+    "budget": "does not fit in the budget",
+    "below_gate": "below the relevance gate",
+}
+
+
+class PreviewForm(ProjectPageForm):
+    task = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        help_text="As an agent would name it. Without one nothing is relevant.",
+    )
+    token_budget = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=200_000,
+        widget=UnfoldAdminTextInputWidget({"inputmode": "numeric"}),
+        help_text="Empty: the project's own.",
+    )
+    relevant_only = forms.BooleanField(
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text="Without what is below the relevance gate; pinned entries stay.",
+    )
+
+    def apply(self) -> Rendered:
+        data = self.cleaned_data
+        if data["relevant_only"] and not data["task"].strip():
+            told = "Only a task makes entries relevant: name it."
+            raise errors.Invalid(errors={"task": [told]})
+        project = finding.project(data["project"], self.caller)
+        return rendering.render(
+            project,
+            self.caller,
+            task=data["task"],
+            budget=data["token_budget"],
+            relevant_only=data["relevant_only"],
+        )
+
+
+def shown(request: HttpRequest, rendered: Rendered) -> Iterable[Panel]:
+    left = [
+        (given, WHY_OUT[reason])
+        for reason, over in rendered.passed_over.items()
+        for given in over
+    ]
+    count = len(rendered.given)
+    yield Panel(
+        f"The agent is given {count:,} of {count + len(left):,} entries in "
+        f"{rendered.tokens:,} of {rendered.budget:,} tokens",
+        [""],
+        [[panels.block(rendered.text)]] if rendered.text else [],
+        "No entry.",
+        " ".join(rendered.notes),
+    )
+    yield _table("In it", ((given, given.reason) for given in rendered.given))
+    yield _table("Left out", left)
+
+
+def _table(title: str, told: Iterable[tuple[Given, str]]) -> Panel:
+    return panels.table(
+        title,
+        ["Rank", "Entry", "Rule", "Why", "Relevance", "Tokens"],
+        (
+            [rank, *_cells(given, why)]
+            for rank, (given, why) in enumerate(told, start=1)
+            if rank <= MOST + 1
+        ),
+        empty="No entry.",
+        most=MOST,
+    )
+
+
+def _cells(given: Given, why: str) -> list[Any]:
+    return [
+        link(ENTRY, given.entry.pk, given.entry.label, panels.SHORT),
+        words(given.line.partition("] ")[2], IN_PANEL),
+        why,
+        "" if given.relevance is None else f"{given.relevance:.3f}",
+        f"{given.tokens:,}",
+    ]

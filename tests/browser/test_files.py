@@ -1,0 +1,70 @@
+"""The files and the graph of one: by keyboard, within the window, without scripts."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from django.urls import reverse
+
+from memories import writing
+from memories.drafts import Draft, FileRef
+from tests.browser.test_admin import HOSTILE, alices, signed_in  # noqa: F401
+from tests.browser.test_work import serious
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+LONG = f"src/{HOSTILE[:900]}.py"
+
+
+@pytest.fixture
+def linked(project, alice, alices):  # noqa: F811
+    for number in range(15):
+        paths = ["src/tides/feed.py", f"src/tides/berth_{number % 5}.py"]
+        paths += [LONG] if number == 3 else []
+        draft = Draft(
+            content=f"Offset {number} of the tide feed {'א' * 400}",
+            memory_type="discovery",
+            tags=("tides", f"t{number}"),
+            files=tuple(FileRef(path, "modified") for path in paths),
+        )
+        writing.store(project, draft, alice)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_keyboard_leads_through_the_tree_and_the_graph(
+    linked, open_page, width, scheme
+):
+    page = signed_in(open_page(width, scheme))
+    page.open(reverse("console:files"))
+
+    for name in ("src/", "tides/"):
+        page.page.locator(".fi-name", has_text=name).last.press("Enter")
+        page.page.wait_for_load_state("networkidle")
+        assert page.width_beyond_the_window() <= 0
+    assert serious(page) == []
+    page.page.locator(".fi-path", has_text="feed.py").press("Enter")
+    page.page.wait_for_selector(".fi-graph svg")
+    assert page.width_beyond_the_window() <= 0
+    assert serious(page) == []
+    page.page.locator(".fi-leaf.fi-file").first.press("Enter")
+    page.page.wait_for_selector("h2:has-text('berth_')")
+
+    assert page.complaints == []
+    assert page.strangers == []
+
+
+def test_no_two_labels_of_the_graph_overlap(linked, open_page):
+    page = signed_in(open_page(scripts=False))
+    page.open(f"{reverse('console:file')}?path=src/tides/feed.py")
+
+    places = [
+        one.get_attribute("transform")
+        for one in page.page.locator(".fi-leaf > g").all()
+    ]
+    turns = sorted(float(place[7 : place.index(")")]) for place in places)
+    assert len(turns) > 20
+    # At this radius a letter of 14 units is 3.4 degrees high.
+    assert min(b - a for a, b in itertools.pairwise(turns)) > 3.4

@@ -1,0 +1,268 @@
+"""The inbox by keyboard, by two people at once, and without scripts."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from common.caller import Role
+from playbook import curation, proposals
+from playbook.models import PlaybookDelta, PlaybookEntry
+from projects.models import Membership
+from tests.browser.test_admin import HOSTILE, PASSWORD
+
+OTHER = "In my words: pass `path`."
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture
+def waiting(project, alice, learned):
+    project.settings = project.settings | {"policy": "manual"}
+    project.save()
+
+    def make(*texts, **fields):
+        wanted = [learned(text, **fields) for text in texts]
+        return proposals.propose(project, wanted, alice)
+
+    return make
+
+
+@pytest.fixture
+def sign_in(project):
+    """Open the inbox as somebody who curates: `sign_in("bob", page)`."""
+
+    def make(name, page, role=Role.CURATOR):
+        account, _ = User.objects.get_or_create(username=name, is_staff=True)
+        account.set_password(PASSWORD)
+        account.save()
+        Membership.objects.get_or_create(
+            project=project, account=account, defaults={"role": role}
+        )
+        page.open(f"{reverse('admin:login')}?next={reverse('console:inbox')}")
+        page.page.fill("input[name=username]", name)
+        page.page.fill("input[name=password]", PASSWORD)
+        page.page.click("button[type=submit]")
+        page.page.wait_for_selector(".in-tabs")
+        page.page.wait_for_load_state("networkidle")
+        return page
+
+    return make
+
+
+def rules(count):
+    names = [
+        "anchor",
+        "berth",
+        "cargo",
+        "deck",
+        "engine",
+        "fender",
+        "galley",
+        "hatch",
+        "island",
+        "jetty",
+        "keel",
+    ]
+    return [
+        f"When loading `{names[n % 11]}_{n}` in port {n}, pass `{names[n // 11]}`."
+        for n in range(count)
+    ]
+
+
+def as_addition(delta):
+    """As it was proposed: what its neighbours made of it is another test's affair."""
+    PlaybookDelta.objects.filter(pk=delta.pk).update(
+        operation="add", entry=None, expected_version=None, risk="low"
+    )
+
+
+def serious(page):
+    """What axe finds that keeps people out."""
+    found = Axe().run(page.page).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
+
+
+def told(page, words):
+    page.page.wait_for_selector(f"#inbox-said:has-text({words!r})")
+
+
+def test_it_triages_by_keyboard(waiting, write, sign_in, open_page):
+    entry = write("When calling `edit_file`, pass `path` instead of `file`.")
+    first, second, third, fourth = waiting(
+        *rules(3), f"{entry.content} It also takes `encoding`."
+    )
+    as_addition(fourth)
+    page = sign_in("bob", open_page())
+    keys = page.page.keyboard
+
+    keys.press("a")
+    told(page, "Accepted: add")
+    keys.press("u")
+    told(page, "Reopened")
+    keys.press("a")
+    told(page, "Accepted: add")
+    keys.press("e")
+    page.page.wait_for_selector("textarea[name=content]:focus")
+    page.page.fill("textarea:focus", OTHER)
+    keys.press("a")  # a letter, in a field
+    assert page.page.input_value("textarea:focus") == f"{OTHER}a"
+    keys.press("Control+Enter")
+    told(page, "Accepted in your words")
+    keys.press("r")
+    page.page.wait_for_selector("input[name=reason_code]:focus")
+    keys.press("3")
+    told(page, "Rejected: too vague")
+    page.page.wait_for_selector(".is-open [data-near]")
+    keys.press("m")
+    page.page.wait_for_selector("[data-near]:focus")
+    keys.press("Enter")
+    told(page, f"Merged into {entry.label}")
+
+    page.page.wait_for_selector("#inbox-empty:visible")
+    states = [
+        PlaybookDelta.objects.get(pk=d.pk) for d in (first, second, third, fourth)
+    ]
+    assert [d.status for d in states] == ["accepted", "edited", "rejected", "accepted"]
+    assert states[2].payload["reason_code"] == "too_vague"
+    entry.refresh_from_db()
+    assert "`encoding`" in entry.content
+    assert page.complaints == []
+    assert page.strangers == []
+
+
+def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
+    waiting, sign_in, open_page
+):
+    waiting(*rules(50))
+    page = sign_in("bob", open_page())
+
+    for number in range(50):
+        page.page.keyboard.press("r" if number % 5 == 4 else "a")
+        if number % 5 == 4:
+            page.page.keyboard.press("3")
+
+    # Whoever types faster than the server answers loses no key.
+    page.page.wait_for_selector("#inbox-empty:visible", timeout=120_000)
+    assert PlaybookDelta.objects.filter(status="accepted").count() == 40
+    assert PlaybookDelta.objects.filter(status="rejected").count() == 10
+    assert page.complaints == []
+
+
+def test_it_accepts_the_selected_and_shows_its_keys(waiting, sign_in, open_page):
+    waiting(*rules(4))
+    PlaybookDelta.objects.update(risk="low")
+    page = sign_in("bob", open_page())
+
+    for key in ("?", "Escape", "x", "j", "x", "j", "k", "A"):
+        page.page.keyboard.press(key)
+
+    told(page, "Accepted: 2.")
+    assert PlaybookDelta.objects.filter(status="accepted").count() == 2
+    page.page.keyboard.press("u")
+    told(page, "2 wait again")
+    assert PlaybookDelta.objects.waiting().count() == 4
+    page.page.wait_for_selector(".in-list > :nth-child(4)")
+    assert page.complaints == []
+
+
+def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
+    waiting, write, alice, sign_in, open_page
+):
+    entry = write(author_kind="rule")
+    (decided,) = waiting(*rules(1))
+    (stale,) = waiting(
+        f"{entry.content} Never pass `name`.",
+        operation="update",
+        entry=entry,
+        expected_version=entry.version,
+    )
+    PlaybookDelta.objects.filter(pk=decided.pk).update(risk="high")
+    PlaybookDelta.objects.filter(pk=stale.pk).update(risk="low")
+    bobs = sign_in("bob", open_page())
+    alices = sign_in("alice", open_page())
+    bobs.page.keyboard.press("e")
+    bobs.page.wait_for_selector("textarea[name=content]:focus")
+    bobs.page.fill("textarea:focus", OTHER)
+
+    alices.page.keyboard.press("a")
+    told(alices, "Accepted")
+    bobs.page.keyboard.press("Control+Enter")
+
+    bobs.page.wait_for_selector(
+        ".in-refusal:has-text('accepted by user:alice already')"
+    )
+    card = bobs.page.locator(f"#card-{decided.pk}")
+    assert card.locator("textarea[name=content]").input_value() == OTHER
+    wanted = curation.change(
+        entry, {"content": f"{entry.content} Soon."}, alice, reason="", version=None
+    )
+    curation.edit(entry.project, wanted, alice)
+    bobs.page.click(f"#card-{stale.pk} h2")
+    bobs.page.keyboard.press("e")
+    bobs.page.fill(f"#card-{stale.pk} textarea[name=content]", OTHER)
+    bobs.page.keyboard.press("Control+Enter")
+    bobs.page.wait_for_selector(f"#card-{stale.pk} .in-stale ins:has-text('Soon.')")
+    bobs.page.click(f"#card-{stale.pk} button:has-text('Renew, and keep')")
+    told(bobs, "Renewed")
+    field = bobs.page.locator(f"#card-{stale.pk} textarea[name=content]")
+    assert field.input_value() == OTHER
+    field.press("Control+Enter")
+    told(bobs, "Accepted in your words")
+    entry.refresh_from_db()
+    assert entry.content == OTHER
+
+
+def test_everything_works_without_scripts(waiting, write, sign_in, open_page):
+    entry = write("When calling `edit_file`, pass `path` instead of `file`.")
+    as_addition(waiting(*rules(3), f"{entry.content} It also takes `encoding`.")[3])
+    page = sign_in("bob", open_page(scripts=False)).page
+
+    page.click("button:has-text('Accept') >> nth=1")
+    page.wait_for_selector("text=Accepted: add")
+    page.click("button:has-text('Undo')")
+    page.wait_for_selector("text=Reopened")
+    page.click("summary:has-text('Edit') >> nth=0")
+    page.fill("textarea[name=content] >> nth=0", OTHER)
+    page.click("button:has-text('Accept in these words') >> nth=0")
+    page.wait_for_selector("text=Accepted in your words")
+    page.click("article summary:has-text('Reject') >> nth=0")
+    page.click("article button:has-text('Reject') >> nth=0")
+    page.wait_for_selector("text=Rejected: wrong")
+    page.click("a:has-text('Show its nearest entries') >> nth=-1")
+    page.click("button:has-text('Merge into')")
+    page.wait_for_selector(f"text=Merged into {entry.label}")
+    page.check("input[data-select] >> nth=0")
+    page.click("summary:has-text('Reject selected')")
+    page.click("button:has-text('Reject them')")
+    page.wait_for_selector("text=Rejected: 1.")
+
+    assert PlaybookEntry.objects.current().count() == 2
+    assert not PlaybookDelta.objects.waiting().exists()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_it_fits_the_window_whatever_the_text(
+    waiting, sign_in, open_page, width, scheme
+):
+    (delta,) = waiting(*rules(1))
+    PlaybookDelta.objects.filter(pk=delta.pk).update(
+        content=HOSTILE, reason=HOSTILE[:1000], review_note=HOSTILE[:1000]
+    )
+    page = sign_in("bob", open_page(width, scheme))
+    urls = [reverse("console:inbox"), reverse("console:inbox_card", args=[delta.pk])]
+    urls.append(reverse("console:inbox_quote", args=[delta.pk, 1]))
+
+    for url in urls:
+        page.open(url)
+
+        assert page.width_beyond_the_window() <= 0, url
+        assert serious(page) == []
+    assert page.page.title() != "taken"
+    assert page.complaints == []

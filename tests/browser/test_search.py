@@ -1,0 +1,57 @@
+"""The search with explain, by keyboard and within the window."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from memories import writing
+from memories.drafts import Draft, FileRef
+from tests.browser.test_admin import HOSTILE, alices, signed_in  # noqa: F401
+from tests.browser.test_work import serious
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture
+def more(project, alice, alices):  # noqa: F811
+    """Further memories, one of them of hostile words."""
+    links = (FileRef("src/tides/feed.py"), FileRef(f"src/{HOSTILE[:800]}"))
+    texts = [
+        ("Ebb tide tables are late by an hour in winter", ()),
+        (f"The tide {HOSTILE[:8_000]}", links),
+    ]
+    for text, found in texts:
+        draft = Draft(content=text, memory_type="warning", tags=("tides",), files=found)
+        writing.store(project, draft, alice)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_it_searches_and_explains(more, alices, open_page, width, scheme):  # noqa: F811
+    page = signed_in(open_page(width, scheme))
+    page.open(reverse("console:search"))
+
+    page.page.fill("#se-query", "tide offset")
+    page.page.press(".se-more summary", "Enter")
+    page.page.press("#se-explain", "Space")
+    page.page.fill("#se-tags", "nothing")
+    page.page.fill("#se-why", str(alices.pk))
+    page.page.press("#se-why", "Enter")
+    page.page.wait_for_selector("text=left out by tags")
+    assert "tags=nothing" in page.page.url
+    page.page.press(".se-more summary", "Enter")
+    assert serious(page) == []
+    assert page.width_beyond_the_window() <= 0
+
+    page.page.fill("#se-tags", "")
+    page.page.press("#se-tags", "Enter")
+    page.page.wait_for_selector("text=is in the answer")
+    assert page.page.locator(".se-hits mark").count() > 1
+    assert serious(page) == []
+    assert page.page.is_visible("text=Words that were looked for")
+    assert page.width_beyond_the_window() <= 0
+    assert page.complaints == []
+    assert page.strangers == []
