@@ -98,12 +98,10 @@ def _mixed(
     """Texts of three real passages each, and their vectors."""
     chosen = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
     texts = [
-        "\n\n".join([*(passages.texts[place] for place in row), f"note {number}"])
+        population.text(passages, row, number)
         for number, row in enumerate(chosen, start)
     ]
-    shares = population.SHARES * chance.uniform(0.7, 1.3, size=chosen.shape)
-    mixed = np.einsum("np,npd->nd", shares, passages.vectors[chosen])
-    return texts, mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+    return texts, population.mixed(passages, chosen, chance)
 
 
 def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:

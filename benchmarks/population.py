@@ -128,7 +128,7 @@ def fill(
         memories = Memory.objects.bulk_create(
             _memories(project, passages, start, chosen, tagged)
         )
-        mixed = _vectors(passages, chosen, chance)
+        made = mixed(passages, chosen, chance)
         MemoryVector.objects.bulk_create(
             MemoryVector(
                 memory=memory,
@@ -136,7 +136,7 @@ def fill(
                 model=embedding.active().name,
                 embedding=vector,
             )
-            for memory, vector in zip(memories, mixed.tolist(), strict=True)
+            for memory, vector in zip(memories, made.tolist(), strict=True)
         )
         shown(start + size)
 
@@ -146,10 +146,8 @@ def _memories(
 ) -> Iterator[Memory]:
     scope = Scope("workspace", str(project.pk))
     for number, (row, marks) in enumerate(zip(chosen, tagged, strict=True), start):
-        texts = [passages.texts[place] for place in row]
         draft = Draft(
-            # Its number keeps a text apart from another of the same passages.
-            content="\n\n".join([*texts, f"note {number}"]),
+            content=text(passages, row, number),
             memory_type="codebase_knowledge",
             agent_id="benchmark",
             source="import",
@@ -159,8 +157,13 @@ def _memories(
         yield drafts.build(project, draft, project.options.search.language)
 
 
-def _vectors(passages: Passages, chosen: Any, chance: Any) -> Any:
+def text(passages: Passages, chosen: Any, number: int) -> str:
+    """Its number keeps a text apart from another of the same passages."""
+    return "\n\n".join([*(passages.texts[at] for at in chosen), f"note {number}"])
+
+
+def mixed(passages: Passages, chosen: Any, chance: Any) -> Any:
     """The passages' vectors, weighted by their shares and a little chance."""
     weights = SHARES * chance.uniform(0.7, 1.3, size=chosen.shape)
-    mixed = np.einsum("np,npd->nd", weights, passages.vectors[chosen])
-    return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+    summed = np.einsum("np,npd->nd", weights, passages.vectors[chosen])
+    return summed / np.linalg.norm(summed, axis=1, keepdims=True)

@@ -117,7 +117,7 @@ def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str,
     answered = time.perf_counter()
     exact = semantic.semantic_lane(rows, vector)
     ended = time.perf_counter()
-    how = semantic.how(near.passed, Memory, vector, project.pk)["how"]
+    how = lanes.how(near.passed, Memory, vector, project.pk)["how"]
     nearest = sorted(
         near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
     )

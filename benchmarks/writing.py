@@ -57,7 +57,7 @@ def run(options: Options) -> dict[str, Any]:
         "texts": count,
         "alone_per_second": round(count / alone, 2),
         **batches,
-        "share": round(batches["per_second"] * alone / count, 3),
+        "share": round(batches["per_second"] * alone / count, 5),
         **added,
     }
 

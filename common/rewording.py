@@ -25,10 +25,12 @@ class Part:
     text: str
 
 
-def words(before: str, after: str) -> list[Part]:
+def words(before: str, after: str, *, most_pairs: int = MOST_PAIRS) -> list[Part]:
     """The difference of two texts, word by word."""
+    if before == after:
+        return [Part("same", after)] if after else []
     old, new = WORDS.findall(before), WORDS.findall(after)
-    if before != after and _pairs(old, new) > MOST_PAIRS:
+    if _pairs(old, new) > most_pairs:
         return [Part("removed", before), Part("added", after)]
     parts: list[Part] = []
     for kind, start, end, new_start, new_end in matched(old, new):

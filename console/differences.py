@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
-from playbook import comparing
-from playbook.comparing import WORDS, Part
+from common import rewording
+from common.rewording import Part
 
 # Characters of a text that are compared and shown.
 SHOWN = 4_000
-# Comparing takes a step for each pair of equal words: a text of one word repeated has
-# millions of them.
+# Pairs of equal words that are compared: a page shows many texts.
 MOST_PAIRS = 10_000
 
 
@@ -25,17 +23,5 @@ class Difference:
 
 def between(before: str, after: str) -> Difference:
     rest = max(len(before), len(after)) - SHOWN
-    return Difference(_parts(before[:SHOWN], after[:SHOWN]), max(rest, 0))
-
-
-def _parts(before: str, after: str) -> list[Part]:
-    if before == after:
-        return [Part("same", after)] if after else []
-    if _pairs(before, after) <= MOST_PAIRS:
-        return comparing.words(before, after)
-    return [Part("removed", before), Part("added", after)]
-
-
-def _pairs(before: str, after: str) -> int:
-    old, new = (Counter(map(str.strip, WORDS.findall(t))) for t in (before, after))
-    return sum(count * new[word] for word, count in old.items())
+    parts = rewording.words(before[:SHOWN], after[:SHOWN], most_pairs=MOST_PAIRS)
+    return Difference(parts, max(rest, 0))

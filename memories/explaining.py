@@ -13,8 +13,8 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
+from search import lanes, ranking
 from search import query as queries
-from search import ranking, semantic
 from search.query import Term
 from search.ranking import Question, Ranked
 
@@ -52,7 +52,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "candidates": dict(ranked.candidates),
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "semantic_lane": (
-            semantic.how(ranked.passed, Memory, ranked.vector, question.project_id)
+            lanes.how(ranked.passed, Memory, ranked.vector, question.project_id)
             if ranked.vector
             else None
         ),

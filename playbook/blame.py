@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from common.rewording import WORDS, matched
 from playbook.chains import MOVED_BY_STEPS, STAMPS
-from playbook.comparing import WORDS, matched
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.queries import ChangeQuerySet
 

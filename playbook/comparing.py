@@ -6,11 +6,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from common import rewording
 from common.caller import Caller, Role
-from common.rewording import WORDS as WORDS
-from common.rewording import Part as Part
-from common.rewording import matched as matched
-from common.rewording import words as words
 from playbook import reading, replay
 from playbook.models import PlaybookEntry
 from playbook.revisions import COLUMNS, SUPPORTS, State
@@ -37,10 +34,10 @@ class Difference:
     columns: dict[str, tuple[Any, Any]]
 
     @property
-    def words(self) -> list[Part]:
+    def words(self) -> list[rewording.Part]:
         """The text, where it differs, word by word; slow for many entries."""
         before, after = self.columns.get("content", ("", ""))
-        return words(before or "", after or "")
+        return rewording.words(before or "", after or "")
 
 
 def revisions(

@@ -49,6 +49,7 @@ def close(
         owner=relation.field.column,
         table=relation.related_model._meta.db_table,
         dimensions=len(vectors[0]),
+        searched=semantic.searched(EF_SEARCH),
     )
     found: list[semantic.Scores] = [{} for _ in vectors]
     with connection.cursor() as cursor:
@@ -60,7 +61,6 @@ def close(
                 "model": vectors[0].model,
                 "threshold": threshold,
                 "top": LOOKED_AT,
-                "ef_search": str(EF_SEARCH),
             },
         )
         for place, owner, distance in cursor.fetchall():
@@ -69,7 +69,6 @@ def close(
 
 
 # The expression, the project and the model must be those of `vector_indexes.CREATE`.
-# The settings are set before the first row is fetched, as in `semantic`.
 CLOSE = """
 SELECT place, owner, distance
 FROM unnest(%(vectors)s::text[]::halfvec[]) WITH ORDINALITY AS asked(vector, place)
@@ -78,8 +77,7 @@ CROSS JOIN LATERAL (
            embedding::halfvec({dimensions}) <=> asked.vector AS distance
     FROM {table}
     WHERE project_id = %(project)s AND model = %(model)s
-      AND (SELECT set_config('hnsw.iterative_scan', 'strict_order', true)
-               || set_config('hnsw.ef_search', %(ef_search)s, true)) IS NOT NULL
+      AND {searched}
     ORDER BY embedding::halfvec({dimensions}) <=> asked.vector
     LIMIT %(top)s
 ) AS near

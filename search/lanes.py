@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 
 from inference.vectors import Vector
 from search import query as queries
-from search import semantic
+from search import semantic, vector_indexes
 from search.query import Term
 
 # A part of the statement with its parameters.
@@ -128,7 +128,7 @@ def _semantic(
     SELECT nearest.id, distance FROM nearest JOIN {table} ON {table}.id = nearest.id
     WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {semantic.DEPTH}"""
     found = [
-        ("meaning", ("SELECT %s::halfvec AS vector", [str(list(asked.vector))])),
+        ("meaning", _meaning(asked.vector)),
         ("nearest", _nearest(model, asked.vector, asked.project_id)),
         ("passed", (passed, params)),
         ("exact", _scanned(model, table, where, asked.vector, few)),
@@ -147,13 +147,17 @@ def _semantic(
     return [*found, ("semantic", (sql, []))]
 
 
+def _meaning(vector: Vector) -> Part:
+    return "SELECT %s::halfvec AS vector", [str(list(vector))]
+
+
 def _nearest(model: type[Model], vector: Vector, project_id: uuid.UUID) -> Part:
     vectors, owner = _vectors(model)
     # Only an order by the very expression of `vector_indexes` can use an index.
     width = f"halfvec({len(vector)})"
     sql = f"""
     SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
-    WHERE {SEARCHED_WIDE} AND project_id = %s AND model = %s
+    WHERE {semantic.searched(semantic.EF_SEARCH)} AND project_id = %s AND model = %s
     ORDER BY embedding::{width} <=> (SELECT vector::{width} FROM meaning),
         {owner} DESC LIMIT {semantic.NEAREST}"""
     return sql, [project_id, vector.model]
@@ -175,10 +179,6 @@ def _scanned(
 
 
 DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
-# Always true; sets how an index is searched. It is evaluated once, before the first row
-# is fetched, and forgotten with the statement: a round trip less than SET LOCAL.
-SEARCHED_WIDE = f"""(SELECT set_config('hnsw.iterative_scan', 'strict_order', true)
-        || set_config('hnsw.ef_search', '{semantic.EF_SEARCH}', true)) IS NOT NULL"""
 
 
 def _scored(model: type[Model], table: str, lanes: str, asked: Asked) -> Part:
@@ -216,3 +216,33 @@ def _vectors(model: type[Model]) -> tuple[str, str]:
     relation = semantic.vectors_of(model)
     table = cast(str, relation.related_model._meta.db_table)
     return f'"{table}"', f'"{table}"."{relation.field.column}"'
+
+
+def how(
+    passed: int, model: type[Model], vector: Vector, project_id: uuid.UUID
+) -> dict[str, Any]:
+    """What `explain` says of the semantic lane: index or exact, and why.
+
+    `passed` is how many of the project's nearest rows passed the filters.
+    """
+    if passed < semantic.DEPTH:
+        nearest = f"the project's {semantic.NEAREST} nearest rows"
+        return {"how": "exact", "why": f"{passed} of {nearest} pass the filters"}
+    vectors = semantic.vectors_of(model).related_model
+    index = vector_indexes.name(vectors, project_id, vector.model)
+    if index in _plan_of_nearest(model, vector, project_id):
+        why = "the project has an index of its own"
+        return {"how": "index", "why": why, "ef_search": semantic.EF_SEARCH}
+    least = vector_indexes.FROM_ROWS
+    return {"how": "exact", "why": f"no index: fewer than {least} rows, or not built"}
+
+
+def _plan_of_nearest(model: type[Model], vector: Vector, project_id: uuid.UUID) -> str:
+    meaning, literal = _meaning(vector)
+    nearest, params = _nearest(model, vector, project_id)
+    with connections[model._base_manager.db].cursor() as cursor:
+        cursor.execute(
+            f"EXPLAIN WITH meaning AS MATERIALIZED ({meaning}) {nearest}",
+            [*literal, *params],
+        )
+        return "\n".join(line for (line,) in cursor.fetchall())

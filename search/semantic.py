@@ -5,23 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.db.models import (
-    BooleanField,
-    Exists,
-    F,
-    FilteredRelation,
-    Func,
-    Model,
-    OuterRef,
-    Q,
-    QuerySet,
-    Value,
-)
-from django.db.models.functions import Cast
-from pgvector.django import CosineDistance, HalfVectorField
+from django.db.models import Exists, Model, OuterRef, QuerySet
+from pgvector.django import CosineDistance
 
 from inference.vectors import Vector
-from search import vector_indexes
 
 Scores = dict[uuid.UUID, float]
 
@@ -35,37 +22,15 @@ NEAREST = 300
 EF_SEARCH = 400
 
 
-def project_nearest(
-    model: type[Model], vector: Vector, project_id: uuid.UUID
-) -> QuerySet[Any]:
-    """The ids of a project's nearest rows, by its index when it has one.
-
-    Only an order by the very expression of `vector_indexes` can use it.
-    """
-    relation = vectors_of(model)
-    owner = relation.field.attname
-    width = HalfVectorField(dimensions=len(vector))
-    rows: QuerySet[Any] = (
-        relation.related_model._base_manager.filter(
-            _searched_wide(), project_id=project_id, model=vector.model
-        )
-        .order_by(CosineDistance(Cast("embedding", width), list(vector)), f"-{owner}")
-        .values(owner)[:NEAREST]
-    )
-    return rows
-
-
-def _searched_wide() -> Func:
+def searched(ef_search: int) -> str:
     """A condition that is always true, and sets how an index is searched.
 
     It is evaluated once, before the first row is fetched, and forgotten with the
     statement: a round trip less than SET LOCAL in a transaction.
     """
-    return Func(
-        Value(str(EF_SEARCH)),
-        template="((SELECT set_config('hnsw.iterative_scan', 'strict_order', true)"
-        " || set_config('hnsw.ef_search', %(expressions)s, true)) IS NOT NULL)",
-        output_field=BooleanField(),
+    return (
+        "(SELECT set_config('hnsw.iterative_scan', 'strict_order', true)"
+        f" || set_config('hnsw.ef_search', '{ef_search}', true)) IS NOT NULL"
     )
 
 
@@ -87,32 +52,5 @@ def semantic_lane(rows: QuerySet[Any], vector: Vector) -> Scores:
     return {pk: 1 - distance for pk, distance in found}
 
 
-def with_distance(rows: QuerySet[Any], vector: Vector) -> QuerySet[Any]:
-    near = FilteredRelation("vectors", condition=Q(vectors__model=vector.model))
-    distance = CosineDistance(F("near__embedding"), list(vector))
-    measured: QuerySet[Any] = rows.annotate(near=near).annotate(distance=distance)
-    return measured
-
-
 def vectors_of(model: type[Model]) -> Any:
     return model._meta.get_field("vectors")
-
-
-def how(
-    passed: int, model: type[Model], vector: Vector, project_id: uuid.UUID
-) -> dict[str, Any]:
-    """What `explain` says of the lane: index or exact, and why.
-
-    `passed` is how many of the project's nearest rows passed the filters.
-    """
-    if passed < DEPTH:
-        why = f"{passed} of the project's {NEAREST} nearest rows pass the filters"
-        return {"how": "exact", "why": why}
-    index = vector_indexes.name(
-        vectors_of(model).related_model, project_id, vector.model
-    )
-    if index in project_nearest(model, vector, project_id).explain():
-        why = "the project has an index of its own"
-        return {"how": "index", "why": why, "ef_search": EF_SEARCH}
-    least = vector_indexes.FROM_ROWS
-    return {"how": "exact", "why": f"no index: fewer than {least} rows, or not built"}

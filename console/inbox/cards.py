@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from common.rewording import Part
 from console import differences
 from console.differences import Difference
 from inference import tokens
 from playbook import rebasing
-from playbook.comparing import Part
 from playbook.drafts import WRITES_TEXT, Operation
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, line
 from playbook.operations import SETTABLE

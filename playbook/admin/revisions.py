@@ -7,8 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from common import panels
-from playbook import comparing
+from common import panels, rewording
 from playbook.comparing import Difference
 
 # What every change moves says nothing about it.
@@ -31,7 +30,7 @@ def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
     """
     names = [n for n in {**before, **after} if n != "content" and n not in STAMPS]
     texts = [str(side.get("content") or "") for side in (before, after)]
-    words = panels.reworded(comparing.words(*texts)) if any(texts) else SafeString("")
+    words = panels.reworded(rewording.words(*texts)) if any(texts) else SafeString("")
     if not names or (words and not before):
         return words
     old = {name: before[name] for name in names if name in before}

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from access.doors import InProject
+from common.rewording import Part
 from playbook import blame, comparing, reading
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.reverting import Reverted
@@ -175,7 +176,7 @@ class DiffQuery(InProject):
     cursor = serializers.CharField(required=False)
 
 
-class WordsOut(serializers.Serializer[comparing.Part]):
+class WordsOut(serializers.Serializer[Part]):
     kind = serializers.ChoiceField(choices=["same", "removed", "added"])
     text = serializers.CharField()
 
