@@ -97,16 +97,19 @@ class MemoryQuerySet(models.QuerySet[Any]):
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
 
-    def covering(self, project: Project, scope: Scope | None) -> Self:
+    def covering(
+        self, project: Project, scope: Scope | None, shared: bool | None = None
+    ) -> Self:
         """The rows that a read of a project covers, with or without a scope.
 
         Without one: workspace and org rows of the project, and org rows of the
-        organization's other projects whose key is the organization itself.
+        organization's other projects whose key is the organization itself. `shared` is
+        whether there are such rows, for who has asked `is_shared_with` already.
         """
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
         own = Q(project=project, scope_kind__in=SHARED_SCOPES)
-        if not self.is_shared_with(project):
+        if not (self.is_shared_with(project) if shared is None else shared):
             return self.filter(own)
         return self.filter(own | self._shared_arm(project))
 

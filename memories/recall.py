@@ -13,6 +13,7 @@ from typing import Any
 from common.caller import Caller, Role
 from common.pagination import LIMIT
 from memories import explaining
+from memories import page as pages
 from memories.explaining import Asked
 from memories.indexing import CORPUS
 from memories.models import Memory
@@ -62,14 +63,14 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     """The best memories for a query, among those the caller may read."""
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
-    rows = readable(project, request.scope, request.filters, caller)
-    question = _question(project, request)
+    shared = request.scope is None and Memory.objects.is_shared_with(project)
+    rows = readable(project, request.scope, request.filters, caller, shared)
+    question = _question(project, request, shared)
     ranked = ranking.rank(rows, question)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
-    # Every filter was asked a moment ago; what is gone since is no hit.
-    found = Memory.objects.visible_to(caller).filter(pk__in=[hit.id for hit in best])
-    page = {memory.pk: memory for memory in found.readable().in_full()}
+    # What is gone since a moment ago is no hit.
+    page = pages.of(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
     contents = {pk: memory.content for pk, memory in page.items()}
     texts = snippets.of(contents, ranked.terms, question.language)
     hits = [
@@ -95,26 +96,32 @@ def rank(project: Project, rows: MemoryQuerySet, request: Request) -> ranking.Ra
 
 
 def readable(
-    project: Project, scope: Scope | None, filters: Filters, caller: Caller
+    project: Project,
+    scope: Scope | None,
+    filters: Filters,
+    caller: Caller,
+    shared: bool | None = None,
 ) -> MemoryQuerySet:
-    """The rows that a read covers, after every filter."""
-    rows: MemoryQuerySet = (
-        Memory.objects.visible_to(caller).covering(project, scope).matching(filters)
-    )
+    """The rows that a read covers, after every filter; `shared` as in `covering`."""
+    seen = Memory.objects.visible_to(caller)
+    rows: MemoryQuerySet = seen.covering(project, scope, shared).matching(filters)
     return rows
 
 
-def _question(project: Project, request: Request) -> ranking.Question:
+def _question(
+    project: Project, request: Request, shared: bool = True
+) -> ranking.Question:
+    """`shared`: the rows may hold some of the organization's other projects."""
+    arms = [arm_lexeme("p", project.pk)]
+    if shared:
+        arms.append(arm_lexeme("o", project.organization_id))
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
     return ranking.Question(
         query=request.query,
         project_id=project.pk,
         corpus=CORPUS,
-        arms=(
-            arm_lexeme("p", project.pk),
-            arm_lexeme("o", project.organization_id),
-        ),
+        arms=tuple(arms),
         language=options.language,
         mode=request.mode,
         fusion=request.fusion or options.fusion,

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import Model, QuerySet
 
 from inference.vectors import Vector
 from search import query as queries
 from search import semantic, vector_indexes
+from search.filtered import Filtered, Part
 from search.query import Term
-
-# A part of the statement with its parameters.
-Part = tuple[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,8 @@ class Found:
     by_words: int = 0
     by_meaning: int = 0
     passed: int = 0
+    # What the rows were filtered by; None when the filters leave nothing.
+    rows: Filtered | None = None
 
 
 def ask(rows: QuerySet[Any], asked: Asked) -> Found:
@@ -56,10 +55,10 @@ def ask(rows: QuerySet[Any], asked: Asked) -> Found:
 
     `rows` hold every filter; it must be a queryset of one table.
     """
-    try:
-        table, where = _conditions(rows)
-    except EmptyResultSet:  # the filters leave nothing, as the ORM can tell
+    filtered = Filtered.of(rows)
+    if filtered is None:
         return Found()
+    table, where = filtered.table, filtered.condition
     parts: list[tuple[str, Part]] = []
     lanes = []
     if asked.terms:
@@ -75,19 +74,9 @@ def ask(rows: QuerySet[Any], asked: Asked) -> Found:
     params = [value for _, (_, values) in parts for value in values]
     with connections[rows.db].cursor() as cursor:
         cursor.execute(f"WITH {named} {_answer(asked)}", params)
-        ids, relevances, cosines, *counts = cursor.fetchone()
+        ids, relevances, cosines, words, near, passed = cursor.fetchone()
     candidates = map(Candidate, ids or (), relevances or (), cosines or ())
-    return Found(list(candidates), *counts)
-
-
-def _conditions(rows: QuerySet[Any]) -> tuple[str, Part]:
-    """The table of a queryset, and its conditions as SQL."""
-    table = f'"{rows.model._meta.db_table}"'
-    sql, params = rows.order_by().values_list("pk").query.sql_with_params()
-    start = f'SELECT {table}."id" AS "pk" FROM {table} WHERE '
-    if not sql.startswith(start):
-        raise ValueError(f"A search needs filtered rows of one table, not {sql[:200]}")
-    return table, (sql.removeprefix(start), params)
+    return Found(list(candidates), words, near, passed, filtered)
 
 
 def _keyword(table: str, where: Part, asked: Asked) -> list[tuple[str, Part]]:

@@ -15,6 +15,7 @@ from inference.errors import InferenceError
 from inference.vectors import Vector
 from search import fusion, lanes, semantic
 from search import query as queries
+from search.filtered import Filtered
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
 from search.lanes import Asked
@@ -66,6 +67,8 @@ class Ranked:
     vector: Vector | None = None
     # How many of the project's nearest rows passed the filters.
     passed: int = 0
+    # The rows that were asked; None when the filters leave none.
+    rows: Filtered | None = None
 
 
 class EmbeddingsUnavailable(errors.Refusal):
@@ -107,7 +110,7 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     scores = fusion.fuse(scored, way, most=fusion.most_possible(words))
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
-    return Ranked(hits, terms, counts, notes, vector, found.passed)
+    return Ranked(hits, terms, counts, notes, vector, found.passed, found.rows)
 
 
 def _vector(ranked: str, question: Question) -> tuple[Vector | None, tuple[str, ...]]:

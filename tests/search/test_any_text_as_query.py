@@ -61,7 +61,11 @@ def test_any_text_is_a_query(_memories, project, query, mode):
     recall.search(project, recall.Request(query, mode=mode), SYSTEM)
 
 
-@given(content=st.text(alphabet=st.characters(exclude_characters="\x00"), max_size=300))
+@given(
+    content=st.text(
+        alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=300
+    )
+)
 @settings(
     max_examples=40,
     deadline=None,
