@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.doors import Door, page_of, shown
 from common import errors, problem
 from common.caller import Role
 from memories import (
@@ -134,13 +134,13 @@ def draft_of(data: dict[str, Any], project: Project, door: Door) -> Draft:
 def receipt(written: Receipt) -> tuple[int, dict[str, Any]]:
     if written.refusal:
         raise written.refusal
-    return STATUS[written.status], memory_forms.ReceiptOut(written).data
+    return STATUS[written.status], shown(memory_forms.ReceiptOut, written)
 
 
 def batch_item(written: Receipt) -> dict[str, Any]:
     if written.refusal:
         return {
-            **memory_forms.ReceiptOut(written).data,
+            **shown(memory_forms.ReceiptOut, written),
             "status_code": written.refusal.status,
             "problem": problem.body_of(written.refusal),
         }
