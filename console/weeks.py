@@ -1,4 +1,4 @@
-"""Weeks as ISO 8601 numbers them, in the time zone of the service."""
+"""Weeks as ISO 8601 numbers them, in the reader's time zone."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from access import authentication, refusals
@@ -13,6 +16,7 @@ from common.caller import Caller
 from projects.models import Project
 
 PAGES = {"admin", "console"}  # the apps whose views people open
+ZONE = "zone"  # the cookie
 NOBODY = Caller(name="nobody")
 
 
@@ -20,14 +24,18 @@ class AdminMiddleware:
     """Give the admin's views their caller, and its pages the policy that they need.
 
     After the authentication, which it asks; inside the CSP middleware, which reads
-    what it says. `request.projects` is {id: name} of what the person may see.
+    what it says. `request.projects` is {id: name} of what the person may see. The
+    times on a page are of the reader's zone.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
+        try:
+            response = self.get_response(request)
+        finally:
+            timezone.deactivate()
         caller: Caller | None = getattr(request, "caller", None)
         if caller is None:
             return response
@@ -49,7 +57,16 @@ class AdminMiddleware:
             if account.is_authenticated
             else NOBODY
         )
+        timezone.activate(zone_of(request))
         request.caller = caller  # type: ignore[attr-defined]  # read by common.admin
         request.projects = SimpleLazyObject(  # type: ignore[attr-defined]  # as above
             lambda: dict(Project.objects.visible_to(caller).values_list("pk", "name"))
         )
+
+
+def zone_of(request: HttpRequest) -> tzinfo:
+    """The zone that the browser told (`static/admin/zone.js`), else the service's."""
+    try:
+        return ZoneInfo(request.COOKIES[ZONE])
+    except (KeyError, ValueError, OSError):  # none, no name of a zone, or unknown
+        return timezone.get_default_timezone()

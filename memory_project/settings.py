@@ -99,6 +99,7 @@ BENCHMARK_DATA = env.str("BENCHMARK_DATA", default=str(BASE_DIR / "data"))
 APPEND_SLASH = False
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["memory_project.formats"]
 USE_TZ = True
 
 INSTALLED_APPS = [
@@ -413,6 +414,7 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "ENVIRONMENT": "memory_project.navigation.environment",
     "STYLES": [lambda request: static("admin/memory.css")],
+    "SCRIPTS": [lambda request: static("admin/zone.js")],
     "SIDEBAR": {
         "show_search": True,
         "command_search": True,

@@ -91,11 +91,12 @@ class Watched:
 def open_page(browser, live_server):
     """Make a watched page: `open_page(width=390, scheme="dark")`."""
 
-    def make(width=1280, scheme="light", scripts=True):
+    def make(width=1280, scheme="light", scripts=True, zone="UTC"):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,
             java_script_enabled=scripts,
+            timezone_id=zone,
         )
         context.set_default_timeout(20_000)
         return Watched(context.new_page(), live_server.url)

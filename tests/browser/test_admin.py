@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from ace.models import AceRun
 from common.caller import Role
@@ -67,6 +70,18 @@ def test_it_leads_from_the_login_to_a_search_and_to_a_run(alices, open_page):
     assert page.page.title() != "taken"
     assert page.complaints == []
     assert page.strangers == []
+
+
+def test_times_are_of_the_readers_zone(alices, open_page):
+    page = signed_in(open_page(zone="Asia/Tokyo"))
+
+    shown = timezone.localtime(alices.created_at, ZoneInfo("Asia/Tokyo"))
+    page.open(reverse("admin:memories_memory_change", args=[alices.pk]))
+
+    told = page.page.inner_text("#content")
+    assert f"{shown:%Y-%m-%d %H:%M:%S}" in told
+    assert "Times are those of Asia/Tokyo." in told
+    assert page.complaints == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

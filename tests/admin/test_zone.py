@@ -1,0 +1,56 @@
+"""Times on pages are of the reader's time zone, which the browser tells in a cookie."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memories.models import Memory
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def page(owner, a_memory):
+    memory = a_memory()
+    Memory.objects.filter(pk=memory.pk).update(verified_at=AT)
+    url = reverse("admin:memories_memory_change", args=[memory.pk])
+
+    def ask(zone=None):
+        if zone is not None:
+            owner.cookies["zone"] = zone
+        return owner.get(url).content.decode()
+
+    return ask
+
+
+def test_without_a_cookie_they_are_of_the_service(page):
+    shown = page()
+
+    assert "2026-01-31 23:30:00" in shown
+    assert "Times are those of UTC." in shown
+
+
+def test_they_are_of_the_readers_zone(page):
+    shown = page("Asia/Tokyo")
+
+    assert "2026-02-01 08:30:00" in shown
+    assert "Times are those of Asia/Tokyo." in shown
+
+
+@pytest.mark.parametrize(
+    "zone", ["", "Nowhere/Else", "../../etc/passwd", "/etc", "<script>", "x" * 3000]
+)
+def test_what_names_no_zone_is_as_none(page, zone):
+    assert "Times are those of UTC." in page(zone)
+
+
+def test_the_next_request_is_not_in_it(page):
+    page("Asia/Tokyo")
+
+    assert timezone.get_current_timezone_name() == "UTC"
