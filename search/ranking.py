@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.db.models import F, FloatField, Func, Model, QuerySet, Value
 
@@ -41,14 +41,12 @@ class Question:
     semantic_weight: float = 0.5
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(NamedTuple):
     rank: int
     score: float
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A row's id, its score in 0..1, and what each lane thought of it."""
 
     id: uuid.UUID
@@ -161,9 +159,10 @@ def in_order(
     Ties go to the newer row, because ids are time-ordered.
     """
 
+    newest = sorted(range(len(ids)), key=lambda at: ids[at].int, reverse=True)
+
     def ranked(values: Sequence[float]) -> list[int]:
-        key = [(value, pk.int) for value, pk in zip(values, ids, strict=True)]
-        return sorted(range(len(ids)), key=key.__getitem__, reverse=True)
+        return sorted(newest, key=values.__getitem__, reverse=True)
 
     places: list[dict[str, Lane]] = [{} for _ in ids]
     for name, values in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
