@@ -1,0 +1,104 @@
+"""What is wrong with a page that a browser shows: found by scripts, told as words."""
+
+from __future__ import annotations
+
+from axe_playwright_python.base import AXE_SCRIPT
+
+STILL = (
+    "*, ::before, ::after { animation: none !important; transition: none !important; }"
+)
+SHOWN = """const shown = e => e.checkVisibility({ visibilityProperty: true })
+    && e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 1;
+const told = e => e.outerHTML.slice(0, 160).replace(/\\s+/g, " ");"""
+# A page ends where the window does, and no text ends before it is said.
+MISFITS = (
+    "() => {"
+    + SHOWN
+    + """
+    const root = document.documentElement;
+    const beyond = root.scrollWidth - root.clientWidth;
+    const hides = e => {
+        const style = getComputedStyle(e);
+        return ["hidden", "clip"].includes(style.overflowX) && style.textOverflow !== "ellipsis";
+    };
+    const wide = beyond > 0 ? [`${beyond} px beyond the window`] : [];
+    const clipped = [...document.body.querySelectorAll("*")].filter(
+        e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1 && e.innerText?.trim()
+            && hides(e) && shown(e));
+    return [...wide, ...clipped.map(e => "clipped: " + told(e))];
+}"""
+)
+# Each field, button and link takes the focus, is in the order of Tab, and shows it.
+UNREACHABLE = (
+    "() => {"
+    + SHOWN
+    + """
+    const every = document.querySelectorAll(
+        "a[href], button, input, select, textarea, summary, [tabindex], [role=button]");
+    const look = e => [e, ...(e.ownerSVGElement ? e.querySelectorAll("*") : [])].map(line).join();
+    const line = e => {
+        const s = getComputedStyle(e);
+        const drawn = s.outlineStyle === "none" || s.outlineWidth === "0px" ? "" : s.outlineColor;
+        const seen = /, 0\\)$|\\/ 0\\)$/.test(drawn) ? "" : drawn;
+        return [seen, s.boxShadow, s.borderColor, s.color, s.backgroundColor, s.textDecorationLine, s.stroke].join();
+    };
+    const wrong = [];
+    for (const e of every) {
+        if (e.disabled || e.type === "hidden" || e.closest("[inert]") || !shown(e)) continue;
+        if (e.getAttribute("tabindex") === "-1") {
+            if (e.matches("a, button, input, select, textarea, summary"))
+                wrong.push("out of the order of Tab: " + told(e));
+            continue;
+        }
+        document.activeElement?.blur();
+        const before = look(e);
+        e.focus();
+        if (document.activeElement !== e) wrong.push("takes no focus: " + told(e));
+        else if (look(e) === before) wrong.push("shows no focus: " + told(e));
+    }
+    document.activeElement?.blur();
+    return wrong;
+}"""
+)
+AXE = """async ([rules, without]) => {
+    const only = rules.length ? { runOnly: { type: "rule", values: rules } } : {};
+    const where = { include: [["html"]], exclude: [without] };
+    const found = await axe.run(where, { resultTypes: ["violations"], ...only });
+    return found.violations
+        .filter(one => ["serious", "critical"].includes(one.impact))
+        .flatMap(one => one.nodes.map(node => one.id + ": " + node.html.slice(0, 200)));
+}"""
+# Shown one after the other: 640 is a window of 1280 at twice the size. How wide a text
+# is does not depend on the scheme; pictures are taken in both.
+WAYS = ((1280, "light"), (1280, "dark"), (640, "dark"), (390, "dark"))
+CONTRAST = ["color-contrast", "link-in-text-block"]  # all that a scheme can change
+SIDEBAR = "#nav-sidebar"  # the same on every page
+
+
+def faults(page, *, ways=WAYS, draw=None, with_sidebar=False):
+    """What is wrong with the open page, in words; `draw(width, scheme)` sees each way."""
+    page.add_style_tag(content=STILL)
+    page.evaluate(AXE_SCRIPT)
+    without = "#none" if with_sidebar else SIDEBAR
+    found = []
+    for width, scheme in ways:
+        show(page, width, scheme)
+        if draw:
+            draw(width, scheme)
+        told = [] if (width, scheme) == (1280, "dark") else page.evaluate(MISFITS)
+        if width == 1280:
+            rules = CONTRAST if scheme == "dark" else []
+            told += page.evaluate(AXE, [rules, [without]])
+        if width == 640:
+            told += page.evaluate(UNREACHABLE)
+        found += [f"{width} {scheme}: {words}" for words in dict.fromkeys(told)]
+    return found
+
+
+def show(page, width, scheme):
+    if page.viewport_size["width"] != width:
+        page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate(
+        "dark => document.documentElement.classList.toggle('dark', dark)",
+        scheme == "dark",
+    )
