@@ -32,7 +32,7 @@ from common.list_filters import (
     chosen,
     exactly,
 )
-from common.panels import Panel, labelled, link, moment, words
+from common.panels import Panel, block, labelled, link, moment, words
 from playbook.admin.deltas import PlaybookDeltaAdmin
 from playbook.admin.shown import history_of
 from playbook.models import Exposure, PlaybookChange, PlaybookDelta
@@ -238,9 +238,9 @@ class ReflectionAdmin(RowsAdmin):
             {
                 "fields": [
                     "cause_shown",
-                    "error_identification",
-                    "correct_approach",
-                    "key_insight",
+                    "error_shown",
+                    "approach_shown",
+                    "insight_shown",
                     "insights_shown",
                     "lessons_shown",
                     "votes_shown",
@@ -256,6 +256,15 @@ class ReflectionAdmin(RowsAdmin):
     )
     insight = staticmethod(
         panels.column("key_insight", lambda text: words(text, 110), title="insight")
+    )
+    error_shown = staticmethod(
+        panels.column("error_identification", block, title="error identification")
+    )
+    approach_shown = staticmethod(
+        panels.column("correct_approach", block, title="correct approach")
+    )
+    insight_shown = staticmethod(
+        panels.column("key_insight", block, title="key insight")
     )
     insights_shown = staticmethod(
         panels.column("insights", panels.plain_json, title="insights")

@@ -54,6 +54,7 @@ class ProjectAdmin(RowsAdmin):
         "standing",
         "id",
         "organization",
+        "organization_shown",
         "created_shown",
         "updated_at",
     ]
@@ -85,6 +86,9 @@ class ProjectAdmin(RowsAdmin):
     )
     description_shown = staticmethod(
         panels.column("description", panels.block, title="description")
+    )
+    organization_shown = staticmethod(
+        panels.column("organization", words, title="organization")
     )
     created_shown = staticmethod(
         panels.column("created_at", moment, title="created", ordering="created_at")
@@ -121,6 +125,9 @@ class ProjectAdmin(RowsAdmin):
             ["name", "description"] if edits else ["name_shown", "description_shown"]
         )
         settings = ["settings", "version"] if edits else []
+        # A plain one leads to its page, which only owners of everything may see.
+        leads = caller_of(request).everywhere == Role.OWNER
+        organization = "organization" if leads else "organization_shown"
         return [
             (None, {"fields": [*texts, "standing"]}),
             ("Code", {"fields": code}),
@@ -128,7 +135,7 @@ class ProjectAdmin(RowsAdmin):
             (
                 "Record",
                 {
-                    "fields": ["id", "organization", "created_shown", "updated_at"],
+                    "fields": ["id", organization, "created_shown", "updated_at"],
                     "classes": ["tab"],
                 },
             ),

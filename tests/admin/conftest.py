@@ -29,6 +29,7 @@ from memories.models import (
     Tag,
 )
 from playbook import indexing as entry_indexing
+from playbook import revisions
 from playbook.models import (
     Conflict,
     EntryVector,
@@ -295,8 +296,8 @@ def world(project, a_memory, an_entry):
             action="update",
             entry_id=entry.pk,
             entry_label="gotchas-00001",
-            before=TREE,
-            after=TREE,
+            before=TREE | revisions.state(elder),
+            after=TREE | revisions.state(entry),
             actor=cut(200),
             reason=cut(1000),
             delta_id=delta.pk,

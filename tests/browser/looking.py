@@ -1,6 +1,13 @@
-"""What is wrong with a page that a browser shows: found by scripts, told as words."""
+"""What is wrong with a page that a browser shows: found by scripts, told as words.
+
+PICTURES=FOLDER writes each page there, at 1280 and 390 px, in light and dark.
+"""
 
 from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
 
@@ -23,8 +30,8 @@ MISFITS = (
     };
     const wide = beyond > 0 ? [`${beyond} px beyond the window`] : [];
     const clipped = [...document.body.querySelectorAll("*")].filter(
-        e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1 && e.innerText?.trim()
-            && hides(e) && shown(e));
+        e => (e.scrollWidth > e.clientWidth + 1 || e.matches("td, th") && e.scrollHeight > e.clientHeight + 1)
+            && e.clientWidth > 1 && e.innerText?.trim() && hides(e) && shown(e));
     return [...wide, ...clipped.map(e => "clipped: " + told(e))];
 }"""
 )
@@ -57,6 +64,7 @@ UNREACHABLE = (
         else if (look(e) === before) wrong.push("shows no focus: " + told(e));
     }
     document.activeElement?.blur();
+    document.querySelectorAll("*").forEach(e => e.scrollTo(0, 0));
     return wrong;
 }"""
 )
@@ -69,35 +77,74 @@ AXE = """async ([rules, without]) => {
         .flatMap(one => one.nodes.map(node => one.id + ": " + node.html.slice(0, 200)));
 }"""
 # Shown one after the other: 640 is a window of 1280 at twice the size. How wide a text
-# is does not depend on the scheme; pictures are taken in both.
+# is does not depend on the scheme.
 WAYS = ((1280, "light"), (1280, "dark"), (640, "dark"), (390, "dark"))
 CONTRAST = ["color-contrast", "link-in-text-block"]  # all that a scheme can change
+# Two frames: a chart takes its new width in the first.
+DRAWN = (
+    "() => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))"
+)
 SIDEBAR = "#nav-sidebar"  # the same on every page
 
 
-def faults(page, *, ways=WAYS, draw=None, with_sidebar=False):
-    """What is wrong with the open page, in words; `draw(width, scheme)` sees each way."""
+PICTURES = os.environ.get("PICTURES", "")
+
+
+def look_at(watched, visits):
+    """Look at each page in every way, and tell of all faults at once."""
+    wrong = []
+    for number, visit in enumerate(visits):
+        found = faults(watched, visit, with_sidebar=number == 0)
+        wrong += [f"{visit.name} {words}" for words in found]
+    assert not wrong, "\n".join(wrong)
+
+
+def faults(watched, visit, *, with_sidebar):
+    watched.complaints.clear()
+    watched.strangers.clear()
+    page = watched.page
+    page.set_viewport_size({"width": 1280, "height": 900})
+    answer = page.goto(watched.server + visit.path)
+    page.wait_for_selector("html:not([x-cloak])")
     page.add_style_tag(content=STILL)
     page.evaluate(AXE_SCRIPT)
-    without = "#none" if with_sidebar else SIDEBAR
-    found = []
-    for width, scheme in ways:
+    wrong = [] if answer.status == visit.status else [f"answers {answer.status}"]
+    wrong += ["its text was run"] if page.title() == "taken" else []
+    for width, scheme in WAYS:
         show(page, width, scheme)
-        if draw:
-            draw(width, scheme)
-        told = [] if (width, scheme) == (1280, "dark") else page.evaluate(MISFITS)
-        if width == 1280:
-            rules = CONTRAST if scheme == "dark" else []
-            told += page.evaluate(AXE, [rules, [without]])
-        if width == 640:
-            told += page.evaluate(UNREACHABLE)
-        found += [f"{width} {scheme}: {words}" for words in dict.fromkeys(told)]
-    return found
+        without = "#none" if with_sidebar else SIDEBAR
+        told = dict.fromkeys(faults_at(page, width, scheme, without))
+        wrong += [f"{width} {scheme}: {words}" for words in told]
+    if PICTURES:
+        take_pictures(page, visit)
+    # Chromium itself complains of a page that is rightly refused.
+    rightly = str(visit.status) if visit.status >= 400 else "\0"
+    wrong += [words for words in watched.complaints if rightly not in words]
+    return wrong + watched.strangers
+
+
+def faults_at(page, width, scheme, without):
+    told = [] if (width, scheme) == (1280, "dark") else page.evaluate(MISFITS)
+    if width == 1280:
+        rules = CONTRAST if scheme == "dark" else []
+        told += page.evaluate(AXE, [rules, [without]])
+    if width == 640:
+        told += page.evaluate(UNREACHABLE)
+    return told
+
+
+def take_pictures(page, visit):
+    name = re.sub(r"\W+", "-", visit.name.removeprefix("admin:"))
+    for width in (1280, 390):
+        for scheme in ("light", "dark"):
+            show(page, width, scheme)
+            page.screenshot(path=Path(PICTURES) / f"{name}.{width}.{scheme}.png")
 
 
 def show(page, width, scheme):
     if page.viewport_size["width"] != width:
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(DRAWN)
     page.evaluate(
         "dark => document.documentElement.classList.toggle('dark', dark)",
         scheme == "dark",

@@ -1,0 +1,169 @@
+"""Every page for people, found by walking the routes: a new one is visited or named here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import User
+from django.test import RequestFactory
+from django.urls import URLResolver, get_resolver, reverse
+
+from common.caller import Caller, Role
+from console.inbox import tabs
+from memories.models import File, Memory
+from tests.admin.conftest import MARK
+from tests.admin.test_pages import EVERY as ADMIN_PAGES
+from tests.admin.test_pages import asked
+
+# Routes that answer a browser with something that is no page.
+NO_PAGES = {
+    "admin:autocomplete": "data for a field",
+    "admin:search": "a part of a page, for the theme's menu",
+    "admin:jsi18n": "a script",
+    "admin:logout": "takes a POST only",
+    "admin:view_on_site": "leads away",
+    "admin:audit_auditevent_csv": "a file",
+    "console:inbox_decide": "leads to the card",
+    "console:inbox_nearby": "a part of a card, which is visited with it",
+    "admin:<path:object_id>/": "leads to the row",
+    "admin:(?P<url>.*)$": "leads to the address with a slash",
+    "": "leads to the first page",
+    "admin": "leads to the first page",
+    "healthz": "data",
+    "readyz": "data",
+    "schema": "data",
+    "api/docs": "a library's page, Swagger UI: its looks are not ours",
+}
+TABS = [tab.name for tab in tabs.TABS]
+OF_A_ROW = ("change", "history", "delete")
+ALL = Caller(name="root", everywhere=Role.OWNER)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A page in one of its states; `about` sets the states of a page apart."""
+
+    route: str
+    path: str
+    about: str = ""
+    status: int = 200
+
+    @property
+    def name(self):
+        return f"{self.route} {self.about}".strip()
+
+
+def routes():
+    """The names of all routes that answer a GET outside the API; else their patterns."""
+    return set(_named(get_resolver().url_patterns))
+
+
+def _named(patterns, space=""):
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            if not str(pattern.pattern).startswith("api/v1/"):
+                inner = f"{pattern.namespace}:" if pattern.namespace else space
+                yield from _named(pattern.url_patterns, inner)
+        elif not _takes_posts_only(pattern):
+            yield f"{space}{pattern.name or pattern.pattern}"
+
+
+def _takes_posts_only(pattern):
+    view = getattr(pattern.callback, "view_class", None)
+    if (pattern.name or "").endswith("_do"):
+        return True
+    return view is not None and not hasattr(view, "get")
+
+
+def url(name, *args, **asked):
+    path = reverse(name, args=args)
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def of_console(world, deltas, marked):
+    """The console; `deltas` are {tab of the inbox: a proposal that stands there}."""
+    file = world[File]
+    pending = deltas["pending"]
+    for name in ("home", "weekly", "files", "schedules", "search", "playbook"):
+        yield Visit(f"console:{name}", url(f"console:{name}"))
+    for show in ("entries", "differences"):
+        past = url("console:playbook", revision=1, show=show)
+        yield Visit("console:playbook", past, show)
+    for tab in TABS:
+        yield Visit("console:inbox", url("console:inbox", tab=tab), tab)
+    yield Visit("console:inbox", url("console:inbox", cause="none"), "nothing fits")
+    yield Visit("console:inbox_card", url("console:inbox_card", pending.pk))
+    for number in (1, 2):
+        where = url("console:inbox_quote", pending.pk, number)
+        yield Visit("console:inbox_quote", where, str(number))
+    yield Visit("console:inbox_marked", url("console:inbox_marked", marked.pk))
+    found = {"mode": "keyword", "explain": "on", "why": world[Memory].pk}
+    yield Visit("console:search", url("console:search", query=MARK, **found), "hits")
+    wrong = url("console:search", query="")
+    yield Visit("console:search", wrong, "refused", 400)
+    folder = file.file_path.partition("/")[0]
+    yield Visit("console:files", url("console:files", path=f"{folder}/"), "inside")
+    yield Visit("console:file", url("console:file", path=file.file_path))
+    yield Visit("console:file", url("console:file", path="none"), "unknown", 404)
+
+
+def lists():
+    for model in admin.site._registry:
+        route = f"{_of(model)}_changelist"
+        yield Visit(route, url(route))
+
+
+def of_rows(world, root):
+    """Rows, forms and histories; `root` sees them all."""
+    request = _by_root(root)
+    for model, registered in admin.site._registry.items():
+        name, row = _of(model), world[model]
+        for page in OF_A_ROW:
+            if page != "delete" or registered.has_delete_permission(request, row):
+                yield Visit(f"{name}_{page}", url(f"{name}_{page}", quote(row.pk)))
+        if registered.has_add_permission(request):
+            yield Visit(f"{name}_add", url(f"{name}_add"))
+
+
+def given_to_nobody():
+    """Forms of rows that the service alone writes or ends."""
+    request = _by_root(None)
+    for model, registered in admin.site._registry.items():
+        if not registered.has_add_permission(request):
+            yield f"{_of(model)}_add"
+        if not registered.has_delete_permission(request):
+            yield f"{_of(model)}_delete"
+
+
+def _by_root(root):
+    request = RequestFactory().get("/")
+    request.user, request.caller, request.projects = root, ALL, {}
+    return request
+
+
+def _of(model):
+    return f"admin:{model._meta.app_label}_{model._meta.model_name}"
+
+
+def beside_rows(world, project):
+    """The admin's own pages: blank, and answered where the address says all."""
+    for name, page in ADMIN_PAGES:
+        route = f"admin:{name}"
+        yield Visit(route, url(route), "blank")
+        if name != "playbook_playbook_export" and not page.posts:
+            given = url(route, **asked(name, world, project))
+            yield Visit(route, given, "answered")
+    yield Visit("admin:index", url("admin:index"))
+    for name in ("password_change", "password_change_done"):
+        yield Visit(f"admin:{name}", url(f"admin:{name}"))
+    route = "admin:auth_user_password_change"
+    yield Visit(route, url(route, world[User].pk))
+    for app in ("memories", "playbook"):
+        yield Visit("admin:app_list", url("admin:app_list", app), app)
+
+
+def before_the_login():
+    yield Visit("admin:login", url("admin:login"))

@@ -1,0 +1,28 @@
+"""The page, form and history of a row of every model, as test_every_page.py looks at them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.everything import (  # noqa: F401 -- fixtures
+    a_memory,
+    an_entry,
+    deltas,
+    everything,
+    watched,
+    world,
+)
+from tests.browser.looking import look_at
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.timeout(400),
+]
+
+
+def test_it_is_readable_and_reachable_whatever_the_text(
+    everything,  # noqa: F811
+    watched,  # noqa: F811
+):
+    look_at(watched, everything["rows"])

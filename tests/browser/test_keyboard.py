@@ -1,0 +1,132 @@
+"""With Tab, Enter and letters alone, at 200 % zoom: no shortcut, no mouse."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from playbook.models import PlaybookDelta
+from tests.browser.test_admin import alices, signed_in  # noqa: F401 -- fixtures
+from tests.browser.test_inbox import (  # noqa: F401 -- fixtures
+    OTHER,
+    as_addition,
+    rules,
+    sign_in,
+    told,
+    waiting,
+)
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+ZOOMED = 640  # a window of 1280 at twice the size
+MOST_TABS = 300
+FOCUSED = """() => {
+    const e = document.activeElement;
+    return e === document.body ? null : {
+        words: (e.innerText || e.name || "").trim(),
+        kind: e.type || e.tagName.toLowerCase(),
+        isSeen: e.matches(":focus-visible"),
+        isOfCard: Boolean(e.closest(".in-card, .in-said")),
+    };
+}"""
+# Marked when they take the focus, so that those which never do are left.
+UNMARKED = """() => {
+    const every = document.querySelectorAll("#content :is(a[href], button, input, select, textarea, summary)");
+    return [...every].filter(e => !e.dataset.reached && e.type !== "hidden" && e.type !== "radio"
+        && e.checkVisibility({ visibilityProperty: true })).map(e => e.outerHTML.slice(0, 120));
+}"""
+
+
+def tab_to(page, words, kind=None):
+    """Press Tab until a control of a card that begins with the words has the focus."""
+    for _ in range(MOST_TABS):
+        page.page.keyboard.press("Tab")
+        at = page.page.evaluate(FOCUSED)
+        fits = at and at["isOfCard"] and at["words"].startswith(words)
+        if fits and kind in (None, at["kind"]):
+            assert at["isSeen"]
+            return
+    raise AssertionError(f"Tab does not lead to {words}")
+
+
+def test_everything_in_the_inbox_is_done_without_shortcuts(
+    waiting,  # noqa: F811
+    write,
+    sign_in,  # noqa: F811
+    open_page,
+):
+    entry = write("When calling `edit_file`, pass `path` instead of `file`.")
+    first, second, third, fourth = waiting(
+        *rules(3), f"{entry.content} It also takes `encoding`."
+    )
+    as_addition(fourth)
+    page = sign_in("bob", open_page(ZOOMED))
+    keys = page.page.keyboard
+
+    tab_to(page, "Accept", "submit")
+    keys.press("Enter")
+    told(page, "Accepted: add")
+    tab_to(page, "Undo", "submit")
+    keys.press("Enter")
+    told(page, "Reopened")
+    tab_to(page, "Accept", "submit")
+    keys.press("Enter")
+    told(page, "Accepted: add")
+    tab_to(page, "Edit", "summary")
+    keys.press("Enter")
+    tab_to(page, "content", "textarea")
+    keys.press("Control+a")
+    keys.type(OTHER)
+    tab_to(page, "Accept in these words", "submit")
+    keys.press("Enter")
+    told(page, "Accepted in your words")
+    tab_to(page, "Reject", "summary")
+    keys.press("Enter")
+    tab_to(page, "reason_code", "radio")
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    tab_to(page, "Reject", "submit")
+    keys.press("Enter")
+    told(page, "Rejected: too vague")
+    tab_to(page, "Merge", "summary")
+    keys.press("Enter")
+    tab_to(page, "label", "text")
+    keys.type(entry.label)
+    tab_to(page, "Merge", "submit")
+    keys.press("Enter")
+    told(page, f"Merged into {entry.label}")
+
+    states = [
+        PlaybookDelta.objects.get(pk=one.pk).status
+        for one in (first, second, third, fourth)
+    ]
+    assert states == ["accepted", "edited", "rejected", "accepted"]
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "admin:index",
+        "console:inbox",
+        "console:search",
+        "console:playbook",
+        "console:files",
+        "admin:memories_memory_changelist",
+        "admin:playbook_playbook_preview",
+    ],
+)
+def test_tab_leads_through_a_page_and_out_of_it(alices, open_page, name):  # noqa: F811
+    page = signed_in(open_page(ZOOMED))
+    page.open(reverse(name))
+
+    for _ in range(MOST_TABS):
+        page.page.keyboard.press("Tab")
+        page.page.evaluate("document.activeElement.dataset.reached = 'yes'")
+        if page.page.evaluate(FOCUSED) is None:
+            break
+
+    assert page.page.evaluate(FOCUSED) is None
+    assert page.page.evaluate(UNMARKED) == []
