@@ -98,6 +98,8 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         ),
         ("Dates", {"fields": ["last_login", "date_joined"]}),
     ]
+    # The theme's own are empty.
+    add_fieldsets = DjangoUserAdmin.add_fieldsets
     readonly_fields = ["last_login", "date_joined"]
 
     last = staticmethod(

@@ -508,6 +508,12 @@ class TestKeys:
 
 @pytest.mark.django_db
 class TestAccounts:
+    def test_it_asks_for_a_name_and_a_password(self, superuser):
+        html = superuser.get(reverse("admin:auth_user_add")).content.decode()
+
+        for name in ("username", "password1", "password2"):
+            assert f'name="{name}"' in html
+
     def test_it_makes_one_and_writes_an_audit_row(self, superuser):
         made = {
             "username": "erin",
