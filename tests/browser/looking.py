@@ -134,6 +134,7 @@ def faults_at(page, width, scheme, without):
 
 
 def take_pictures(page, visit):
+    Path(PICTURES).mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\W+", "-", visit.name.removeprefix("admin:"))
     for width in (1280, 390):
         for scheme in ("light", "dark"):
