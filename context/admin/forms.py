@@ -42,6 +42,7 @@ class ConfigForm(DoorForm):
     config = forms.JSONField(
         label="Settings",
         required=False,
+        initial=dict,
         encoder=Indented,
         help_text="What is to differ from what holds below, as JSON: "
         '{"semantic": {"enabled": true}}. docs/digest.md tells what there is.',

@@ -39,7 +39,7 @@ NO_PAGES = {
 }
 TABS = [tab.name for tab in tabs.TABS]
 OF_A_ROW = ("change", "history", "delete")
-ALL = Caller(name="root", everywhere=Role.OWNER)
+ALL = Caller(name="root", everywhere=Role.OWNER, account_id=1)
 
 
 @dataclass(frozen=True)
