@@ -5,13 +5,10 @@ PICTURES=docs/images/curating writes the pictures of the page anew.
 
 from __future__ import annotations
 
-import base64
 import json
-import os
 import re
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 import time_machine
@@ -27,12 +24,11 @@ from common.caller import SYSTEM
 from memories.models import PossibleDuplicate
 from memory_project import demo
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
-from tests.browser.looking import STILL
 from tests.browser.test_admin import PASSWORD
+from tests.browser.walk import Walk
 
 PAGE = settings.BASE_DIR / "docs/curating.md"
 FOLDER = settings.BASE_DIR / "docs/images/curating"
-PICTURES = os.environ.get("PICTURES", "")
 TASKS = json.loads(Path(__file__).with_name("tour.json").read_text())
 IN_OTHER_WORDS = "When calling `send_mail`, pass `to`: it knows no `recipient`."
 MOST_BYTES = 120_000
@@ -60,37 +56,6 @@ def shop(transactional_db, run_jobs):
     run_jobs()
     User.objects.create_superuser("alice", password=PASSWORD)
     return project
-
-
-class Walk:
-    """The browser on the tour, and how a step is told apart on a page."""
-
-    def __init__(self, watched, project):
-        self.watched = watched
-        self.page = watched.page
-        self.project = project
-        self.keys = watched.page.keyboard
-
-    def go(self, name, *args, **asked):
-        asked = {"project": self.project.pk} | asked
-        self.watched.open(f"{reverse(name, args=args)}?{urlencode(asked)}")
-
-    def sees(self, *texts):
-        content = self.page.locator("#content")
-        for text in texts:
-            content.get_by_text(text).locator("visible=true").first.wait_for()
-
-    def told(self, words):
-        self.page.wait_for_selector(f"#inbox-said:has-text({json.dumps(words)})")
-
-    def take_picture(self, name):
-        if not PICTURES:
-            return
-        self.page.add_style_tag(content=STILL)
-        session = self.page.context.new_cdp_session(self.page)
-        shot = {"format": "webp", "quality": 82}
-        data = session.send("Page.captureScreenshot", shot)["data"]
-        (Path(PICTURES) / f"{name}.webp").write_bytes(base64.b64decode(data))
 
 
 def start(walk):

@@ -1,0 +1,41 @@
+"""The browser on the tour: it goes to pages, sees texts on them and takes their pictures."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from tests.browser.looking import PICTURES, STILL
+
+
+class Walk:
+    def __init__(self, watched, project):
+        self.watched = watched
+        self.page = watched.page
+        self.project = project
+        self.keys = watched.page.keyboard
+
+    def go(self, name, *args, **asked):
+        asked = {"project": self.project.pk} | asked
+        self.watched.open(f"{reverse(name, args=args)}?{urlencode(asked)}")
+
+    def sees(self, *texts):
+        content = self.page.locator("#content")
+        for text in texts:
+            content.get_by_text(text).locator("visible=true").first.wait_for()
+
+    def told(self, words):
+        self.page.wait_for_selector(f"#inbox-said:has-text({json.dumps(words)})")
+
+    def take_picture(self, name):
+        if not PICTURES:
+            return
+        self.page.add_style_tag(content=STILL)
+        session = self.page.context.new_cdp_session(self.page)
+        shot = {"format": "webp", "quality": 82}
+        data = session.send("Page.captureScreenshot", shot)["data"]
+        (Path(PICTURES) / f"{name}.webp").write_bytes(base64.b64decode(data))
