@@ -82,6 +82,11 @@ def close_rejected(delta: PlaybookDelta, caller: Caller) -> None:
     _close_all(Conflict.objects.filter(delta=delta), found, caller, delta)
 
 
+def reopen(conflict: Conflict, caller: Caller) -> None:
+    """Let a conflict wait whose decision a person has taken back."""
+    _open(conflict, caller, verb="reopen")
+
+
 def _close_all(
     rows: QuerySet[Conflict],
     found: Moot,
@@ -101,10 +106,10 @@ def _close(
     conflicts.audit(conflict, caller, "close")
 
 
-def _open(conflict: Conflict, caller: Caller) -> None:
+def _open(conflict: Conflict, caller: Caller, verb: str = "open") -> None:
     conflict.note, conflict.decided_at = "", None
     _save(conflict, State.OPEN, [])
-    conflicts.audit(conflict, caller, "open")
+    conflicts.audit(conflict, caller, verb)
 
 
 def _save(

@@ -1,24 +1,31 @@
-"""A decision about a proposal taken back: it waits again, as it was proposed."""
+"""A decision taken back: the proposal, or the conflict, waits again as it was."""
 
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 from common.caller import Caller, Role
 from common.writing import write
 from inference.vectors import Vector
-from playbook import rebasing, rejected, reverting, reviewing
+from playbook import conflicts, disputes, rebasing, rejected, reverting, reviewing
+from playbook.conflicts import ConflictState
 from playbook.drafts import Operation
-from playbook.models import PlaybookDelta
+from playbook.models import Conflict, PlaybookDelta
 from playbook.reverting import KEPT
-from playbook.reviewing import DeltaState
+from playbook.reviewing import DeltaState, Made
+from playbook.revisions import hold
 
 Status = PlaybookDelta.Status
 CLOSED = (Status.REJECTED, Status.REVERTED)
 
 
 def reopen(
-    delta: PlaybookDelta, caller: Caller, *, version: int | None = None
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    version: int | None = None,
+    made: Made | None = None,
 ) -> PlaybookDelta:
     """Let a decided delta wait again; what an accepted one did is taken back first.
 
@@ -27,8 +34,12 @@ def reopen(
     and EntryState when its entry is not active any more.
     """
     caller.require(Role.CURATOR, delta.project_id)
-    text = delta.suggested.get("content", delta.content)
-    return _reopen(delta, caller, version, reviewing.embedded(delta, text).vector)
+    return _reopen(delta, caller, version, (made or embedded(delta)).vector)
+
+
+def embedded(delta: PlaybookDelta) -> Made:
+    """Embed what was proposed: for a door, before its transaction."""
+    return reviewing.embedded(delta, delta.suggested.get("content", delta.content))
 
 
 @write
@@ -61,8 +72,70 @@ def _put_back(delta: PlaybookDelta) -> None:
         delta.category, delta.payload = told["category"], dict(told["payload"])
         delta.entry_id = uuid.UUID(entry_id) if entry_id else None
         delta.producer = told.get("producer", delta.producer)
+    if delta.operation != Operation.MERGE:
+        # The loser of a conflict, which the decision put there.
+        delta.targets = []
     if delta.operation == Operation.ADD:
         delta.entry = delta.expected_version = None
     for name in (KEPT, "reason_code", "repeats"):
         delta.payload.pop(name, None)
     delta.reviewer, delta.reviewed_at, delta.suggested = "", None, {}
+
+
+def reopen_conflict(
+    conflict: Conflict,
+    caller: Caller,
+    *,
+    decided_at: datetime | None = None,
+    made: Made | None = None,
+) -> Conflict:
+    """Let a decided conflict wait again; what the decision did is taken back first.
+
+    `decided_at` tells which decision was read. Raises ConflictState for one that waits,
+    that was decided anew, that closed by itself or would do so at once, and Overlap
+    when later changes stand on what the decision did.
+    """
+    caller.require(Role.CURATOR, conflict.project_id)
+    if made is None and conflict.delta:
+        made = embedded(conflict.delta)
+    vector = made.vector if made else None
+    return _reopen_conflict(conflict, caller, decided_at, vector)
+
+
+@write
+def _reopen_conflict(
+    conflict: Conflict,
+    caller: Caller,
+    decided_at: datetime | None,
+    vector: Vector | None,
+) -> Conflict:
+    hold(conflict.project)
+    rows = conflicts.light(Conflict.objects.filter(pk=conflict.pk))
+    held = rows.select_for_update(of=("self",)).get()
+    _refuse_undecided(held, decided_at)
+    _take_back(held, caller, vector)
+    held = rows.get()
+    if moot := conflicts.moot(conflicts.sides(held)):
+        raise ConflictState(f"Nothing would be left to decide: {moot.words}.")
+    disputes.reopen(held, caller)
+    return held
+
+
+def _refuse_undecided(held: Conflict, decided_at: datetime | None) -> None:
+    if held.state == Conflict.State.OPEN:
+        raise ConflictState("This conflict waits for a decision already.")
+    if not held.decided_by:
+        raise ConflictState(f"Nobody decided this conflict. {held.note}".strip())
+    if decided_at and held.decided_at != decided_at:
+        raise ConflictState(f"This conflict was decided anew by {held.decided_by}.")
+
+
+def _take_back(held: Conflict, caller: Caller, vector: Vector | None) -> None:
+    """The last step first: the proposal waits again, what code added goes."""
+    done = PlaybookDelta.objects.in_bulk(held.decided_with)
+    for delta in (done[pk] for pk in reversed(held.decided_with) if pk in done):
+        delta.project = held.project
+        if delta.pk == held.delta_id and delta.status != Status.PENDING:
+            _reopen(delta, caller, None, vector)
+        elif delta.status in PlaybookDelta.IN_FORCE:
+            reverting.undo(delta, caller, reason="Decided again.")

@@ -37,6 +37,9 @@ urlpatterns = [
     path(
         "playbook/conflicts/<uuid:conflict_id>/reject", conflicts.RejectDoor.as_view()
     ),
+    path(
+        "playbook/conflicts/<uuid:conflict_id>/reopen", conflicts.ReopenDoor.as_view()
+    ),
     path("playbook/deltas", deltas.DeltasDoor.as_view()),
     path("playbook/deltas/bulk", deltas.BulkDoor.as_view()),
     path("playbook/deltas/<uuid:delta_id>", deltas.DeltaDoor.as_view()),
@@ -46,4 +49,5 @@ urlpatterns = [
     path("playbook/deltas/<uuid:delta_id>/rebase", decisions.RebaseDoor.as_view()),
     path("playbook/deltas/<uuid:delta_id>/reject", decisions.RejectDoor.as_view()),
     path("playbook/deltas/<uuid:delta_id>/undo", decisions.UndoDoor.as_view()),
+    path("playbook/deltas/<uuid:delta_id>/reopen", decisions.ReopenDoor.as_view()),
 ]

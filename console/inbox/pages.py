@@ -20,7 +20,7 @@ from console.inbox.decisions import REASONS
 from console.inbox.tabs import BY_NAME, TABS, Tab
 from console.pages import ProjectPage
 from playbook import curation
-from playbook.models import PlaybookDelta
+from playbook.models import Conflict, PlaybookDelta
 
 SAID = "inbox_said"  # in the session: what the page after a decision tells
 
@@ -98,6 +98,7 @@ class InboxPage(ProjectPage):
         words: str,
         *,
         undo: Sequence[uuid.UUID] = (),
+        reopen: Conflict | None = None,
         status: int = 200,
         then: str = "",
         link: str = "",
@@ -105,10 +106,14 @@ class InboxPage(ProjectPage):
     ) -> HttpResponse:
         """What happened: to the script, or on the list that the reader goes back to.
 
+        `undo` and `reopen` are what was decided, and may be taken back by a button;
         `then` is the card that comes next, `link` the page that takes it back.
         """
-        back = self.undoable(undo)
-        said = {"words": words, "undo": back, "link": link, "bad": status >= 400}
+        said: dict[str, Any] = {"words": words, "link": link, "bad": status >= 400}
+        said["undo"] = self.undoable(undo)
+        if reopen and reopen.decided_at:
+            at = reopen.decided_at.isoformat()
+            said["reopen"] = {"id": str(reopen.pk), "decided_at": at}
         if self.wants_data:
             part = self.part("said.html", said=said)
             answer = {"said": part, "counts": self.counts(), **data}

@@ -17,7 +17,7 @@ from console.inbox.pages import InboxPage
 from console.inbox.typed import Typed, read
 from memories import duplicates
 from memories.models import Memory, PossibleDuplicate
-from playbook import conflicts, resolving
+from playbook import conflicts, reopening, resolving
 from playbook.models import Conflict
 from playbook.resolving import Seen
 from playbook.rulings import Part
@@ -48,10 +48,17 @@ def _reject(conflict: Conflict, caller: Caller, told: Typed) -> str:
     return "Decided: the newer rule is refused."
 
 
+def _reopen(conflict: Conflict, caller: Caller, told: Typed) -> str:
+    data = read(forms.ReopenConflict, told)
+    reopening.reopen_conflict(conflict, caller, decided_at=data.get("decided_at"))
+    return "Reopened: it waits for a decision again."
+
+
 RESOLUTIONS: dict[str, Callable[[Conflict, Caller, Typed], str]] = {
     "supersede": _supersede,
     "split": _split,
     "reject": _reject,
+    "reopen": _reopen,
 }
 VERDICTS = {
     "merge": (PossibleDuplicate.State.MERGED, "Merged: the newer is a duplicate now."),
@@ -60,7 +67,7 @@ VERDICTS = {
 
 
 class Resolve(InboxPage):
-    """One of the three decisions about a conflict."""
+    """One of the three decisions about a conflict, or the last one taken back."""
 
     template = "console/inbox/one.html"
 
@@ -73,7 +80,12 @@ class Resolve(InboxPage):
             words = RESOLUTIONS[name](conflict, self.caller, told)
         except errors.Refusal as refusal:
             return self.refused(pk, told, refusal)
-        return self.told(words, then=told.get("next", ""), gone=str(pk))
+        if name == "reopen":
+            return self.told(words, then=str(pk), back=[str(pk)])
+        decided = self.conflict(pk)
+        return self.told(
+            words, reopen=decided, then=told.get("next", ""), gone=str(pk)
+        )
 
     def refused(
         self, pk: uuid.UUID, told: Typed, refusal: errors.Refusal

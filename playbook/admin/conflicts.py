@@ -18,7 +18,7 @@ from common.list_filters import (
     chosen,
 )
 from common.panels import IN_PANEL, Panel, labelled, link, moment, words
-from playbook import conflicts, resolving
+from playbook import conflicts, reopening, resolving
 from playbook.admin.shown import DELTA, ENTRY, evidence_of
 from playbook.conflicts import Side
 from playbook.models import (
@@ -52,8 +52,16 @@ def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     return resolving.reject(conflict, caller, note=typed)
 
 
+def _reopen(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+    return reopening.reopen_conflict(conflict, caller)
+
+
 def _is_open(conflict: Conflict) -> bool:
     return conflict.state == Conflict.State.OPEN
+
+
+def _is_decided(conflict: Conflict) -> bool:
+    return bool(conflict.decided_by) and not _is_open(conflict)
 
 
 @admin.register(Conflict)
@@ -115,6 +123,14 @@ class ConflictAdmin(RowsAdmin):
             fits=_is_open,
             asks="Why",
             is_final=True,
+        ),
+        Deed(
+            "reopen",
+            "Take the decision back",
+            Role.CURATOR,
+            _reopen,
+            "waiting for a decision again",
+            fits=_is_decided,
         ),
     ]
 

@@ -146,3 +146,10 @@ class SplitConflict(Decision):
     right_content = serializers.CharField(
         max_length=CONTENT, required=False, allow_blank=True, default=""
     )
+
+
+class ReopenConflict(serializers.Serializer[Any]):
+    decided_at = serializers.DateTimeField(
+        required=False,
+        help_text="Of the decision that you read; refused with 409 when it is another.",
+    )

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from access.doors import Door, page_of
 from common import errors
 from common.caller import Role
-from playbook import conflicts, resolving
+from playbook import conflicts, reopening, resolving
 from playbook.models import Conflict
 from playbook.resolving import Seen
 from playbook.rulings import Part, Vectors
@@ -158,3 +158,27 @@ class RejectDoor(DecisionDoor):
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
         resolving.reject(conflict, self.caller, note=data["note"], seen=self.seen(data))
+
+
+class ReopenDoor(Door):
+    @extend_schema(
+        operation_id="playbook_conflicts_reopen",
+        request=forms.ReopenConflict,
+        responses=forms.ConflictOut,
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Let a decided conflict wait again; what the decision did is taken back."""
+        conflict = conflicts.get(conflict_id, self.caller, Role.CURATOR)
+        data = self.body(forms.ReopenConflict)
+        if answered := self.replayed(conflict.project_id):
+            return answered
+        made = reopening.embedded(conflict.delta) if conflict.delta else None
+
+        def act() -> tuple[int, dict[str, Any]]:
+            reopening.reopen_conflict(
+                conflict, self.caller, decided_at=data.get("decided_at"), made=made
+            )
+            found = conflicts.get(conflict.pk, self.caller)
+            return 200, forms.ConflictOut(found).data
+
+        return self.once(conflict.project_id, act)

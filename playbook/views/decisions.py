@@ -15,6 +15,7 @@ from playbook import (
     curation,
     operations,
     rebasing,
+    reopening,
     reverting,
     reviewing,
     taking_up,
@@ -200,3 +201,23 @@ class UndoDoor(DecisionDoor):
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         return reverting.undo(delta, self.caller, reason=data["reason"])
+
+
+class ReopenDoor(DecisionDoor):
+    form = entry_forms.Versioned
+
+    @extend_schema(
+        operation_id="playbook_deltas_reopen",
+        request=entry_forms.Versioned,
+        responses=delta_forms.Written,
+    )
+    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
+        """Let a decided delta wait again; what an accepted one did is taken back."""
+        return super().post(request, delta_id)
+
+    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
+        self.made = reopening.embedded(delta)
+
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
+        version = data.get("expected_version")
+        return reopening.reopen(delta, self.caller, version=version, made=self.made)

@@ -505,6 +505,33 @@ class TestConflicts:
         conflict.refresh_from_db()
         assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
 
+    @pytest.mark.parametrize("name", ["supersede", "split", "reject"])
+    def test_the_last_decision_is_taken_back(self, conflict, curator, name):
+        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
+        said = self.resolve(curator, conflict, name, typed, **DATA).json()["said"]
+        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
+        assert reverse("console:inbox_resolve", args=[conflict.pk, "reopen"]) in said
+
+        answer = self.resolve(
+            curator, conflict, "reopen", {"decided_at": decided_at}, **DATA
+        )
+
+        assert answer.json()["back"] == [str(conflict.pk)]
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.delta.status) == ("open", "pending")
+        assert "never set" in page_of(curator, tab="conflicts")
+
+    def test_anothers_later_decision_is_not_taken_back(self, conflict, curator, owner):
+        said = self.resolve(curator, conflict, "reject", **DATA).json()["said"]
+        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
+        self.resolve(owner, conflict, "reopen")
+        self.resolve(owner, conflict, "supersede")
+
+        answer = self.resolve(curator, conflict, "reopen", {"decided_at": decided_at})
+
+        assert answer.status_code == 409
+        assert "decided anew by user:alice" in answer.content.decode()
+
     def test_the_second_is_told_who_decided_and_loses_nothing(
         self, conflict, curator, owner
     ):

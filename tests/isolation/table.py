@@ -364,6 +364,7 @@ TABLE = [
         is_private=True,
     ),
     Route("POST", f"{CONFLICT}/reject", ("conflict",), lowest=CURATOR, is_private=True),
+    Route("POST", f"{CONFLICT}/reopen", ("decided",), lowest=CURATOR, is_private=True),
     Route("GET", f"{V1}/playbook/deltas", query=about()),
     Route(
         "POST",
@@ -407,6 +408,7 @@ TABLE = [
         is_private=True,
     ),
     Route("POST", f"{DELTA}/undo", ("applied",), lowest=CURATOR),
+    Route("POST", f"{DELTA}/reopen", ("applied",), lowest=CURATOR),
     # Runs and context
     Route(
         "POST",

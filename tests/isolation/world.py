@@ -21,6 +21,7 @@ from projects.models import Organization, Project
 API = "/api/v1"
 # A stem of itself, and a word that nothing else in the service writes.
 MARK = "quokkazed"
+OPPOSITE = "Never run the nightly tests of the grey harbour before the tide has turned."
 
 
 @dataclass
@@ -104,29 +105,43 @@ def private_part(api, project, mark, **more):
         found["tag" if tag["name"].endswith("-tag") else "tag_two"] = tag["id"]
     text = Memory.objects.light().get(pk=found["memory"]).content
     quote = {"field": "content", "start": 0, "end": len(text), "quote": text}
-    delta = {
+    proposal = {
         "project_id": str(project.pk),
         "operation": "add",
         "category": "gotchas",
-        "content": f"When the {mark} deploys, run `blue.sh` instead of `red.sh`.",
         "memory_id": found["memory"],
         "evidence": [quote],
         "reason": mark,
     }
-    found["delta"] = posted(api, "playbook/deltas", delta)["id"]
-    PlaybookDelta.objects.filter(pk=found["delta"]).update(status="pending")
-    found["conflict"] = Conflict.objects.create(
-        project=project,
-        left_id=rival(api, project),
-        delta_id=found["delta"],
-        reason=mark,
-    ).pk
+    found["delta"], found["conflict"] = disputed(
+        api,
+        proposal | {"content": f"When the {mark} deploys, run `blue.sh` instead."},
+        rival(api, project, "Run `red.sh` to deploy, whatever the colour."),
+    )
+    _, found["decided"] = disputed(
+        api,
+        proposal | {"content": f"{OPPOSITE} ({mark})"},
+        rival(api, project, OPPOSITE.replace("Never", "Always")),
+    )
+    posted(api, f"playbook/conflicts/{found['decided']}/reject", {"note": mark})
     return found
 
 
-def rival(api, project):
+def disputed(api, proposal, rival_id):
+    """The ids of a proposal that waits and of its conflict with an entry."""
+    made = posted(api, "playbook/deltas", proposal)["id"]
+    PlaybookDelta.objects.filter(pk=made).update(status="pending")
+    conflict, _ = Conflict.objects.update_or_create(
+        project_id=proposal["project_id"],
+        left_id=rival_id,
+        delta_id=made,
+        defaults={"reason": proposal["reason"]},
+    )
+    return made, conflict.pk
+
+
+def rival(api, project, text):
     """The id of an entry that everybody may see, for a private proposal against it."""
-    text = "Run `red.sh` to deploy, whatever the colour of the script."
     body = {"project_id": str(project.pk), "content": text, "category": "gotchas"}
     return posted(api, "playbook/entries", body)["entry"]["id"]
 
