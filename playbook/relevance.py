@@ -73,9 +73,8 @@ def _measured(
     project: Project, rows: EntryQuerySet, vector: Vector
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
-    disputed = Conflict.objects.filter(
-        Q(left=OuterRef("entry_id")) | Q(right=OuterRef("entry_id")),
-        state=Conflict.State.OPEN,
+    disputed = Conflict.objects.shutting_out().filter(
+        Q(left=OuterRef("entry_id")) | Q(right=OuterRef("entry_id"))
     )
     found = (
         EntryVector.objects.filter(

@@ -7,10 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from inference.fake import outage
-from playbook import relevance, votes
+from playbook import proposals, relevance, votes
 from playbook.models import Conflict, PlaybookEntry
 from playbook.revisions import Cause
 
+ALWAYS = "Always run the database migrations before the test suite starts."
 RULE = "Run the database migrations before the test suite starts"
 FAR = "Quote every argument that holds blanks or a semicolon"
 
@@ -101,6 +102,37 @@ class TestGate:
 
         assert not found[left.pk].is_relevant
         assert not found[right.pk].is_relevant
+
+    @pytest.mark.parametrize(
+        ("author", "is_locked", "source", "is_given"),
+        [
+            ("rule", False, "agent", True),
+            ("rule", False, "environment", False),
+            ("rule", False, "human", False),
+            ("rule", True, "environment", True),
+            ("human", False, "environment", True),
+        ],
+    )
+    def test_what_only_waits_shuts_out_what_it_could_change_itself(
+        self,
+        write,
+        measured,
+        project,
+        bob,
+        learned,
+        author,
+        is_locked,
+        source,
+        is_given,
+    ):
+        entry = write(ALWAYS, author_kind=author)
+        PlaybookEntry.objects.filter(pk=entry.pk).update(locked=is_locked)
+        against = learned(ALWAYS.replace("Always", "Never"), feedback_source=source)
+
+        proposals.propose(project, [against], bob)
+
+        assert Conflict.objects.get().delta.status == "pending"
+        assert measured(ALWAYS).by_id[entry.pk].is_relevant is is_given
 
 
 class TestScope:
