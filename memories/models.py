@@ -245,6 +245,17 @@ class Memory(models.Model):
                 condition=models.Q(**CURRENT_COLUMNS),
                 name="memory_live",
             ),
+            # What came of a memory: few are made of others.
+            models.Index(
+                fields=["promoted_from"],
+                condition=models.Q(promoted_from__isnull=False),
+                name="memory_promoted",
+            ),
+            GinIndex(
+                fields=["compacted_from"],
+                condition=~models.Q(compacted_from=[]),
+                name="memory_compacted",
+            ),
         ]
 
     def __str__(self) -> str:
