@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from common import rewording
@@ -22,7 +23,7 @@ SUPPORT_COUNT = "support_count"
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs in one entry: {column: (before, after)}.
+    """What differs in one entry.
 
     Added is what only the later revision gives to agents, removed what only the
     earlier one does; changed is the rest.
@@ -31,7 +32,20 @@ class Difference:
     entry_id: uuid.UUID
     entry_label: str
     kind: Kind
-    columns: dict[str, tuple[Any, Any]]
+    before: State | None
+    after: State | None
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Any, Any]]:
+        """{column: (before, after)}; slow for thousands of entries."""
+        old, new = self.before or {}, self.after or {}
+        columns = {
+            name: (old.get(name), new.get(name))
+            for name in COMPARED
+            if old.get(name) != new.get(name)
+        }
+        counts = _supports(self.before), _supports(self.after)
+        return columns | ({SUPPORT_COUNT: counts} if counts[0] != counts[1] else {})
 
     @property
     def words(self) -> list[rewording.Part]:
@@ -70,20 +84,11 @@ def difference(
     was, will = _is_live(before), _is_live(after)
     if not (before and after) and not (was or will):
         return None
-    old, new = before or {}, after or {}
-    columns = {
-        name: (old.get(name), new.get(name))
-        for name in COMPARED
-        if old.get(name) != new.get(name)
-    }
-    counts = _supports(before), _supports(after)
-    if counts[0] != counts[1]:
-        columns[SUPPORT_COUNT] = counts
-    if not columns:
-        return None
     kind: Kind = "changed" if was == will else "added" if will else "removed"
     label = (before or after or {})["label"]
-    return Difference(entry_id, label, kind, columns)
+    found = Difference(entry_id, label, kind, before, after)
+    # What was added or removed differs: only a page of those is compared.
+    return found if kind != "changed" or found.columns else None
 
 
 def _is_live(state: State | None) -> bool:
