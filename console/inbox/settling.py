@@ -83,9 +83,7 @@ class Resolve(InboxPage):
         if name == "reopen":
             return self.told(words, then=str(pk), back=[str(pk)])
         decided = self.conflict(pk)
-        return self.told(
-            words, reopen=decided, then=told.get("next", ""), gone=str(pk)
-        )
+        return self.told(words, reopen=decided, then=told.get("next", ""), gone=str(pk))
 
     def refused(
         self, pk: uuid.UUID, told: Typed, refusal: errors.Refusal
