@@ -30,6 +30,8 @@ SHARES = np.array([1.0, 0.5, 0.3])
 # Tags by the share of the rows that carry them, whatever the row is about.
 TAGS = {"half": 0.5, "twentieth": 0.05, "two-hundredth": 0.005}
 
+Dressed = Callable[[Draft, int], Draft]
+
 
 @dataclass(frozen=True)
 class Passages:
@@ -116,17 +118,28 @@ def among(
         yield made
 
 
+def as_it_is(draft: Draft, number: int) -> Draft:
+    return draft
+
+
 def fill(
-    project: Project, count: int, passages: Passages, shown: Callable[[int], None]
+    project: Project,
+    count: int,
+    passages: Passages,
+    shown: Callable[[int], None],
+    dressed: Dressed = as_it_is,
 ) -> None:
-    """Write so many memories of three passages each; the same ones every time."""
+    """Write so many memories of three passages each; the same ones every time.
+
+    `dressed` adds to the draft of each number what else a memory has.
+    """
     chance = np.random.default_rng(count)
     for start in range(0, count, BATCH):
         size = min(BATCH, count - start)
         chosen = chance.integers(len(passages.texts), size=(size, len(SHARES)))
         tagged = chance.random((size, len(TAGS))) < list(TAGS.values())
         memories = Memory.objects.bulk_create(
-            _memories(project, passages, start, chosen, tagged)
+            _memories(project, passages, start, chosen, tagged, dressed)
         )
         made = mixed(passages, chosen, chance)
         MemoryVector.objects.bulk_create(
@@ -142,7 +155,12 @@ def fill(
 
 
 def _memories(
-    project: Project, passages: Passages, start: int, chosen: Any, tagged: Any
+    project: Project,
+    passages: Passages,
+    start: int,
+    chosen: Any,
+    tagged: Any,
+    dressed: Dressed,
 ) -> Iterator[Memory]:
     scope = Scope("workspace", str(project.pk))
     for number, (row, marks) in enumerate(zip(chosen, tagged, strict=True), start):
@@ -154,6 +172,7 @@ def _memories(
             scope=scope,
             tags=tuple(tag for tag, marked in zip(TAGS, marks, strict=True) if marked),
         )
+        draft = dressed(draft, number)
         yield drafts.build(project, draft, project.options.search.language)
 
 

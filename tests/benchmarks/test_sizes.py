@@ -1,4 +1,4 @@
-"""The benchmarks of recall and latency, which fill projects of Zipf's sizes."""
+"""The benchmarks of recall, latency and pages, which fill projects of given sizes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from io import StringIO
 from xml.etree import ElementTree
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from access.models import ApiKey
@@ -148,3 +149,19 @@ class TestDigest:
             assert (way["same"], way["characters"] > 100) == (3, True)
         assert "30 memories, 3 queries" in printed
         assert not Project.objects.exists()
+
+
+class TestPages:
+    SIZES = ("--memories=30", "--entries=4", "--proposals=20", "--tasks=3")
+
+    def test_a_row_for_every_page(self, benchmark):
+        numbers, printed = benchmark("pages", *self.SIZES, "--rounds=1")
+
+        pages = {row["page"]: row for row in numbers["rows"]}
+        assert pages["console:home"]["reader"] == "owner"
+        assert pages["admin:auth_user_changelist"]["reader"] == "superuser"
+        assert "admin:audit_auditevent_add" not in pages
+        assert {"console:inbox tab=conflicts", "console:search query"} <= set(pages)
+        assert all(row["queries"] > 0 for row in numbers["rows"])
+        assert "30 memories, 4 entries, 20 proposals" in printed
+        assert not (Project.objects.exists() or User.objects.exists())

@@ -18,6 +18,7 @@ from benchmarks import (
     growth,
     latency,
     learning,
+    pages,
     recall,
     relevance,
     search,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "digest": digest,
     "deduplication": deduplication,
     "writing": writing,
+    "pages": pages,
 }
 
 

@@ -1,0 +1,178 @@
+"""Every page for people, with an address at which it shows something of a project.
+
+The pages are walked from the routes, so that a new one is among them; one that needs
+a row or a word in its address says here which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote as quoted
+from django.db.models import Model
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from console.inbox.tabs import TABS
+from memories.models import File, Memory
+from playbook.models import PlaybookDelta
+
+PREFIX = "admin/"
+# They answer no GET with a page of their own: only POST, a redirect, or data.
+NO_PAGES = {
+    "admin:index",  # it is the console's home
+    "admin:audit_auditevent_csv",  # a download, line by line
+    "admin:logout",
+    "admin:view_on_site",
+    "admin:autocomplete",
+    "admin:login",
+    "console:inbox_undo",
+    "console:inbox_bulk",
+    "console:inbox_resolve",
+    "console:inbox_settle",
+    "console:inbox_marked",
+    "console:inbox_decide",
+    "console:playbook_place",
+}
+Rows = Mapping[type[Model], Model]
+Query = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the addresses speak of: a row of each model, a word, two revisions."""
+
+    rows: Rows
+    word: str
+    revision: int
+
+    @property
+    def memory(self) -> Any:
+        return self.rows[Memory]
+
+    @property
+    def file(self) -> Any:
+        return self.rows[File]
+
+    @property
+    def folder(self) -> str:
+        return str(self.file.file_path).partition("/")[0] + "/"
+
+
+@dataclass(frozen=True)
+class Page:
+    name: str
+    url: str
+
+
+# The pages that have more to show than their bare address does.
+QUERIES: dict[str, Callable[[Shown], list[Query]]] = {
+    "console:inbox": lambda shown: [{"tab": tab.name} for tab in TABS],
+    "console:search": lambda shown: [{}, _sought(shown), _sought(shown, explain="on")],
+    "console:files": lambda shown: [{}, {"path": shown.folder}],
+    "console:file": lambda shown: [{"path": str(shown.file.file_path)}],
+    "console:playbook": lambda shown: [
+        {},
+        {"revision": str(shown.revision)},
+        {"revision": str(shown.revision), "show": "entries"},
+        {"revision": "1", "show": "differences"},
+    ],
+    "admin:search": lambda shown: [{"s": shown.word}],
+    "admin:playbook_playbook_preview": lambda shown: [{}, _of_project(shown, "task")],
+    "admin:context_digestconfig_preview": lambda shown: [
+        {},
+        _of_project(shown, "query"),
+    ],
+    "admin:memories_memory_compact": lambda shown: [_chosen(shown)],
+    "admin:memories_memory_promote": lambda shown: [_chosen(shown)],
+}
+
+
+def _sought(shown: Shown, **more: str) -> Query:
+    return {"query": shown.word, **more}
+
+
+def _of_project(shown: Shown, name: str) -> Query:
+    return {"project": str(shown.memory.project_id), name: shown.word}
+
+
+def _chosen(shown: Shown) -> Query:
+    return {"memories": str(shown.memory.pk)}
+
+
+def pages(shown: Shown) -> Iterator[Page]:
+    for name, pattern in _routes(get_resolver(), "", ""):
+        for arguments in _arguments(name, pattern, shown):
+            url = reverse(name, kwargs=arguments)
+            for query in _queries(name, shown):
+                yield Page(_called(name, arguments, query), _address(url, query))
+
+
+def _called(name: str, arguments: Mapping[str, Any], query: Query) -> str:
+    """The route, and what tells this address from the others of it."""
+    label = arguments.get("app_label", "")
+    told = [
+        f"{key}={value}" if key in ("tab", "show") else key
+        for key, value in query.items()
+        if key != "project"
+    ]
+    return " ".join(filter(None, [name, label, *told]))
+
+
+def _address(url: str, query: Query) -> str:
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def _routes(
+    resolver: URLResolver, before: str, space: str
+) -> Iterator[tuple[str, URLPattern]]:
+    for pattern in resolver.url_patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            inner = f"{pattern.namespace}:" if pattern.namespace else ""
+            yield from _routes(pattern, route, space + inner)
+        elif route.startswith(PREFIX) and pattern.name:
+            name = space + pattern.name
+            if name not in NO_PAGES and not name.endswith("_do"):
+                yield name, pattern
+
+
+def _arguments(
+    name: str, pattern: URLPattern, shown: Shown
+) -> Iterator[dict[str, Any]]:
+    """What stands in the route: a row of the page's model, or all app labels."""
+    wanted = set(pattern.pattern.regex.groupindex)
+    if not wanted:
+        yield {}
+    elif wanted == {"app_label"}:
+        for label in sorted({m._meta.app_label for m in admin.site._registry}):
+            yield {"app_label": label}
+    elif row := _row(name, shown):
+        yield {key: _argument(key, row) for key in wanted}
+
+
+def _row(name: str, shown: Shown) -> Model | None:
+    """The row that a page is about; none when there is no row of its model."""
+    if name.startswith("console:inbox_"):
+        return shown.rows[PlaybookDelta]
+    named = (row for model, row in shown.rows.items() if name.startswith(_of(model)))
+    return next(named, None)
+
+
+def _argument(key: str, row: Model) -> Any:
+    if key == "number":
+        return 1
+    return str(row.pk) if key in ("id", "pk") else quoted(row.pk)
+
+
+def _of(model: type[Model]) -> str:
+    return f"admin:{model._meta.app_label}_{model._meta.model_name}_"
+
+
+def _queries(name: str, shown: Shown) -> list[Query]:
+    if name in QUERIES:
+        return QUERIES[name](shown)
+    return [{}, {"q": shown.word}] if name.endswith("_changelist") else [{}]

@@ -1,0 +1,65 @@
+"""The queries of every page for people: so many, however much there is to show."""
+
+from __future__ import annotations
+
+import pytest
+from axes.models import AccessAttempt, AccessFailureLog
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from benchmarks import addresses, pages, population
+from benchmarks.lived_in import memories
+from benchmarks.population import Passages
+from jobs.models import Heartbeat
+from memories.models import Purge
+from tests.console.queries import QUERIES
+
+FEW, MANY = 3, 12
+
+
+@pytest.fixture
+def passages():
+    texts = [f"Crane {number} lifts what barge {number} brought" for number in range(9)]
+    return Passages(texts, population.embedded(texts, "passages"), [texts[0]])
+
+
+@pytest.fixture
+def installation(project):
+    """A row of what a project has none of, or only after a purge."""
+    sign_in = {"username": "mallory", "ip_address": "10.0.0.1"}
+    Group.objects.create(name="curators")
+    Heartbeat.objects.create(name="tidy", at=timezone.now())
+    AccessAttempt.objects.create(**sign_in, failures_since_start=3)
+    AccessFailureLog.objects.create(**sign_in)
+    Purge.objects.create(project=project, selection={}, actor="a", counts={})
+
+
+@pytest.fixture
+def counted(project, installation, passages, monkeypatch):
+    """Fill the project with so many of everything, and count: {page: queries}."""
+    monkeypatch.setattr(memories, "DUPLICATE_EVERY", 2)
+    monkeypatch.setattr(memories, "DOUBT_EVERY", 2)
+    project.settings = dict(pages.SETTINGS)
+    project.save()
+
+    def count(size):
+        sizes = {"memories": size, "entries": size, "tasks": size}
+        pages.fill(project, sizes | {"proposals": 10 * size}, passages)
+        shown = pages.what_is_shown(project, passages)
+        with pages.people(project, keep=False) as browsers:
+            asked = {
+                page: pages.reader_of(page, browsers) for page in addresses.pages(shown)
+            }
+            return {
+                page.name: pages.ask(browsers[reader], page).queries
+                for page, reader in asked.items()
+                if reader
+            }
+
+    return count
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("size", [FEW, MANY])
+def test_a_page_asks_as_often_whatever_there_is(counted, size):
+    assert counted(size) == QUERIES
