@@ -93,7 +93,11 @@ def test_without_scripts_a_revision_is_read_and_an_entry_placed(entry, open_page
 
 @pytest.mark.parametrize(
     ("row", "to", "places"),
-    [(3, 1, {1: 5, 2: 0, 3: 6}), (1, 3, {1: -1, 2: 0, 3: 0}), (3, 2, {1: 5, 2: 0, 3: 1})],
+    [
+        (3, 1, {1: 5, 2: 0, 3: 6}),
+        (1, 3, {1: -1, 2: 0, 3: 0}),
+        (3, 2, {1: 5, 2: 0, 3: 1}),
+    ],
 )
 def test_an_entry_is_dragged_to_its_place(alices, alice, open_page, row, to, places):
     rules = ("Moor at the north berth.", "Lock the stock first.", "Close the hatch.")
