@@ -217,3 +217,20 @@ class TestHistory:
         ]
         assert rows[2]["before"] == {"tags": []}
         assert rows[2]["after"] == {"tags": ["x"]}
+
+
+@pytest.mark.django_db
+def test_a_source_names_what_it_was_compacted_into(alice_api, project, alice):
+    draft = Draft(content="Moor at the north berth", memory_type="learning")
+    source = writing.store(project, draft, alice)
+    body = {
+        "project_id": str(project.pk),
+        "source_ids": [str(source.memory.pk)],
+        "content": "North berth it is, whatever the tide",
+    }
+    made = alice_api.post("/api/v1/memories/compact", body).json()["id"]
+
+    told = alice_api.get(f"/api/v1/memories/{source.memory.pk}").json()["lineage"]
+
+    assert told["compacted_into"] == [made]
+    assert told["promoted_to"] == []
