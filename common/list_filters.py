@@ -132,7 +132,7 @@ def chosen(
 
 
 class DaysFilter(RangeDateFilter):  # type: ignore[misc]  # unfold is untyped
-    """From one day to another, both whole, in the time zone of the service."""
+    """From one day to another, both whole, in the reader's time zone."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any]

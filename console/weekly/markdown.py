@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from django.urls import reverse
+from django.utils import timezone
 
 from common.text import clip
 from console.weekly import learned
@@ -30,7 +31,7 @@ def written(found: Learned, project: str, absolute: Absolute) -> str:
     week = found.week
     lines = [
         f"# {text(project)}: learned in {week}",
-        f"{week.monday} to {week.sunday}",
+        f"{week.monday} to {week.sunday}, {timezone.get_current_timezone_name()}",
     ]
     for kind, title in TITLES.items():
         lines += _section(

@@ -8,6 +8,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from jobs import queue
+from jobs.models import Job
 from memories.models import Memory
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +50,33 @@ def test_they_are_of_the_readers_zone(page):
 )
 def test_what_names_no_zone_is_as_none(page, zone):
     assert "Times are those of UTC." in page(zone)
+
+
+def test_a_filter_by_days_means_the_days_of_the_reader(owner, project):
+    """23:30 in London is the next day in Tokyo."""
+    job = queue.enqueue("reindex", project_id=project.pk)
+    Job.objects.filter(pk=job.pk).update(created_at=AT)
+    url = reverse("admin:jobs_job_changelist")
+
+    def has_row(day, zone):
+        owner.cookies["zone"] = zone
+        asked = {"created_at_from": day, "created_at_to": day}
+        return str(job.pk) in owner.get(url, asked).content.decode()
+
+    assert has_row("2026-01-31", "UTC")
+    assert not has_row("2026-02-01", "UTC")
+    assert has_row("2026-02-01", "Asia/Tokyo")
+    assert not has_row("2026-01-31", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_the_first_and_the_last_day_are_days_in_every_zone(owner, zone):
+    owner.cookies["zone"] = zone
+    asked = {"at_from": "0001-01-01", "at_to": "9999-12-31"}
+
+    page = owner.get(reverse("admin:audit_auditevent_changelist"), asked)
+
+    assert page.status_code == 200
 
 
 def test_the_next_request_is_not_in_it(page):
