@@ -90,11 +90,12 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("agent-memory-key", ("am_",), r"am_[\w-]{43}(?![\w-])"),
 )
 
+# Atomic groups: before 3.11.5 Python matches possessive repeats of groups wrongly.
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,50}-----"
+    r"(?:(?>(?:[^-]|-(?!----))*)-----END [A-Z0-9 ]{0,50}-----"
     # Cut off before its end: only what still looks like the body.
-    r"|(?:\s|\\[rn]|[A-Za-z0-9+/=]{16,})*+)"
+    r"|(?>(?:\s|\\[rn]|[A-Za-z0-9+/=]{16,})*))"
 )
 _PUTTY = re.compile(r"Private-Lines: \d+(?P<secret>(?:\s+[A-Za-z0-9+/=]{16,})+)")
 _URL_PASSWORD = re.compile(

@@ -17,7 +17,7 @@ _HEREDOC = re.compile(r"<<-?[ \t]{0,4}(['\"]?)(\w{1,40})\1")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,60}=")
 _LEXEME = re.compile(
     r"(?P<space>[ \t\r]++|\\\r?\n)|(?P<operator>[;&|<>()\n]++)"
-    r"|(?P<quoted>'[^']*+'|\"(?:[^\"\\]++|\\.)*+\")|(?P<escaped>\\.)"
+    r"|(?P<quoted>'[^']*+'|\"(?>(?:[^\"\\]+|\\.)*)\")|(?P<escaped>\\.)"
     r"|(?P<plain>[^\s'\"\\;&|<>()]++)|(?P<other>.)",
     re.DOTALL,
 )
