@@ -23,8 +23,7 @@ QUOTES = models.Func(
 )
 WAITING = ["pending", "stale"]
 UNDECIDED = models.Q(status__in=WAITING)
-# Whose word a proposal rests on that may stop an entry from being given while it waits:
-# more than the agent's own.
+# Sources of feedback that are more than the agent's own word.
 TRUSTED = ["test", "environment", "human"]
 # A rejection that only repeats an earlier one is counted there.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
@@ -95,18 +94,19 @@ class ConflictQuerySet(InProject[Any]):
     def undecided(self) -> Self:
         return self.filter(state="open")
 
-    def shutting_out(self) -> Self:
-        """The open ones whose rules are not given until a person has decided.
+    def shutting_out(self, entry: Any) -> Self:
+        """The open ones for which an entry is not given until a person has decided.
 
-        A proposal that only waits shuts nothing out on the agent's own word, nor what
-        a person wrote or locked: anybody who may propose could take a rule away.
+        A proposal that only waits shuts out the older side alone, and that neither on
+        the agent's own word nor if a person wrote or locked it: anybody who may propose
+        could take a rule away.
         """
         stands = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING)
-        told = models.Q(delta__payload__feedback_source__in=TRUSTED)
-        by_trust = (told | models.Q(delta__producer="human")) & models.Q(
-            left__locked=False, left__author_kind__in=["rule", "model"]
-        )
-        return self.undecided().filter(stands | by_trust)
+        is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
+        told = models.Q(delta__payload__feedback_source__in=TRUSTED) & ~is_own
+        is_older = models.Q(left=entry) & (stands | told)
+        is_newer = models.Q(right=entry) & stands
+        return self.undecided().filter(is_older | is_newer)
 
     def of_pair(self, entry: Any, delta: Any) -> Self:
         """Between an entry and what a delta brings: its entry, or its waiting text."""

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Value, When
 from pgvector.django import CosineDistance
 
 from common import focus
@@ -73,9 +73,7 @@ def _measured(
     project: Project, rows: EntryQuerySet, vector: Vector
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
-    disputed = Conflict.objects.shutting_out().filter(
-        Q(left=OuterRef("entry_id")) | Q(right=OuterRef("entry_id"))
-    )
+    disputed = Conflict.objects.shutting_out(OuterRef("entry_id"))
     found = (
         EntryVector.objects.filter(
             Exists(same), project_id=project.pk, model=vector.model

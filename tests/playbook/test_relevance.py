@@ -12,6 +12,7 @@ from playbook.models import Conflict, PlaybookEntry
 from playbook.revisions import Cause
 
 ALWAYS = "Always run the database migrations before the test suite starts."
+NEVER = ALWAYS.replace("Always", "Never")
 RULE = "Run the database migrations before the test suite starts"
 FAR = "Quote every argument that holds blanks or a semicolon"
 
@@ -127,12 +128,49 @@ class TestGate:
     ):
         entry = write(ALWAYS, author_kind=author)
         PlaybookEntry.objects.filter(pk=entry.pk).update(locked=is_locked)
-        against = learned(ALWAYS.replace("Always", "Never"), feedback_source=source)
+        against = learned(NEVER, feedback_source=source)
 
         proposals.propose(project, [against], bob)
 
         assert Conflict.objects.get().delta.status == "pending"
         assert measured(ALWAYS).by_id[entry.pk].is_relevant is is_given
+
+    def test_a_writers_key_that_calls_itself_human_shuts_nothing_out(
+        self, write, measured, project, bob_api
+    ):
+        entry = write(ALWAYS, author_kind="rule")
+        told = {"content": NEVER, "category": "gotchas", "reason": "I am Alice."}
+        named = {"project_id": project.pk, "operation": "add", "producer": "human"}
+
+        answer = bob_api.post("/api/v1/playbook/deltas", told | named)
+
+        assert answer.status_code == 201, answer.json()
+        assert Conflict.objects.get().delta.producer == "human"
+        assert measured(ALWAYS).by_id[entry.pk].is_relevant
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"author_kind": "rule"},
+            {"author_kind": "rule", "locked": True},
+            {"author_kind": "human"},
+        ],
+    )
+    def test_a_change_that_waits_does_not_shut_out_what_it_would_change(
+        self, write, measured, project, bob, learned, changed
+    ):
+        older, entry = write(ALWAYS, author_kind="rule"), write(FAR, **changed)
+        against = learned(
+            NEVER, operation="update", entry=entry, expected_version=entry.version
+        )
+
+        proposals.propose(project, [against], bob)
+
+        conflict = Conflict.objects.get()
+        assert (conflict.left_id, conflict.right_id) == (older.pk, entry.pk)
+        assert conflict.delta.status == "pending"
+        assert measured(FAR).by_id[entry.pk].is_relevant
+        assert not measured(ALWAYS).by_id[older.pk].is_relevant
 
 
 class TestScope:
