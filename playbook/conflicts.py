@@ -30,14 +30,13 @@ from inference.vectors import Vector
 from memories import disagreement
 from playbook import neighbours, rejected
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry, Support
-from playbook.queries import ConflictQuerySet
+from playbook.queries import WAITING, ConflictQuerySet
 from projects.models import Project
 
 State = Conflict.State
 Status = PlaybookDelta.Status
 # Newest deltas of an entry whose quotes are shown with it.
 QUOTED = 5
-WAITING = (Status.PENDING, Status.STALE)
 
 
 class ConflictState(errors.Conflict):

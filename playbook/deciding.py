@@ -71,7 +71,7 @@ def _held_by_policy(policy: str, proposal: Proposal) -> str:
         return "The project's policy is manual: every change waits for a person."
     if policy == "auto":
         return ""
-    if proposal.feedback_source == "agent":
+    if not proposal.is_trusted:
         return "It rests on the agent's own word alone, so a person decides."
     if proposal.operation != Operation.ADD or proposal.targets:
         return (

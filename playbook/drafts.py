@@ -13,6 +13,7 @@ from common import secrets, text
 from inference.vectors import Vector
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.neighbours import Match
+from playbook.queries import TRUSTED
 
 Operation = PlaybookDelta.Operation
 Producer = PlaybookDelta.Producer
@@ -83,6 +84,11 @@ class Proposal:
     @property
     def is_by_person(self) -> bool:
         return self.producer == Producer.HUMAN
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it rests on more than the agent's own word."""
+        return self.feedback_source in TRUSTED
 
     @property
     def payload(self) -> dict[str, Any]:

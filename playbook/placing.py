@@ -30,12 +30,11 @@ def as_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
 
     What rests on the agent's own word is evidence, but moves no score.
     """
-    is_told = proposal.feedback_source != "agent"
     return replace(
         proposal,
         operation=Operation.VOTE,
         entry=entry,
-        vote="helpful" if is_told else "neutral",
+        vote="helpful" if proposal.is_trusted else "neutral",
         reason=f"{entry.label} teaches this already. {proposal.reason}".strip(),
     )
 

@@ -23,6 +23,7 @@ from playbook import (
 )
 from playbook.conflicts import ConflictState, Moot, Side, Sides
 from playbook.models import Conflict, Playbook, PlaybookDelta
+from playbook.queries import WAITING
 from playbook.revisions import hold
 from playbook.rulings import Part, Ruling, Vectors
 
@@ -120,7 +121,7 @@ def vectors_for(
         made = neighbours.embed(wanted)
         return dict(zip(wanted, made, strict=True)) if made else {}
     delta = found.right.delta
-    if delta is None or delta.status not in conflicts.WAITING:
+    if delta is None or delta.status not in WAITING:
         return {}
     return {delta.content: reviewing.embedded(delta, delta.content).vector}
 
