@@ -140,9 +140,8 @@ class PlaceDoor(ProjectPage):
             self.tell(form.saved)
         for told in form.errors.values():
             messages.error(request, " ".join(map(str, told)))
-        return HttpResponseRedirect(
-            f"{reverse('console:playbook')}?project={self.project.pk}"
-        )
+        here = {"project": self.project.pk, "page": request.POST.get("page", "1")}
+        return HttpResponseRedirect(f"{reverse('console:playbook')}?{urlencode(here)}")
 
     def tell(self, delta: PlaybookDelta | None) -> None:
         if delta is None:

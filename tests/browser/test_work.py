@@ -91,30 +91,6 @@ def test_without_scripts_a_revision_is_read_and_an_entry_placed(entry, open_page
     assert (entry.priority, entry.pinned) == (7, True)
 
 
-@pytest.mark.parametrize(
-    ("row", "to", "places"),
-    [
-        (3, 1, {1: 5, 2: 0, 3: 6}),
-        (1, 3, {1: -1, 2: 0, 3: 0}),
-        (3, 2, {1: 5, 2: 0, 3: 1}),
-    ],
-)
-def test_an_entry_is_dragged_to_its_place(alices, alice, open_page, row, to, places):
-    rules = ("Moor at the north berth.", "Lock the stock first.", "Close the hatch.")
-    entries = [add(alices, alice, content=text) for text in rules]
-    PlaybookEntry.objects.filter(pk=entries[0].pk).update(priority=5)
-    page = signed_in(open_page())
-    page.open(reverse("console:playbook"))
-
-    at = ".pb-entries tbody tr:nth-child({})"
-    page.page.drag_and_drop(f"{at.format(row)} .pb-handle", at.format(to))
-
-    page.page.wait_for_selector("text=Its place is changed.")
-    found = PlaybookEntry.objects.order_by("label").values_list("priority", flat=True)
-    assert dict(enumerate(found, start=1)) == places
-    assert page.complaints == []
-
-
 def test_a_key_is_made_copied_and_used(alices, open_page):
     page = signed_in(open_page())
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

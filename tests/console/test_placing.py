@@ -56,6 +56,11 @@ class TestThePlaceOfAnEntry:
         assert entry.priority == 0
         assert any("version" in one or "changed" in one for one in told(answer))
 
+    def test_the_reader_stays_on_the_page_of_the_list(self, curator, project, entry):
+        answer = place(curator, project, entry, priority=7, page=3)
+
+        assert "page=3" in answer.url
+
     @pytest.mark.parametrize("priority", ["", "zebra", "9" * 30])
     def test_what_is_no_number_is_refused_in_words(
         self, curator, project, entry, priority
