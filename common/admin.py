@@ -292,6 +292,8 @@ class RowsAdmin(PagesAdmin):
                 {
                     "deed": deed,
                     "url": self.url_of(obj, "do", deed.name),
+                    # A template would call the function.
+                    "starts": deed.starts_with is not None,
                     "text": deed.starts_with(obj) if deed.starts_with else "",
                 }
                 for deed in self.deeds

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -53,7 +54,15 @@ def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
 
 
 def _reopen(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    return reopening.reopen_conflict(conflict, caller)
+    try:
+        decided_at = datetime.fromisoformat(typed)
+    except ValueError:
+        raise errors.Invalid("Open the conflict again to see its decision.") from None
+    return reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
+
+
+def _decided_at(conflict: Conflict) -> str:
+    return conflict.decided_at.isoformat() if conflict.decided_at else ""
 
 
 def _is_open(conflict: Conflict) -> bool:
@@ -131,6 +140,8 @@ class ConflictAdmin(RowsAdmin):
             _reopen,
             "waiting for a decision again",
             fits=_is_decided,
+            starts_with=_decided_at,
+            needs_text=True,
         ),
     ]
 

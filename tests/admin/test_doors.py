@@ -568,7 +568,28 @@ class TestConflicts:
         rows = PlaybookEntry.objects.light().order_by("pk")
         assert [row.status for row in rows] == statuses
 
+    def test_the_decision_that_the_page_shows_is_taken_back(self, curator, conflict):
+        do(curator, conflict, "reject", "no")
+        seen = conflict.decided_at.isoformat()
+        html = curator.get(page(conflict)).content.decode()
+        assert f'name="text" value="{seen}"' in html
+
+        do(curator, conflict, "reopen", seen)
+
+        assert conflict.state == "open"
+
+    @pytest.mark.parametrize("seen", ["", "zebra", "2020-01-01T00:00:00+00:00"])
+    def test_another_decision_is_not_taken_back(self, curator, conflict, seen):
+        do(curator, conflict, "reject", "no")
+
+        *_, told = do(curator, conflict, "reopen", seen)
+
+        assert "conflict" in told and "taken back" not in told
+        assert conflict.state == "rejected"
+
     def test_a_split_asks_for_two_conditions(self, curator, conflict):
+        assert '<textarea name="text"' in curator.get(page(conflict)).content.decode()
+
         [told] = do(curator, conflict, "split", "at low tide")
 
         assert "two lines" in told
