@@ -23,38 +23,44 @@ from playbook.resolving import Seen
 from playbook.rulings import Part
 from playbook.serializers import conflicts as forms
 
+Decided = tuple[str, Conflict]
 
-def _supersede(conflict: Conflict, caller: Caller, told: Typed) -> str:
+
+def _supersede(conflict: Conflict, caller: Caller, told: Typed) -> Decided:
     data = read(forms.SupersedeConflict, told)
     winner = data["winner"]
-    resolving.supersede(
+    decided = resolving.supersede(
         conflict, caller, winner=winner, note=data["note"], seen=_seen(data)
     )
     kept = "older" if winner == "left" else "newer"
-    return f"Decided: the {kept} rule stays."
+    return f"Decided: the {kept} rule stays.", decided
 
 
-def _split(conflict: Conflict, caller: Caller, told: Typed) -> str:
+def _split(conflict: Conflict, caller: Caller, told: Typed) -> Decided:
     data = read(forms.SplitConflict, told)
     left = Part(data["left_condition"], data["left_content"])
     right = Part(data["right_condition"], data["right_content"])
-    resolving.split(conflict, left, right, caller, note=data["note"], seen=_seen(data))
-    return "Decided: both rules stay, each under its condition."
+    decided = resolving.split(
+        conflict, left, right, caller, note=data["note"], seen=_seen(data)
+    )
+    return "Decided: both rules stay, each under its condition.", decided
 
 
-def _reject(conflict: Conflict, caller: Caller, told: Typed) -> str:
+def _reject(conflict: Conflict, caller: Caller, told: Typed) -> Decided:
     data = read(forms.Decision, told)
-    resolving.reject(conflict, caller, note=data["note"], seen=_seen(data))
-    return "Decided: the newer rule is refused."
+    decided = resolving.reject(conflict, caller, note=data["note"], seen=_seen(data))
+    return "Decided: the newer rule is refused.", decided
 
 
-def _reopen(conflict: Conflict, caller: Caller, told: Typed) -> str:
+def _reopen(conflict: Conflict, caller: Caller, told: Typed) -> Decided:
     data = read(forms.ReopenConflict, told)
-    reopening.reopen_conflict(conflict, caller, decided_at=data.get("decided_at"))
-    return "Reopened: it waits for a decision again."
+    decided_at = data.get("decided_at")
+    opened = reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
+    return "Reopened: it waits for a decision again.", opened
 
 
-RESOLUTIONS: dict[str, Callable[[Conflict, Caller, Typed], str]] = {
+# Each answers its words, and the conflict as its own transaction left it.
+RESOLUTIONS: dict[str, Callable[[Conflict, Caller, Typed], Decided]] = {
     "supersede": _supersede,
     "split": _split,
     "reject": _reject,
@@ -77,12 +83,11 @@ class Resolve(InboxPage):
         told = typed.of(request)
         conflict = self.conflict(pk)
         try:
-            words = RESOLUTIONS[name](conflict, self.caller, told)
+            words, decided = RESOLUTIONS[name](conflict, self.caller, told)
         except errors.Refusal as refusal:
             return self.refused(pk, told, refusal)
         if name == "reopen":
             return self.told(words, then=str(pk), back=[str(pk)])
-        decided = self.conflict(pk)
         return self.told(words, reopen=decided, then=told.get("next", ""), gone=str(pk))
 
     def refused(
