@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, Value
 from django.db.models.functions import (
@@ -17,7 +18,7 @@ from django.db.models.functions import (
 )
 
 from common.caller import Caller, Role
-from memories.models import File, Memory
+from memories.models import File, Memory, MemoryFile
 from projects.models import Project
 
 MOST = 500  # children shown of a directory
@@ -90,7 +91,7 @@ WITH file AS ({files}),
 child AS (SELECT id, name, DENSE_RANK() OVER (ORDER BY name) AS number FROM file),
 once AS (
     SELECT DISTINCT ON (memory_id, number) number, suspect_since
-    FROM memories_memoryfile JOIN child ON child.id = file_id
+    FROM {links} JOIN child ON child.id = file_id
     WHERE memory_id IN ({memories})
     ORDER BY memory_id, number, suspect_since
 ),
@@ -104,11 +105,16 @@ SELECT DISTINCT name, memories, suspect FROM counted JOIN child USING (number)
 
 def _counted(files: Any, memories: Any) -> dict[str, tuple[int, int]]:
     """Current memories of each child, and how many of them are suspect."""
-    chosen = files.order_by().values("id", "name").query.sql_with_params()
-    current = memories.current().order_by().values("pk").query.sql_with_params()
-    statement = COUNTED.format(files=chosen[0], memories=current[0])
+    current = memories.current().order_by().values("pk").query
+    try:
+        chosen = files.order_by().values("id", "name").query.sql_with_params()
+        known = current.sql_with_params()
+    except EmptyResultSet:
+        return {}
+    links = MemoryFile._meta.db_table
+    statement = COUNTED.format(files=chosen[0], memories=known[0], links=links)
     with connections[files.db].cursor() as cursor:
-        cursor.execute(statement, [*chosen[1], *current[1]])
+        cursor.execute(statement, [*chosen[1], *known[1]])
         return {name: (count, suspect) for name, count, suspect in cursor}
 
 
