@@ -15,6 +15,7 @@ from playbook.models import Conflict, PlaybookDelta
 from playbook.reverting import KEPT
 from playbook.reviewing import DeltaState, Made
 from playbook.revisions import hold
+from playbook.rulings import Vectors
 
 Status = PlaybookDelta.Status
 CLOSED = (Status.REJECTED, Status.REVERTED)
@@ -39,7 +40,11 @@ def reopen(
 
 def embedded(delta: PlaybookDelta) -> Made:
     """Embed what was proposed: for a door, before its transaction."""
-    return reviewing.embedded(delta, delta.suggested.get("content", delta.content))
+    return reviewing.embedded(delta, _proposed(delta))
+
+
+def _proposed(delta: PlaybookDelta) -> str:
+    return str(delta.suggested.get("content", delta.content))
 
 
 @write
@@ -87,7 +92,7 @@ def reopen_conflict(
     caller: Caller,
     *,
     decided_at: datetime | None = None,
-    made: Made | None = None,
+    vectors: Vectors | None = None,
 ) -> Conflict:
     """Let a decided conflict wait again; what the decision did is taken back first.
 
@@ -96,10 +101,17 @@ def reopen_conflict(
     when later changes stand on what the decision did.
     """
     caller.require(Role.CURATOR, conflict.project_id)
-    if made is None and conflict.delta:
-        made = embedded(conflict.delta)
-    vector = made.vector if made else None
-    return _reopen_conflict(conflict, caller, decided_at, vector)
+    vectors = vectors_for(conflict) if vectors is None else vectors
+    return _reopen_conflict(conflict, caller, decided_at, vectors)
+
+
+def vectors_for(conflict: Conflict) -> Vectors:
+    """Embed the proposal that the decision was about: for a door, like `embedded`."""
+    delta = conflict.delta
+    if delta is None or delta.pk not in conflict.decided_with:
+        return {}
+    made = embedded(delta)
+    return {made.text: made.vector}
 
 
 @write
@@ -107,13 +119,13 @@ def _reopen_conflict(
     conflict: Conflict,
     caller: Caller,
     decided_at: datetime | None,
-    vector: Vector | None,
+    vectors: Vectors,
 ) -> Conflict:
     hold(conflict.project)
     rows = conflicts.light(Conflict.objects.filter(pk=conflict.pk))
     held = rows.select_for_update(of=("self",)).get()
     _refuse_undecided(held, decided_at)
-    _take_back(held, caller, vector)
+    _take_back(held, caller, vectors)
     held = rows.get()
     if moot := conflicts.moot(conflicts.sides(held)):
         raise ConflictState(f"Nothing would be left to decide: {moot.words}.")
@@ -130,12 +142,12 @@ def _refuse_undecided(held: Conflict, decided_at: datetime | None) -> None:
         raise ConflictState(f"This conflict was decided anew by {held.decided_by}.")
 
 
-def _take_back(held: Conflict, caller: Caller, vector: Vector | None) -> None:
+def _take_back(held: Conflict, caller: Caller, vectors: Vectors) -> None:
     """The last step first: the proposal waits again, what code added goes."""
     done = PlaybookDelta.objects.in_bulk(held.decided_with)
     for delta in (done[pk] for pk in reversed(held.decided_with) if pk in done):
         delta.project = held.project
         if delta.pk == held.delta_id and delta.status != Status.PENDING:
-            _reopen(delta, caller, None, vector)
+            _reopen(delta, caller, None, vectors.get(_proposed(delta)))
         elif delta.status in PlaybookDelta.IN_FORCE:
             reverting.undo(delta, caller, reason="Decided again.")

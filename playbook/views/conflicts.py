@@ -160,7 +160,9 @@ class RejectDoor(DecisionDoor):
         resolving.reject(conflict, self.caller, note=data["note"], seen=self.seen(data))
 
 
-class ReopenDoor(Door):
+class ReopenDoor(DecisionDoor):
+    form = forms.ReopenConflict
+
     @extend_schema(
         operation_id="playbook_conflicts_reopen",
         request=forms.ReopenConflict,
@@ -168,17 +170,15 @@ class ReopenDoor(Door):
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """Let a decided conflict wait again; what the decision did is taken back."""
-        conflict = conflicts.get(conflict_id, self.caller, Role.CURATOR)
-        data = self.body(forms.ReopenConflict)
-        if answered := self.replayed(conflict.project_id):
-            return answered
-        made = reopening.embedded(conflict.delta) if conflict.delta else None
+        return super().post(request, conflict_id)
 
-        def act() -> tuple[int, dict[str, Any]]:
-            reopening.reopen_conflict(
-                conflict, self.caller, decided_at=data.get("decided_at"), made=made
-            )
-            found = conflicts.get(conflict.pk, self.caller)
-            return 200, forms.ConflictOut(found).data
+    def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
+        return reopening.vectors_for(conflict)
 
-        return self.once(conflict.project_id, act)
+    def decide(
+        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
+    ) -> None:
+        decided_at = data.get("decided_at")
+        reopening.reopen_conflict(
+            conflict, self.caller, decided_at=decided_at, vectors=vectors
+        )
