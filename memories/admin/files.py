@@ -112,7 +112,7 @@ class FileAdmin(RowsAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).counted_for(caller_of(request))
 
-    @admin.display(description="memories", ordering="memory_count")
+    @admin.display(description="memories")
     def memories(self, file: Any) -> int:
         count: int = file.memory_count
         return count

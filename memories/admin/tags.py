@@ -71,7 +71,7 @@ class TagAdmin(RowsAdmin):
         fields = list(self.fields or [])
         return [*fields, "memories"] if obj else ["project", *fields]
 
-    @admin.display(description="memories", ordering="usage_count")
+    @admin.display(description="memories")
     def memories(self, tag: Any) -> Any:
         where = f"project={tag.project_id}&tag={_quoted(tag.name)}&state=current"
         return panels.many(MEMORY, where, f"{tag.usage_count:,}")
