@@ -97,15 +97,19 @@ def _care() -> None:
 
 @contextmanager
 def people(project: Project, *, keep: bool) -> Iterator[dict[str, Client]]:
-    """An owner of the project, and somebody who owns the installation."""
+    """An owner of the project, and somebody who owns the installation.
+
+    While they are there, keys of the project are, too: neither ends with the project.
+    """
     owner = traffic.person(project)
     superuser = traffic.person(project, is_superuser=True)
+    keys = traffic.keys(project)
     try:
         yield {OWNER: _signed_in(owner), SUPERUSER: _signed_in(superuser)}
     finally:
         if not keep:
             User.objects.filter(pk__in=[owner.pk, superuser.pk]).delete()
-            ApiKey.objects.filter(created_by=traffic.MADE_BY).delete()
+            ApiKey.objects.filter(pk__in=[key.pk for key in keys]).delete()
 
 
 def _signed_in(account: User) -> Client:

@@ -15,7 +15,6 @@ from jobs.models import Job
 from projects.models import Membership, Project
 
 SEVERAL = 10  # of what a project has few of
-MADE_BY = "benchmark of pages"
 
 
 def write(project: Project, count: int) -> None:
@@ -38,13 +37,19 @@ def write(project: Project, count: int) -> None:
     )
     for number in range(SEVERAL):
         DigestConfig.objects.create(project=project, agent_id=f"agent-{number}")
-        key, _ = ApiKey.new(name=f"agent-{number}", created_by=MADE_BY)
-        key.save()
-        key.projects.set([project])
 
 
 def _state(number: int) -> str:
     return (Job.State.DONE, Job.State.FAILED)[number % 10 == 0]
+
+
+def keys(project: Project) -> list[ApiKey]:
+    """A key of each agent."""
+    made = [ApiKey.new(name=f"agent-{n}")[0] for n in range(SEVERAL)]
+    for key in made:
+        key.save()
+        key.projects.set([project])
+    return made
 
 
 def person(project: Project, *, is_superuser: bool = False) -> User:
