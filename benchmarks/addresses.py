@@ -21,21 +21,20 @@ from memories.models import File, Memory
 from playbook.models import PlaybookDelta
 
 PREFIX = "admin/"
-# They answer no GET with a page of their own: only POST, a redirect, or data.
+# Routes that answer no GET with a page of their own, and why; nor do those of deeds.
 NO_PAGES = {
-    "admin:index",  # it is the console's home
-    "admin:audit_auditevent_csv",  # a download, line by line
-    "admin:logout",
-    "admin:view_on_site",
-    "admin:autocomplete",
-    "admin:login",
-    "console:inbox_undo",
-    "console:inbox_bulk",
-    "console:inbox_resolve",
-    "console:inbox_settle",
-    "console:inbox_marked",
-    "console:inbox_decide",
-    "console:playbook_place",
+    "admin:index": "it is the console's home",
+    "admin:audit_auditevent_csv": "a download, line by line",
+    "admin:logout": "takes a POST only",
+    "admin:view_on_site": "leads away",
+    "admin:autocomplete": "data for a field",
+    "admin:login": "leads on whoever is signed in",
+    "console:inbox_undo": "takes a POST only",
+    "console:inbox_bulk": "takes a POST only",
+    "console:inbox_resolve": "takes a POST only",
+    "console:inbox_settle": "takes a POST only",
+    "console:inbox_decide": "leads to the card",
+    "console:playbook_place": "takes a POST only",
 }
 Rows = Mapping[type[Model], Model]
 Query = dict[str, str]
@@ -43,9 +42,13 @@ Query = dict[str, str]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the addresses speak of: a row of each model, a word, two revisions."""
+    """What the addresses speak of: a row of each model, a word, two revisions.
+
+    `marked` is a memory that is marked as a duplicate.
+    """
 
     rows: Rows
+    marked: Model | None
     word: str
     revision: int
 
@@ -64,6 +67,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Page:
+    route: str
     name: str
     url: str
 
@@ -71,7 +75,7 @@ class Page:
 # The pages that have more to show than their bare address does.
 QUERIES: dict[str, Callable[[Shown], list[Query]]] = {
     "console:inbox": lambda shown: [{"tab": tab.name} for tab in TABS],
-    "console:search": lambda shown: [{}, _sought(shown), _sought(shown, explain="on")],
+    "console:search": lambda shown: [{}, *_hits(shown)],
     "console:files": lambda shown: [{}, {"path": shown.folder}],
     "console:file": lambda shown: [{"path": str(shown.file.file_path)}],
     "console:playbook": lambda shown: [
@@ -91,6 +95,12 @@ QUERIES: dict[str, Callable[[Shown], list[Query]]] = {
 }
 
 
+def _hits(shown: Shown) -> list[Query]:
+    """Found, with the parts of each score, and why one memory was or was not."""
+    why = str(shown.memory.pk)
+    return [_sought(shown), _sought(shown, explain="on"), _sought(shown, why=why)]
+
+
 def _sought(shown: Shown, **more: str) -> Query:
     return {"query": shown.word, **more}
 
@@ -103,12 +113,18 @@ def _chosen(shown: Shown) -> Query:
     return {"memories": str(shown.memory.pk)}
 
 
+def routes() -> set[str]:
+    """The names of the routes that are walked."""
+    return {name for name, _ in _routes(get_resolver(), "", "")}
+
+
 def pages(shown: Shown) -> Iterator[Page]:
     for name, pattern in _routes(get_resolver(), "", ""):
         for arguments in _arguments(name, pattern, shown):
             url = reverse(name, kwargs=arguments)
             for query in _queries(name, shown):
-                yield Page(_called(name, arguments, query), _address(url, query))
+                called = _called(name, arguments, query)
+                yield Page(name, called, _address(url, query))
 
 
 def _called(name: str, arguments: Mapping[str, Any], query: Query) -> str:
@@ -156,6 +172,8 @@ def _arguments(
 
 def _row(name: str, shown: Shown) -> Model | None:
     """The row that a page is about; none when there is no row of its model."""
+    if name == "console:inbox_marked":
+        return shown.marked
     if name.startswith("console:inbox_"):
         return shown.rows[PlaybookDelta]
     named = (row for model, row in shown.rows.items() if name.startswith(_of(model)))

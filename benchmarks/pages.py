@@ -28,7 +28,7 @@ from benchmarks.population import Passages
 from benchmarks.progress import Bar
 from common.admin import RowsAdmin
 from common.caller import Caller, Role
-from memories.models import MemoryVector
+from memories.models import Memory, MemoryVector
 from playbook.models import Playbook
 from projects.models import Project
 from search import vector_indexes
@@ -121,9 +121,11 @@ def _signed_in(account: User) -> Client:
 
 def what_is_shown(project: Project, passages: Passages) -> Shown:
     rows = {model: _newest(model, project) for model in admin.site._registry}
+    marked = Memory.objects.filter(project=project, is_duplicate=True)
     revision = Playbook.objects.get(project=project).revision
     return Shown(
         {model: row for model, row in rows.items() if row},
+        marked=marked.order_by("-pk").first(),
         word=" ".join(passages.queries[0].split()[:4]),
         revision=revision // 2,
     )
