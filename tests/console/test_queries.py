@@ -62,6 +62,7 @@ def counted(project, installation, passages, monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.timeout(300)  # 200 pages, on a machine that may do other work
 @pytest.mark.parametrize("size", [FEW, MANY])
 def test_a_page_asks_as_often_whatever_there_is(counted, size):
     found = counted(size)
