@@ -67,7 +67,7 @@ class Watched:
 
     def note(self, message):
         if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
+            self.complaints.append(f"{message.text} {message.location['url']}")
 
     def look(self, request):
         if not request.url.startswith((self.server, "data:", "about:", "blob:")):
@@ -91,9 +91,9 @@ class Watched:
 def open_page(browser, live_server):
     """Make a watched page: `open_page(width=390, scheme="dark")`."""
 
-    def make(width=1280, scheme="light", scripts=True, zone="UTC"):
+    def make(width=1280, scheme="light", scripts=True, zone="UTC", height=900):
         context = browser.new_context(
-            viewport={"width": width, "height": 900},
+            viewport={"width": width, "height": height},
             color_scheme=scheme,
             java_script_enabled=scripts,
             timezone_id=zone,

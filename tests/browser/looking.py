@@ -17,6 +17,19 @@ STILL = (
 SHOWN = """const shown = e => e.checkVisibility({ visibilityProperty: true })
     && e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 1;
 const told = e => e.outerHTML.slice(0, 160).replace(/\\s+/g, " ");"""
+# Whether a bar that stays in the window lies over what has the focus.
+COVERED = """(e => {
+    const { left, top, width, height } = e.getBoundingClientRect();
+    const over = document.elementFromPoint(left + width / 2, top + height / 2);
+    const own = [e, ...(e.labels ?? [])];
+    if (!over || own.some(one => one.contains(over) || over.contains(one))) return false;
+    for (let bar = over; bar; bar = bar.parentElement)
+        if (/sticky|fixed/.test(getComputedStyle(bar).position) && !bar.contains(e)) return true;
+    return false;
+})"""
+# What a click would show: a part that opens, then each dialog alone.
+OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
+CLOSED_DIALOGS = "dialog:not([open])"
 # A page ends where the window does, and no text ends before it is said.
 MISFITS = (
     "() => {"
@@ -37,10 +50,11 @@ MISFITS = (
 )
 # Each field, button and link takes the focus, is in the order of Tab, and shows it.
 UNREACHABLE = (
-    "() => {"
+    "where => {"
     + SHOWN
+    + f"const isCovered = {COVERED};"
     + """
-    const every = document.querySelectorAll(
+    const every = document.querySelector(where).querySelectorAll(
         "a[href], button, input, select, textarea, summary, [tabindex], [role=button]");
     const look = e => [e, ...(e.ownerSVGElement ? e.querySelectorAll("*") : [])].map(line).join();
     const line = e => {
@@ -62,6 +76,7 @@ UNREACHABLE = (
         e.focus();
         if (document.activeElement !== e) wrong.push("takes no focus: " + told(e));
         else if (look(e) === before) wrong.push("shows no focus: " + told(e));
+        if (isCovered(e)) wrong.push("lies under a bar: " + told(e));
     }
     document.activeElement?.blur();
     document.querySelectorAll("*").forEach(e => e.scrollTo(0, 0));
@@ -76,9 +91,10 @@ AXE = """async ([rules, without]) => {
         .filter(one => ["serious", "critical"].includes(one.impact))
         .flatMap(one => one.nodes.map(node => one.id + ": " + node.html.slice(0, 200)));
 }"""
-# Shown one after the other: 640 is a window of 1280 at twice the size. How wide a text
-# is does not depend on the scheme.
+# Shown one after the other: 640 x 450 is a window of 1280 x 900 at twice the size. How
+# wide a text is does not depend on the scheme.
 WAYS = ((1280, "light"), (1280, "dark"), (640, "dark"), (390, "dark"))
+HEIGHTS = {1280: 900, 640: 450, 390: 900}
 CONTRAST = ["color-contrast", "link-in-text-block"]  # all that a scheme can change
 # Two frames: a chart takes its new width in the first.
 DRAWN = (
@@ -103,23 +119,27 @@ def faults(watched, visit, *, with_sidebar):
     watched.complaints.clear()
     watched.strangers.clear()
     page = watched.page
-    page.set_viewport_size({"width": 1280, "height": 900})
+    page.set_viewport_size({"width": 1280, "height": HEIGHTS[1280]})
     answer = page.goto(watched.server + visit.path)
     page.wait_for_selector("html:not([x-cloak])")
     page.add_style_tag(content=STILL)
     page.evaluate(AXE_SCRIPT)
     wrong = [] if answer.status == visit.status else [f"answers {answer.status}"]
     wrong += ["its text was run"] if page.title() == "taken" else []
+    if PICTURES:
+        take_pictures(page, visit)
+    page.evaluate(OPEN)
     for width, scheme in WAYS:
         show(page, width, scheme)
         without = "#none" if with_sidebar else SIDEBAR
         told = dict.fromkeys(faults_at(page, width, scheme, without))
         wrong += [f"{width} {scheme}: {words}" for words in told]
-    if PICTURES:
-        take_pictures(page, visit)
+    wrong += faults_of_dialogs(page)
     # Chromium itself complains of a page that is rightly refused.
-    rightly = str(visit.status) if visit.status >= 400 else "\0"
-    wrong += [words for words in watched.complaints if rightly not in words]
+    refused = answer.url if visit.status == answer.status >= 400 else "\0"
+    wrong += [
+        words for words in watched.complaints if not words.endswith(f" {refused}")
+    ]
     return wrong + watched.strangers
 
 
@@ -129,7 +149,17 @@ def faults_at(page, width, scheme, without):
         rules = CONTRAST if scheme == "dark" else []
         told += page.evaluate(AXE, [rules, [without]])
     if width == 640:
-        told += page.evaluate(UNREACHABLE)
+        told += page.evaluate(UNREACHABLE, "html")
+    return told
+
+
+def faults_of_dialogs(page):
+    told = []
+    for dialog in page.query_selector_all(CLOSED_DIALOGS):
+        dialog.evaluate("e => e.showModal()")
+        found = page.evaluate(MISFITS) + page.evaluate(UNREACHABLE, "dialog[open]")
+        told += [f"dialog: {words}" for words in found]
+        dialog.evaluate("e => e.close()")
     return told
 
 
@@ -144,7 +174,7 @@ def take_pictures(page, visit):
 
 def show(page, width, scheme):
     if page.viewport_size["width"] != width:
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": HEIGHTS[width]})
         page.evaluate(DRAWN)
     page.evaluate(
         "dark => document.documentElement.classList.toggle('dark', dark)",

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from playbook.models import PlaybookDelta
+from tests.browser.looking import COVERED
 from tests.browser.test_admin import alices, signed_in  # noqa: F401 -- fixtures
 from tests.browser.test_inbox import (  # noqa: F401 -- fixtures
     OTHER,
@@ -20,17 +21,23 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-ZOOMED = 640  # a window of 1280 at twice the size
+# A window of 1280 x 900 at twice the size.
+ZOOMED = {"width": 640, "height": 450}
 MOST_TABS = 300
-FOCUSED = """() => {
+FOCUSED = (
+    "() => {"
+    + f"const isCovered = {COVERED};"
+    + """
     const e = document.activeElement;
     return e === document.body ? null : {
         words: (e.innerText || e.name || "").trim(),
         kind: e.type || e.tagName.toLowerCase(),
         isSeen: e.matches(":focus-visible"),
+        isCovered: isCovered(e),
         isOfCard: Boolean(e.closest(".in-card, .in-said")),
     };
 }"""
+)
 # Marked when they take the focus, so that those which never do are left.
 UNMARKED = """() => {
     const every = document.querySelectorAll("#content :is(a[href], button, input, select, textarea, summary)");
@@ -46,7 +53,7 @@ def tab_to(page, words, kind=None):
         at = page.page.evaluate(FOCUSED)
         fits = at and at["isOfCard"] and at["words"].startswith(words)
         if fits and kind in (None, at["kind"]):
-            assert at["isSeen"]
+            assert at["isSeen"] and not at["isCovered"]
             return
     raise AssertionError(f"Tab does not lead to {words}")
 
@@ -62,7 +69,7 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
         *rules(3), f"{entry.content} It also takes `encoding`."
     )
     as_addition(fourth)
-    page = sign_in("bob", open_page(ZOOMED))
+    page = sign_in("bob", open_page(**ZOOMED))
     keys = page.page.keyboard
 
     tab_to(page, "Accept", "submit")
@@ -119,14 +126,16 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
     ],
 )
 def test_tab_leads_through_a_page_and_out_of_it(alices, open_page, name):  # noqa: F811
-    page = signed_in(open_page(ZOOMED))
+    page = signed_in(open_page(**ZOOMED))
     page.open(reverse(name))
 
     for _ in range(MOST_TABS):
         page.page.keyboard.press("Tab")
         page.page.evaluate("document.activeElement.dataset.reached = 'yes'")
-        if page.page.evaluate(FOCUSED) is None:
+        at = page.page.evaluate(FOCUSED)
+        if at is None:
             break
+        assert not at["isCovered"], at["words"]
 
-    assert page.page.evaluate(FOCUSED) is None
+    assert at is None
     assert page.page.evaluate(UNMARKED) == []
