@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser import routes
 from tests.browser.everything import (  # noqa: F401 -- fixtures
     a_memory,
     an_entry,
@@ -23,14 +22,6 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
     pytest.mark.timeout(400),
 ]
-
-
-def test_every_route_is_visited_or_known_to_be_no_page(everything):  # noqa: F811
-    visited = {visit.route for visits in everything.values() for visit in visits}
-    nowhere = {*routes.NO_PAGES, *routes.given_to_nobody()}
-
-    assert routes.routes() == visited | nowhere
-    assert not visited & nowhere
 
 
 @pytest.mark.parametrize("part", ["console", "lists", "beside"])
