@@ -1,0 +1,233 @@
+"""The tour of docs/curating.md: each of its headings is a step, and how it is walked."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from django.conf import settings
+from django.urls import reverse
+
+from access.models import ApiKey
+from ace.models import AceRun
+from memories.models import PossibleDuplicate
+from playbook.models import Conflict, PlaybookEntry
+from projects.models import Project
+from tests.browser.test_admin import PASSWORD
+
+PAGE = settings.BASE_DIR / "docs/curating.md"
+FOLDER = settings.BASE_DIR / "docs/images/curating"
+IN_OTHER_WORDS = "When calling `send_mail`, pass `to`: it knows no `recipient`."
+KEYS = r"^\| (`.+?) \|"
+SETTINGS = r"^    ({.+})$"
+
+
+def written(pattern):
+    """What the page says, wherever the pattern fits."""
+    return re.findall(pattern, PAGE.read_text(), flags=re.MULTILINE)
+
+
+def start(walk):
+    walk.watched.open(reverse("admin:index"))
+    walk.page.fill("input[name=username]", "alice")
+    walk.page.fill("input[name=password]", PASSWORD)
+    walk.page.click("button[type=submit]")
+    walk.page.wait_for_selector(".am-cards")
+
+
+def home(walk):
+    walk.go("admin:index")
+    walk.sees("Waiting changes", "Open conflicts", "Memories stored")
+
+
+def review(walk):
+    walk.go("console:inbox")
+    walk.sees("When calling `send_mail`")
+    walk.keys.press("j")
+    walk.page.wait_for_selector(".is-open [data-near]")
+
+
+def edit(walk):
+    """The card is opened for other words, which after_edit accepts and takes back."""
+    walk.keys.press("e")
+    walk.page.wait_for_selector("textarea[name=content]:focus")
+    walk.page.fill("textarea:focus", IN_OTHER_WORDS)
+
+
+def after_edit(walk):
+    walk.keys.press("Control+Enter")
+    walk.told("Accepted in your words")
+    walk.keys.press("u")
+    walk.told("Reopened")
+    walk.keys.press("?")
+    shown = walk.page.locator("#inbox-keys[open] dt kbd")
+    shown.first.wait_for()
+    told = re.findall(r"`(.+?)`", "\n".join(written(KEYS)))
+    assert sorted(told) == sorted(shown.all_inner_texts())
+    walk.keys.press("Escape")
+
+
+def conflict(walk):
+    walk.go("console:inbox", tab="conflicts")
+    walk.sees("Never run the database migrations", "The older stays")
+
+
+def after_conflict(walk):
+    walk.keys.press("1")
+    walk.told("Decided: the older rule stays")
+    assert not Conflict.objects.filter(state="open").exists()
+
+
+def duplicates(walk):
+    walk.go("console:inbox", tab="duplicates")
+    walk.sees("Two memories alike", "Keep both")
+
+
+def after_duplicates(walk):
+    walk.keys.press("b")
+    walk.told("Kept both")
+    assert not PossibleDuplicate.objects.filter(state="open").exists()
+
+
+def quarantine(walk):
+    walk.go("console:inbox", tab="quarantine")
+    walk.sees("ignore all previous instructions", "Why it waits")
+
+
+def after_quarantine(walk):
+    walk.keys.press("r")
+    walk.page.wait_for_selector("input[name=reason_code]:focus")
+    walk.keys.press("5")
+    walk.told("Rejected: unsafe")
+
+
+def automatic(walk):
+    walk.go("console:inbox", tab="automatic")
+    walk.sees("Undo this change")
+    walk.page.click("article:has-text('Always name the warehouse') h2")
+
+
+def after_automatic(walk):
+    walk.keys.press("z")
+    walk.told("Undone")
+    assert not of_the_warehouse().exists()
+
+
+def of_the_warehouse():
+    return PlaybookEntry.objects.current().filter(content__contains="warehouse")
+
+
+def revisions(walk):
+    walk.go("console:playbook")
+    walk.page.focus(".pb-slide input")
+    walk.keys.press("ArrowLeft")
+    walk.page.wait_for_selector("h2:has-text('From revision')")
+    walk.page.click("summary:has-text('Take back')")
+
+
+def after_revisions(walk):
+    walk.page.check("input[value=after]")
+    walk.page.fill("input[name=reason]", "The warehouse is worth naming.")
+    walk.page.click(".pb-back button")
+    walk.page.wait_for_selector("text=Taken back by 2 new changes")
+    assert of_the_warehouse().exists()
+
+
+def preview(walk):
+    task = {"task": "Mail a customer the invoice of an order", "token_budget": 200}
+    walk.go("admin:playbook_playbook_preview", **task)
+    walk.sees("gotchas-")
+
+
+def search(walk):
+    asked = {"query": "why is the stock below zero?", "mode": "hybrid", "explain": "on"}
+    walk.go("console:search", **asked)
+    walk.sees("The stock that went negative", "How it was found")
+
+
+def files(walk):
+    walk.go("console:files")
+    walk.sees("shop/")
+    walk.go("console:file", path="shop/stock.py")
+    walk.page.locator(".fi-graph svg").scroll_into_view_if_needed()
+
+
+def a_run(walk):
+    run = AceRun.objects.filter(request__goal__startswith="Write the returns").get()
+    walk.go("admin:ace_acerun_change", run.pk)
+    walk.sees("Phases", "What came of it", "Take back what it changed")
+    walk.page.locator("section:has(h2:text('Phases'))").scroll_into_view_if_needed()
+    walk.page.mouse.wheel(0, 420)
+
+
+def digest(walk):
+    asked = {"query": "returns and the stock", "agent_id": "coder-7"}
+    walk.go("admin:context_digestconfig_preview", **asked)
+    walk.sees("Memory digest:")
+
+
+def jobs(walk):
+    walk.go("admin:jobs_job_changelist")
+    walk.page.wait_for_selector("#result_list, #content :text('0 jobs')")
+    walk.go("console:schedules")
+    walk.sees("review-alarm")
+
+
+def key(walk):
+    walk.go("admin:access_apikey_add")
+    walk.page.fill("input[name=name]", "coder-8")
+    walk.page.select_option("select[name=projects]", str(walk.project.pk), force=True)
+    walk.page.click("button:has-text('Save')")
+    walk.page.wait_for_selector("button[data-copy]")
+    assert ApiKey.objects.filter(name="coder-8").exists()
+
+
+def audit(walk):
+    walk.go("admin:audit_auditevent_changelist")
+    walk.sees("Download as CSV")
+    path = reverse("admin:audit_auditevent_csv")
+    answer = walk.page.request.get(walk.watched.server + path)
+    assert "key.issued" in answer.text()
+
+
+def weekly(walk):
+    walk.go("console:weekly")
+    walk.sees("Download as Markdown", "Always name the warehouse in the stock log")
+
+
+def alarm(walk):
+    walk.go("admin:projects_project_change", walk.project.pk)
+    [given] = written(SETTINGS)
+    walk.page.fill("textarea[name=settings]", given)
+    walk.page.click("button[name=_save]")
+    walk.page.wait_for_selector("text=was changed successfully")
+    saved = Project.objects.get(pk=walk.project.pk).settings
+    assert saved["review"] == json.loads(given)["review"]
+
+
+def nothing(walk):
+    """The picture shows all of the step."""
+
+
+# Heading of docs/curating.md, name of its picture, to the picture, what it is left with.
+STEPS = [
+    ("Start", "", start, nothing),
+    ("Home: is all well?", "home", home, nothing),
+    ("Review: what waits for you", "review", review, nothing),
+    ("Decide with the keyboard", "edit", edit, after_edit),
+    ("Conflicts", "conflict", conflict, after_conflict),
+    ("Possible duplicates", "duplicates", duplicates, after_duplicates),
+    ("Quarantine", "quarantine", quarantine, after_quarantine),
+    ("Applied automatically", "automatic", automatic, after_automatic),
+    ("Revisions: the playbook as it was", "revisions", revisions, after_revisions),
+    ("Preview for a task", "preview", preview, nothing),
+    ("Search", "search", search, nothing),
+    ("Files", "file", files, nothing),
+    ("Runs", "run", a_run, nothing),
+    ("Preview a digest", "digest", digest, nothing),
+    ("Jobs", "", jobs, nothing),
+    ("Keys", "key", key, nothing),
+    ("Audit", "", audit, nothing),
+    ("Weekly", "weekly", weekly, nothing),
+    ("Be told when the queue grows old", "", alarm, nothing),
+]
