@@ -14,21 +14,13 @@ from playbook import revisions
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.revisions import SUPPORTS
 from projects.models import Project
-from tests.admin.conftest import (  # noqa: F401 -- fixtures
-    HOSTILE,
-    NOW,
-    SCRIPT,
-    a_memory,
-    an_entry,
-    cut,
-    world,
-)
+from tests.admin.conftest import HOSTILE, NOW, SCRIPT, cut
 from tests.browser import routes
 from tests.console.test_home import a_run
 
 
 @pytest.fixture
-def deltas(world):  # noqa: F811
+def deltas(world):
     """{list of the inbox: a proposal in it}, each as hostile as those of the world."""
     project, entry = world[Project], world[PlaybookEntry]
     states = {
@@ -83,7 +75,7 @@ def a_change(project, entry, revision):
 
 
 @pytest.fixture
-def everything(world, deltas, a_memory):  # noqa: F811
+def everything(world, deltas, a_memory):
     """The world and what the console shows beside it."""
     project, memory = world[Project], world[Memory]
     # Its name is of no provider: nothing could be embedded, nor searched by meaning.
@@ -119,7 +111,7 @@ def everything(world, deltas, a_memory):  # noqa: F811
 
 
 @pytest.fixture
-def watched(everything, open_page, world):  # noqa: F811
+def watched(everything, open_page, world):
     """A page that the superuser of the world looks at."""
     root = world[User]
     root.is_staff = root.is_superuser = True

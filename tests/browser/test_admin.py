@@ -3,55 +3,15 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from ace.models import AceRun
-from common.caller import Role
-from memories import writing
-from memories.drafts import Draft
-from projects.models import Membership
-
-PASSWORD = "a long phrase of harbours"
-LONG = "W" * 50_000
-HOSTILE = f'<script>document.title="taken"</script><img src=x onerror=alert(1)> \u202eabc {LONG}'
+from tests.browser.people import HOSTILE, signed_in
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-
-
-@pytest.fixture
-def alices(project, alice):
-    account = User.objects.create_user("alice", password=PASSWORD, is_staff=True)
-    Membership.objects.create(project=project, account=account, role=Role.OWNER)
-    draft = Draft(
-        content="The tide feed sends local time without an offset",
-        memory_type="discovery",
-        tags=("tides",),
-    )
-    memory = writing.store(project, draft, alice).memory
-    AceRun.objects.create(
-        project=project,
-        memory=memory,
-        agent_id="claude",
-        actor="key:am_1",
-        state="done",
-        request={"goal": "Load the tide table", "result": HOSTILE},
-        phases={"executor": {"status": "done", "took_ms": 12.5, "at": "2026-01-01"}},
-    )
-    return memory
-
-
-def signed_in(page):
-    page.open(reverse("admin:index"))
-    page.page.fill("input[name=username]", "alice")
-    page.page.fill("input[name=password]", PASSWORD)
-    page.page.click("button[type=submit]")
-    page.page.wait_for_selector(".am-cards")
-    return page
 
 
 def test_it_leads_from_the_login_to_a_search_and_to_a_run(alices, open_page):

@@ -10,7 +10,7 @@ from memories import deduplication, writing
 from memories.drafts import Draft
 from memories.models import Memory, PossibleDuplicate
 from playbook.models import Conflict, PlaybookEntry
-from tests.browser.test_inbox import sign_in, told, waiting  # noqa: F401 -- fixtures
+from tests.browser.review import told
 from tests.playbook.test_conflicts import OPPOSITE, RULE
 
 pytestmark = [
@@ -20,7 +20,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def conflict(waiting, write):  # noqa: F811
+def conflict(waiting, write):
     """Two rules that cannot both hold, the newer one still waiting."""
     write(RULE)
     waiting(OPPOSITE)
@@ -28,7 +28,7 @@ def conflict(waiting, write):  # noqa: F811
 
 
 @pytest.fixture
-def inbox(sign_in, open_page):  # noqa: F811
+def inbox(sign_in, open_page):
     """Open a tab of the inbox as a curator."""
 
     def make(tab):
@@ -116,7 +116,7 @@ def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
     assert page.complaints == []
 
 
-def test_a_worker_takes_a_job_to_its_end(project, alice, sign_in, open_page):  # noqa: F811
+def test_a_worker_takes_a_job_to_its_end(project, alice, sign_in, open_page):
     for number in range(12):
         draft = Draft(content=f"Berth {number} has a crane", memory_type="learning")
         writing.store(project, draft, alice)

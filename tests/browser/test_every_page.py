@@ -7,14 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.everything import (  # noqa: F401 -- fixtures
-    a_memory,
-    an_entry,
-    deltas,
-    everything,
-    watched,
-    world,
-)
 from tests.browser.looking import look_at
 
 pytestmark = [
@@ -26,12 +18,12 @@ pytestmark = [
 
 @pytest.mark.parametrize("part", ["console", "lists", "beside"])
 def test_it_is_readable_and_reachable_whatever_the_text(
-    everything,  # noqa: F811
-    watched,  # noqa: F811
+    everything,
+    watched,
     part,
 ):
     look_at(watched, everything[part])
 
 
-def test_those_before_the_login_too(everything, open_page):  # noqa: F811
+def test_those_before_the_login_too(everything, open_page):
     look_at(open_page(), everything["before"])

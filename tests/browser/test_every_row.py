@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.everything import (  # noqa: F401 -- fixtures
-    a_memory,
-    an_entry,
-    deltas,
-    everything,
-    watched,
-    world,
-)
 from tests.browser.looking import look_at
 
 pytestmark = [
@@ -22,7 +14,7 @@ pytestmark = [
 
 
 def test_it_is_readable_and_reachable_whatever_the_text(
-    everything,  # noqa: F811
-    watched,  # noqa: F811
+    everything,
+    watched,
 ):
     look_at(watched, everything["rows"])

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from memories import writing
 from memories.drafts import Draft, FileRef
-from tests.browser.test_admin import HOSTILE, alices, signed_in  # noqa: F401
+from tests.browser.people import HOSTILE, signed_in
 from tests.browser.test_work import serious
 
 pytestmark = [
@@ -20,7 +20,7 @@ LONG = f"src/{HOSTILE[:900]}.py"
 
 
 @pytest.fixture
-def linked(project, alice, alices):  # noqa: F811
+def linked(project, alice, alices):
     for number in range(15):
         paths = ["src/tides/feed.py", f"src/tides/berth_{number % 5}.py"]
         paths += [LONG] if number == 3 else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from tests.browser.test_admin import HOSTILE, alices, signed_in  # noqa: F401
+from tests.browser.people import HOSTILE, signed_in
 from tests.console.test_home import a_change, a_delta, a_run
 
 pytestmark = [
@@ -19,7 +19,7 @@ DRAWN = """() => [...document.querySelectorAll("canvas.chart")].map(canvas => {
 
 
 @pytest.fixture
-def busy(project, alices):  # noqa: F811
+def busy(project, alices):
     """Something to draw in every chart."""
     a_change(project, a_run(project), "add")
     a_delta(project, status="accepted", reviewer="alice")

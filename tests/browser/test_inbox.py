@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
 from django.urls import reverse
 
-from common.caller import Role
-from playbook import curation, proposals
+from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
-from projects.models import Membership
-from tests.browser.test_admin import HOSTILE, PASSWORD
-
-OTHER = "In my words: pass `path`."
+from tests.browser.people import HOSTILE
+from tests.browser.review import OTHER, as_addition, rules, told
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -21,76 +17,11 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def waiting(project, alice, learned):
-    project.settings = project.settings | {"policy": "manual"}
-    project.save()
-
-    def make(*texts, **fields):
-        wanted = [learned(text, **fields) for text in texts]
-        return proposals.propose(project, wanted, alice)
-
-    return make
-
-
-@pytest.fixture
-def sign_in(project):
-    """Open the inbox as somebody who curates: `sign_in("bob", page)`."""
-
-    def make(name, page, role=Role.CURATOR):
-        account, _ = User.objects.get_or_create(username=name, is_staff=True)
-        account.set_password(PASSWORD)
-        account.save()
-        Membership.objects.get_or_create(
-            project=project, account=account, defaults={"role": role}
-        )
-        page.open(f"{reverse('admin:login')}?next={reverse('console:inbox')}")
-        page.page.fill("input[name=username]", name)
-        page.page.fill("input[name=password]", PASSWORD)
-        page.page.click("button[type=submit]")
-        page.page.wait_for_selector(".in-tabs")
-        page.page.wait_for_load_state("networkidle")
-        return page
-
-    return make
-
-
-def rules(count):
-    names = [
-        "anchor",
-        "berth",
-        "cargo",
-        "deck",
-        "engine",
-        "fender",
-        "galley",
-        "hatch",
-        "island",
-        "jetty",
-        "keel",
-    ]
-    return [
-        f"When loading `{names[n % 11]}_{n}` in port {n}, pass `{names[n // 11]}`."
-        for n in range(count)
-    ]
-
-
-def as_addition(delta):
-    """As it was proposed: what its neighbours made of it is another test's affair."""
-    PlaybookDelta.objects.filter(pk=delta.pk).update(
-        operation="add", entry=None, expected_version=None, risk="low"
-    )
-
-
 def serious(page):
     """What axe finds that keeps people out."""
     found = Axe().run(page.page).response["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
-
-
-def told(page, words):
-    page.page.wait_for_selector(f"#inbox-said:has-text({words!r})")
 
 
 def test_it_triages_by_keyboard(waiting, write, sign_in, open_page):

@@ -7,15 +7,8 @@ from django.urls import reverse
 
 from playbook.models import PlaybookDelta
 from tests.browser.looking import COVERED
-from tests.browser.test_admin import alices, signed_in  # noqa: F401 -- fixtures
-from tests.browser.test_inbox import (  # noqa: F401 -- fixtures
-    OTHER,
-    as_addition,
-    rules,
-    sign_in,
-    told,
-    waiting,
-)
+from tests.browser.people import signed_in
+from tests.browser.review import OTHER, as_addition, rules, told
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -59,9 +52,9 @@ def tab_to(page, words, kind=None):
 
 
 def test_everything_in_the_inbox_is_done_without_shortcuts(
-    waiting,  # noqa: F811
+    waiting,
     write,
-    sign_in,  # noqa: F811
+    sign_in,
     open_page,
 ):
     entry = write("When calling `edit_file`, pass `path` instead of `file`.")
@@ -125,7 +118,7 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
         "admin:playbook_playbook_preview",
     ],
 )
-def test_tab_leads_through_a_page_and_out_of_it(alices, open_page, name):  # noqa: F811
+def test_tab_leads_through_a_page_and_out_of_it(alices, open_page, name):
     page = signed_in(open_page(**ZOOMED))
     page.open(reverse(name))
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from memories import writing
 from memories.drafts import Draft, FileRef
-from tests.browser.test_admin import HOSTILE, alices, signed_in  # noqa: F401
+from tests.browser.people import HOSTILE, signed_in
 from tests.browser.test_work import serious
 
 pytestmark = [
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def more(project, alice, alices):  # noqa: F811
+def more(project, alice, alices):
     """Further memories, one of them of hostile words."""
     links = (FileRef("src/tides/feed.py"), FileRef(f"src/{HOSTILE[:800]}"))
     texts = [
@@ -30,7 +30,7 @@ def more(project, alice, alices):  # noqa: F811
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_it_searches_and_explains(more, alices, open_page, width, scheme):  # noqa: F811
+def test_it_searches_and_explains(more, alices, open_page, width, scheme):
     page = signed_in(open_page(width, scheme))
     page.open(reverse("console:search"))
 

@@ -18,7 +18,7 @@ from ace import run as runs
 from common.caller import SYSTEM
 from memory_project import demo
 from playbook.models import PlaybookDelta
-from tests.browser.test_admin import PASSWORD
+from tests.browser.people import PASSWORD
 from tests.browser.tour import STEPS
 from tests.browser.walk import Walk
 

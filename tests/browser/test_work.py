@@ -15,7 +15,7 @@ from jobs.models import Job
 from playbook.models import PlaybookEntry
 from projects.models import Membership
 from tests.admin.test_playbook import TEXT, add, reword
-from tests.browser.test_admin import LONG, PASSWORD, signed_in
+from tests.browser.people import LONG, PASSWORD, signed_in
 from tests.console.test_runs import TASK
 
 pytestmark = [

@@ -13,7 +13,7 @@ from ace.models import AceRun
 from memories.models import PossibleDuplicate
 from playbook.models import Conflict, PlaybookEntry
 from projects.models import Project
-from tests.browser.test_admin import PASSWORD
+from tests.browser.people import PASSWORD
 
 PAGE = settings.BASE_DIR / "docs/curating.md"
 FOLDER = settings.BASE_DIR / "docs/images/curating"
