@@ -38,4 +38,6 @@ class Walk:
         session = self.page.context.new_cdp_session(self.page)
         shot = {"format": "webp", "quality": 82}
         data = session.send("Page.captureScreenshot", shot)["data"]
-        (Path(PICTURES) / f"{name}.webp").write_bytes(base64.b64decode(data))
+        folder = Path(PICTURES)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.webp").write_bytes(base64.b64decode(data))
