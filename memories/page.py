@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, QuerySet
 
 from memories.models import File, Memory, MemoryFile
+from search.fields import SEARCHED
 from search.filtered import Filtered
 
 M = TypeVar("M", bound=Model)
@@ -25,12 +26,10 @@ def of(rows: Filtered, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
     return {memory.pk: _with_files(memory) for memory in found}
 
 
-# The search columns are for search alone, and are deferred.
-HEAVY = ("content_tsv", "content_terms")
 COLUMNS = ", ".join(
     f"{Memory._meta.db_table}.{field.column}"
     for field in Memory._meta.concrete_fields
-    if field.name not in HEAVY
+    if field.name not in SEARCHED
 )
 PAGE = f"""
 SELECT {COLUMNS}, (

@@ -13,6 +13,7 @@ from audit.models import AuditEvent
 from common.caller import Caller, Role
 from memories.scopes import Scope
 from projects.models import Project
+from search.fields import SEARCHED, searched_of
 
 # `current()` without the clock, which no index can hold.
 CURRENT_COLUMNS: dict[str, Any] = {
@@ -172,7 +173,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def light(self) -> Self:
         """Without the search columns, which only search reads."""
-        return self.defer("content_tsv", "content_terms")
+        return self.defer(*SEARCHED)
 
     def in_full(self) -> Self:
         """With what the API shows of a memory, in a fixed number of queries."""
@@ -289,14 +290,14 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
 
     def in_full(self) -> Self:
         """With both memories as the API shows them, in a fixed number of queries."""
-        heavy = ("content_tsv", "content_terms")
-        return (
-            self.select_related("memory", "other")
-            .defer(
-                *(f"{side}__{name}" for side in ("memory", "other") for name in heavy)
-            )
-            .prefetch_related("memory__file_links__file", "other__file_links__file")
+        return self.light().prefetch_related(
+            "memory__file_links__file", "other__file_links__file"
         )
+
+    def light(self) -> Self:
+        """With both memories, without what only search reads."""
+        heavy = searched_of("memory", "other")
+        return self.select_related("memory", "other").defer(*heavy)
 
     def waiting(self) -> Self:
         """Open pairs of which both sides are still current."""

@@ -32,6 +32,7 @@ from playbook import neighbours, rejected
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry, Support
 from playbook.queries import WAITING, ConflictQuerySet
 from projects.models import Project
+from search.fields import searched_of
 
 State = Conflict.State
 Status = PlaybookDelta.Status
@@ -159,9 +160,8 @@ def in_full(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
 def light(rows: ConflictQuerySet) -> QuerySet[Conflict]:
     """With the rows of both sides, without what only search reads."""
     sides = ("left", "right", "delta__entry")
-    heavy = [f"{s}__{n}" for s in sides for n in ("content_tsv", "content_terms")]
     found: QuerySet[Conflict] = rows.select_related("project", "delta", *sides)
-    return found.defer(*heavy)
+    return found.defer(*searched_of(*sides))
 
 
 def _supports(entry: str) -> Coalesce:

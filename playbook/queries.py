@@ -7,6 +7,7 @@ from django.db import models
 from common.caller import Caller
 from memories.models import Memory
 from projects.models import Project
+from search.fields import SEARCHED, searched_of
 
 M = TypeVar("M", bound=models.Model)
 # The order of the inbox; the index `delta_inbox` holds these expressions. What is in
@@ -27,8 +28,6 @@ UNDECIDED = models.Q(status__in=WAITING)
 TRUSTED = ["test", "environment", "human"]
 # A rejection that only repeats an earlier one is counted there.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
-# Columns of an entry that only search reads.
-SEARCHED = ("content_tsv", "content_terms")
 
 
 class InProject(models.QuerySet[M]):
@@ -76,7 +75,7 @@ class DeltaQuerySet(InProject[Any]):
 
     def with_entry(self) -> Self:
         """With the entry and the project, without what only search reads."""
-        heavy = [f"entry__{name}" for name in SEARCHED]
+        heavy = searched_of("entry")
         return self.select_related("project", "entry").defer(*heavy)
 
 

@@ -30,6 +30,7 @@ from playbook.queries import ChangeQuerySet, DeltaQuerySet, EntryQuerySet
 from playbook.revisions import SUPPORTS, State
 from projects.models import Project
 from search import ranking
+from search.fields import SEARCHED
 
 # Supporting memories shown with an entry; an entry of long use has thousands.
 SUPPORTS_SHOWN = 100
@@ -124,7 +125,7 @@ def in_full(rows: QuerySet[PlaybookEntry], caller: Caller) -> QuerySet[PlaybookE
     disputed = Conflict.objects.filter(state=Conflict.State.OPEN)
     return (
         freshness.annotated(rows, caller)
-        .defer("content_tsv", "content_terms")
+        .defer(*SEARCHED)
         .prefetch_related(Prefetch("supports", shown, to_attr="shown_supports"))
         .annotate(
             support_count=Count("supports"),

@@ -14,6 +14,13 @@ from search import words
 # A hashed lexeme is a 28-bit number: 268 million buckets, so that two lexemes of
 # one query practically never share one. SQL function `lexeme_index`.
 DIMENSIONS = 2**28
+# Columns of a searchable model that only search reads: they are wide.
+SEARCHED = ("content_tsv", "content_terms")
+
+
+def searched_of(*relations: str) -> list[str]:
+    """SEARCHED of the rows that these relations lead to, for `defer`."""
+    return [f"{relation}__{name}" for relation in relations for name in SEARCHED]
 
 
 class TermsField(SparseVectorField):

@@ -76,13 +76,7 @@ def _conflicts(project: Project, caller: Caller) -> QuerySet[Any]:
 
 def _doubts(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = PossibleDuplicate.objects.visible_to(caller).filter(project=project)
-    heavy = [
-        f"{side}__{name}"
-        for side in ("memory", "other")
-        for name in ("content_tsv", "content_terms")
-    ]
-    open_rows = rows.filter(state=PossibleDuplicate.State.OPEN)
-    return open_rows.select_related("memory", "other").defer(*heavy).order_by("-pk")
+    return rows.filter(state=PossibleDuplicate.State.OPEN).light().order_by("-pk")
 
 
 TABS = (

@@ -74,15 +74,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
     why = staticmethod(panels.column("why_not_merged", words, title="why not merged"))
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("content_tsv", "content_terms")
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("memory", "other")
-            .defer(
-                *(f"{side}__{name}" for side in ("memory", "other") for name in heavy)
-            )
-        )
+        return super().get_queryset(request).light()
 
     @admin.display(description="newer")
     def newer(self, pair: PossibleDuplicate) -> SafeString:

@@ -22,6 +22,7 @@ from playbook.models import (
     PlaybookEntry,
     Support,
 )
+from search.fields import searched_of
 
 
 class OfEntry(RowsAdmin):
@@ -57,15 +58,8 @@ class SupportAdmin(OfMemory):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("content_tsv", "content_terms")
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("entry", "memory")
-            .defer(
-                *(f"{side}__{name}" for side in ("entry", "memory") for name in heavy)
-            )
-        )
+        rows = super().get_queryset(request).select_related("entry", "memory")
+        return rows.defer(*searched_of("entry", "memory"))
 
     @admin.display(description="entry")
     def entry_shown(self, row: Support) -> Any:
