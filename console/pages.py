@@ -30,6 +30,7 @@ class ProjectPage(View):
     role = Role.VIEWER
     title = ""
     template = ""
+    style = ""  # its style sheet, beside the console's
 
     request: HttpRequest
     caller: Caller
@@ -72,6 +73,7 @@ class ProjectPage(View):
         shell = {
             **admin.site.each_context(self.request),
             "title": self.title,
+            "style": self.style,
             "project": getattr(self, "project", None),
             "switches": self._switches(),
         }

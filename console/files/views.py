@@ -28,6 +28,7 @@ class Files(ProjectPage):
 
     title = "Files"
     template = "console/files/tree.html"
+    style = "console/files.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         path = request.GET.get("path", "")
@@ -51,6 +52,7 @@ class FilePage(ProjectPage):
 
     title = "File"
     template = "console/files/file.html"
+    style = "console/files.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         path = request.GET.get("path", "")

@@ -14,6 +14,7 @@ class Home(ProjectPage):
 
     title = "Home"
     template = "console/home/home.html"
+    style = "console/home.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         about = self.project, self.caller

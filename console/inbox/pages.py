@@ -29,6 +29,7 @@ class InboxPage(ProjectPage):
     """Any page of the inbox: it knows the list that the reader came from."""
 
     title = "Review"
+    style = "console/inbox.css"
 
     @property
     def tab(self) -> Tab:

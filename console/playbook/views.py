@@ -30,6 +30,7 @@ class PlaybookPage(ProjectPage):
 
     title = "Revisions"
     template = "console/playbook/revision.html"
+    style = "console/playbook.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return self.page()

@@ -25,6 +25,7 @@ class Search(ProjectPage):
 
     title = "Search"
     template = "console/search/search.html"
+    style = "console/search.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         asked = "query" in request.GET

@@ -29,6 +29,7 @@ class Weekly(ProjectPage):
 
     title = "What the agents learned"
     template = "console/weekly/weekly.html"
+    style = "console/weekly.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         this = weeks.last(1)[0]
