@@ -20,8 +20,8 @@ from console.inbox.tabs import TABS
 from memories.models import File, Memory
 from playbook.models import PlaybookDelta
 
-PREFIX = "admin/"
-# Routes that answer no GET with a page of their own, and why; nor do those of deeds.
+PREFIX, API = "admin/", "api/v1/"
+# Routes that answer a GET with no page of their own, and why.
 NO_PAGES = {
     "admin:index": "it is the console's home",
     "admin:audit_auditevent_csv": "a download, line by line",
@@ -29,12 +29,7 @@ NO_PAGES = {
     "admin:view_on_site": "leads away",
     "admin:autocomplete": "data for a field",
     "admin:login": "leads on whoever is signed in",
-    "console:inbox_undo": "takes a POST only",
-    "console:inbox_bulk": "takes a POST only",
-    "console:inbox_resolve": "takes a POST only",
-    "console:inbox_settle": "takes a POST only",
     "console:inbox_decide": "leads to the card",
-    "console:playbook_place": "takes a POST only",
 }
 Rows = Mapping[type[Model], Model]
 Query = dict[str, str]
@@ -115,11 +110,11 @@ def _chosen(shown: Shown) -> Query:
 
 def routes() -> set[str]:
     """The names of the routes that are walked."""
-    return {name for name, _ in _routes(get_resolver(), "", "")}
+    return {name for name, _ in _routes()}
 
 
 def pages(shown: Shown) -> Iterator[Page]:
-    for name, pattern in _routes(get_resolver(), "", ""):
+    for name, pattern in _routes():
         for arguments in _arguments(name, pattern, shown):
             url = reverse(name, kwargs=arguments)
             for query in _queries(name, shown):
@@ -142,18 +137,31 @@ def _address(url: str, query: Query) -> str:
     return f"{url}?{urlencode(query)}" if query else url
 
 
-def _routes(
-    resolver: URLResolver, before: str, space: str
-) -> Iterator[tuple[str, URLPattern]]:
-    for pattern in resolver.url_patterns:
+def _routes() -> Iterator[tuple[str, URLPattern]]:
+    for name, route, pattern in walked():
+        if route.startswith(PREFIX) and pattern.name and name not in NO_PAGES:
+            yield name, pattern
+
+
+def walked(
+    resolver: URLResolver | None = None, before: str = "", space: str = ""
+) -> Iterator[tuple[str, str, URLPattern]]:
+    """Name (else pattern), route and pattern of what answers a GET outside the API."""
+    for pattern in (resolver or get_resolver()).url_patterns:
         route = before + str(pattern.pattern)
-        if isinstance(pattern, URLResolver):
+        if not isinstance(pattern, URLResolver):
+            if not _takes_posts_only(pattern):
+                yield f"{space}{pattern.name or pattern.pattern}", route, pattern
+        elif not route.startswith(API):
             inner = f"{pattern.namespace}:" if pattern.namespace else ""
-            yield from _routes(pattern, route, space + inner)
-        elif route.startswith(PREFIX) and pattern.name:
-            name = space + pattern.name
-            if name not in NO_PAGES and not name.endswith("_do"):
-                yield name, pattern
+            yield from walked(pattern, route, space + inner)
+
+
+def _takes_posts_only(pattern: URLPattern) -> bool:
+    """As the routes of deeds do."""
+    view = getattr(pattern.callback, "view_class", None)
+    is_deed = (pattern.name or "").endswith("_do")
+    return is_deed or (view is not None and not hasattr(view, "get"))
 
 
 def _arguments(

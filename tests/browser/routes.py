@@ -9,8 +9,9 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
 from django.test import RequestFactory
-from django.urls import URLResolver, get_resolver, reverse
+from django.urls import reverse
 
+from benchmarks import addresses
 from common.caller import Caller, Role
 from console.inbox import tabs
 from memories.models import File, Memory
@@ -58,24 +59,7 @@ class Visit:
 
 def routes():
     """The names of all routes that answer a GET outside the API; else their patterns."""
-    return set(_named(get_resolver().url_patterns))
-
-
-def _named(patterns, space=""):
-    for pattern in patterns:
-        if isinstance(pattern, URLResolver):
-            if not str(pattern.pattern).startswith("api/v1/"):
-                inner = f"{pattern.namespace}:" if pattern.namespace else space
-                yield from _named(pattern.url_patterns, inner)
-        elif not _takes_posts_only(pattern):
-            yield f"{space}{pattern.name or pattern.pattern}"
-
-
-def _takes_posts_only(pattern):
-    view = getattr(pattern.callback, "view_class", None)
-    if (pattern.name or "").endswith("_do"):
-        return True
-    return view is not None and not hasattr(view, "get")
+    return {name for name, _, _ in addresses.walked()}
 
 
 def url(name, *args, **asked):
