@@ -20,7 +20,8 @@ from memories.queries import Filters, MemoryQuerySet
 from projects.models import Project
 from search import lanes, semantic
 from search.fields import arm_lexeme
-from search.lanes import Asked
+from search.filtered import Filtered
+from search.lanes import Asked, Found
 
 HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
 DEPTH = 20
@@ -113,7 +114,8 @@ def _cell(
 def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str, Any]:
     arms = (arm_lexeme("p", project.pk),)
     started = time.perf_counter()
-    near = lanes.ask(rows, Asked(project.pk, arms, vector=vector))
+    asked = Asked(Filtered.of(rows), project.pk, arms)
+    near = lanes.by_meaning(asked, vector, Found())
     answered = time.perf_counter()
     exact = semantic.semantic_lane(rows, vector)
     ended = time.perf_counter()

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
@@ -155,7 +157,27 @@ def embed_query(text: str) -> Vector:
     """Return the active model's vector of one text, remembering the recent ones.
 
     Raises InferenceError, which is not remembered."""
-    model = active()
+    return _query_by(active(), text)
+
+
+def begin_query(text: str) -> Future[Vector]:
+    """Have `embed_query` done by another thread; the result raises what it raises.
+
+    The model is looked up by this thread, as that may ask the database.
+    """
+    try:
+        model = active()
+    except InferenceError as error:
+        failed = Future[Vector]()
+        failed.set_exception(error)
+        return failed
+    pool = ThreadPoolExecutor(1, "embedding")
+    begun = pool.submit(copy_context().run, _query_by, model, text)
+    pool.shutdown(wait=False)
+    return begun
+
+
+def _query_by(model: Embedder, text: str) -> Vector:
     return Vector(_remembered(model, text), model=model.name)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 # A part of a statement with its parameters.
 Part = tuple[str, Sequence[Any]]
@@ -15,16 +15,20 @@ Part = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Filtered:
-    """The quoted name of a table, and the condition of its rows, read from `using`."""
+    """Rows of a model's table: their condition, and the database that is asked."""
 
-    table: str
+    model: type[Model]
     condition: Part
     using: str
+
+    @property
+    def table(self) -> str:
+        return quoted(self.model)
 
     @classmethod
     def of(cls, rows: QuerySet[Any]) -> Self | None:
         """None when the filters leave nothing, as the ORM can tell."""
-        table = f'"{rows.model._meta.db_table}"'
+        table = quoted(rows.model)
         try:
             sql, params = rows.order_by().values_list("pk").query.sql_with_params()
         except EmptyResultSet:
@@ -32,4 +36,8 @@ class Filtered:
         start = f'SELECT {table}."id" AS "pk" FROM {table} WHERE '
         if not sql.startswith(start):
             raise ValueError(f"A search needs rows of one table, not {sql[:200]}")
-        return cls(table, (sql.removeprefix(start), params), rows.db)
+        return cls(rows.model, (sql.removeprefix(start), params), rows.db)
+
+
+def quoted(model: type[Model]) -> str:
+    return f'"{model._meta.db_table}"'

@@ -1,33 +1,36 @@
-"""Both lanes of a search as one statement: candidates, and what each lane thinks of them."""
+"""The lanes of a search, a statement each: candidates, and what both think of them.
+
+The keyword lane goes first, while the model still makes the vector that the other needs.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from django.db import connections
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 
 from inference.vectors import Vector
 from search import query as queries
 from search import semantic, vector_indexes
-from search.filtered import Filtered, Part
+from search.filtered import Filtered, Part, quoted
 from search.query import Term
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the lanes look for; without terms, or without a vector, one is not asked.
+    """What the lanes look for, and among which rows; None: the filters leave nothing.
 
     `arms` are the lexemes of the project's rows and of what is shared with it.
     """
 
+    rows: Filtered | None
     project_id: uuid.UUID
     arms: Sequence[str]
     terms: Sequence[Term] = ()
-    vector: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -46,88 +49,96 @@ class Found:
     by_words: int = 0
     by_meaning: int = 0
     passed: int = 0
-    # What the rows were filtered by; None when the filters leave nothing.
-    rows: Filtered | None = None
 
 
-def ask(rows: QuerySet[Any], asked: Asked) -> Found:
-    """Ask both lanes for their best rows, and score each row in both.
-
-    `rows` hold every filter; it must be a queryset of one table.
-    """
-    filtered = Filtered.of(rows)
-    if filtered is None:
-        return Found()
-    table, where = filtered.table, filtered.condition
-    parts: list[tuple[str, Part]] = []
-    lanes = []
-    if asked.terms:
-        parts += _keyword(table, where, asked)
-        lanes.append("SELECT id FROM keyword")
-    if asked.vector is not None:
-        parts += _semantic(rows.model, table, where, asked)
-        lanes.append("SELECT id FROM semantic")
-    if not lanes:
-        return Found()
-    parts.append(("scored", _scored(rows.model, table, " UNION ".join(lanes), asked)))
-    named = ", ".join(f"{name} AS MATERIALIZED ({sql})" for name, (sql, _) in parts)
-    params = [value for _, (_, values) in parts for value in values]
-    with connections[rows.db].cursor() as cursor:
-        cursor.execute(f"WITH {named} {_answer(asked)}", params)
-        ids, relevances, cosines, words, near, passed = cursor.fetchone()
-    candidates = map(Candidate, ids or (), relevances or (), cosines or ())
-    return Found(list(candidates), words, near, passed, filtered)
-
-
-def _keyword(table: str, where: Part, asked: Asked) -> list[tuple[str, Part]]:
+def by_words(asked: Asked) -> Found:
     """BM25 of the best rows that hold any of the rarest lexemes."""
-    condition, params = where
+    if asked.rows is None or not asked.terms:
+        return Found()
+    table = asked.rows.table
+    condition, params = asked.rows.condition
     # OFFSET 0: the lexeme of the arm confines the index to the project already; beside
     # it the planner would read all rows of a large project from another index.
     sql = f"""
-    SELECT id, -(content_terms <#> (SELECT weights FROM question)) AS relevance
+    WITH question AS MATERIALIZED ({QUESTION})
+    SELECT id, {RELEVANCE} AS relevance
     FROM (
-        SELECT * FROM {table}
-        WHERE tsvector_is_read(content_tsv) AND content_tsv @@ %s::tsquery OFFSET 0
+        SELECT * FROM {table} WHERE {TSVECTOR_IS_READ} AND content_tsv @@ %s::tsquery
+        OFFSET 0
     ) AS {table} WHERE {condition}
     ORDER BY 2 DESC, 1 DESC LIMIT {semantic.DEPTH}"""
     holding = queries.candidates(asked.terms, asked.arms)
-    return [
-        (
-            "question",
-            ("SELECT %s::sparsevec AS weights", [queries.weights(asked.terms)]),
-        ),
-        ("keyword", (sql, [holding, *params])),
-    ]
+    with connections[asked.rows.using].cursor() as cursor:
+        cursor.execute(sql, [queries.weights(asked.terms), holding, *params])
+        candidates = [Candidate(pk, value, None) for pk, value in cursor.fetchall()]
+    return Found(candidates, by_words=len(candidates))
 
 
-def _semantic(
-    model: type[Model], table: str, where: Part, asked: Asked
-) -> list[tuple[str, Part]]:
-    """The nearest rows: the project's, and what is shared with it.
+def by_meaning(asked: Asked, vector: Vector, words: Found) -> Found:
+    """The nearest rows beside those found by words, and each scored in both lanes.
 
     Most often enough of the project's NEAREST vectors pass the filters, which are then
     asked of those alone. Else the filters leave few rows, and these are scanned: an
     index would go through most of the project for them, and lose some.
     """
-    assert asked.vector is not None
-    condition, params = where
+    if asked.rows is None:
+        return words
+    parts = [
+        ("question", (QUESTION, [queries.weights(asked.terms)])),
+        ("keyword", _known(words.candidates)),
+        *_semantic(asked.rows, asked, vector),
+        ("scored", _scored(asked.rows, asked, vector)),
+    ]
+    named = ", ".join(f"{name} AS MATERIALIZED ({sql})" for name, (sql, _) in parts)
+    params = [value for _, (_, values) in parts for value in values]
+    with connections[asked.rows.using].cursor() as cursor:
+        cursor.execute(f"WITH {named} {ANSWER}", params)
+        *columns, near, passed = cursor.fetchone()
+    candidates = map(Candidate, *(column or () for column in columns))
+    return Found(list(candidates), words.by_words, near, passed)
+
+
+QUESTION = "SELECT %s::sparsevec AS weights"
+RELEVANCE = "-(content_terms <#> (SELECT weights FROM question))"
+DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
+ANSWER = """
+SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
+       (SELECT count(*) FROM semantic), (SELECT count(*) FROM passed)
+FROM scored"""
+# `tsvector_is_read` is there for what the planner thinks that it costs. No row has the
+# id, so it is never called: calls took a tenth of the lane's time.
+TSVECTOR_IS_READ = f"(id <> '{uuid.UUID(int=0)}' OR tsvector_is_read(content_tsv))"
+
+
+def _known(candidates: Sequence[Candidate]) -> Part:
+    """What the keyword lane has found already, as a table."""
+    ids = [each.id for each in candidates]
+    relevances = [each.keyword for each in candidates]
+    sql = "SELECT * FROM unnest(%s::uuid[], %s::float8[]) AS known (id, relevance)"
+    return sql, [ids, relevances]
+
+
+def _semantic(rows: Filtered, asked: Asked, vector: Vector) -> list[tuple[str, Part]]:
+    table = rows.table
+    condition, params = rows.condition
     few = f"(SELECT count(*) FROM passed) < {semantic.DEPTH}"
+    nearest, given = _nearest(rows.model, vector, asked.project_id)
+    # In the order of the rows within: what is not needed for DEPTH is not looked up.
     passed = f"""
-    SELECT nearest.id, distance FROM nearest JOIN {table} ON {table}.id = nearest.id
+    SELECT nearest.id, distance FROM ({nearest}) AS nearest
+    JOIN {table} ON {table}.id = nearest.id
     WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {semantic.DEPTH}"""
     found = [
-        ("meaning", _meaning(asked.vector)),
-        ("nearest", _nearest(model, asked.vector, asked.project_id)),
-        ("passed", (passed, params)),
-        ("exact", _scanned(model, table, where, asked.vector, few)),
+        ("meaning", _meaning(vector)),
+        ("passed", (passed, [*given, *params])),
+        ("exact", _scanned(rows, rows.condition, vector, few)),
     ]
     lanes = ["SELECT * FROM exact", f"SELECT * FROM passed WHERE NOT {few}"]
     if shared := asked.arms[1:]:
         elsewhere = f"{condition} AND {table}.project_id <> %s"
         elsewhere += " AND content_tsv @@ %s::tsquery"
         given = [*params, asked.project_id, queries.any_of(shared)]
-        scanned = _scanned(model, table, (elsewhere, given), asked.vector, f"NOT {few}")
+        scanned = _scanned(rows, (elsewhere, given), vector, f"NOT {few}")
         found.append(("shared", scanned))
         lanes.append("SELECT * FROM shared")
     sql = f"""
@@ -144,19 +155,18 @@ def _nearest(model: type[Model], vector: Vector, project_id: uuid.UUID) -> Part:
     vectors, owner = _vectors(model)
     # Only an order by the very expression of `vector_indexes` can use an index.
     width = f"halfvec({len(vector)})"
+    distance = f"embedding::{width} <=> (SELECT vector::{width} FROM meaning)"
     sql = f"""
-    SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
+    SELECT {owner} AS id, {distance} AS distance FROM {vectors}
     WHERE {semantic.searched(semantic.EF_SEARCH)} AND project_id = %s AND model = %s
-    ORDER BY embedding::{width} <=> (SELECT vector::{width} FROM meaning),
-        {owner} DESC LIMIT {semantic.NEAREST}"""
+    ORDER BY {distance}, {owner} DESC LIMIT {semantic.NEAREST}"""
     return sql, [project_id, vector.model]
 
 
-def _scanned(
-    model: type[Model], table: str, where: Part, vector: Vector, choice: str
-) -> Part:
+def _scanned(rows: Filtered, where: Part, vector: Vector, choice: str) -> Part:
     """The nearest of all rows that pass, if the choice falls on looking at each."""
-    vectors, owner = _vectors(model)
+    vectors, owner = _vectors(rows.model)
+    table = rows.table
     condition, params = where
     sql = f"""
     SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
@@ -167,44 +177,26 @@ def _scanned(
     return sql, [vector.model, *params]
 
 
-DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
-
-
-def _scored(model: type[Model], table: str, lanes: str, asked: Asked) -> Part:
-    """Each candidate in both lanes: what only one lane found is scored in the other."""
-    joins, params = "", []
-    relevance, cosine = "0::float8", "NULL::float8"
-    if asked.terms:
-        again = f"-({table}.content_terms <#> (SELECT weights FROM question))"
-        relevance = f"coalesce(keyword.relevance, {again}, 0)"
-        joins += f" JOIN {table} USING (id) LEFT JOIN keyword USING (id)"
-    if asked.vector is not None:
-        vectors, owner = _vectors(model)
-        cosine = f"1 - coalesce(semantic.distance, {DISTANCE})"
-        joins += f" LEFT JOIN semantic USING (id) LEFT JOIN {vectors}"
-        joins += f" ON {owner} = found.id AND {vectors}.model = %s"
-        params = [asked.vector.model]
-    sql = f"""
-    SELECT found.id, {relevance} AS relevance, {cosine} AS cosine
-    FROM ({lanes}) AS found{joins}"""
-    return sql, params
-
-
-def _answer(asked: Asked) -> str:
-    counted = {"keyword": asked.terms, "semantic": asked.vector, "passed": asked.vector}
-    counts = (
-        f"(SELECT count(*) FROM {name})" if is_there else "0"
-        for name, is_there in counted.items()
+def _scored(rows: Filtered, asked: Asked, vector: Vector) -> Part:
+    """Each candidate in both lanes: what only one lane found is looked up for the other."""
+    vectors, owner = _vectors(rows.model)
+    words = f"(SELECT {RELEVANCE} FROM {rows.table} WHERE {rows.table}.id = found.id)"
+    meaning = (
+        f"SELECT {DISTANCE} FROM {vectors} WHERE {owner} = found.id AND model = %s"
     )
-    columns = "array_agg(id), array_agg(relevance), array_agg(cosine)"
-    return f"SELECT {columns}, {', '.join(counts)} FROM scored"
+    sql = f"""
+    SELECT found.id, coalesce(relevance, {words if asked.terms else 0}, 0) AS relevance,
+           1 - coalesce(distance, ({meaning})) AS cosine
+    FROM (SELECT id FROM keyword UNION SELECT id FROM semantic) AS found
+    LEFT JOIN keyword USING (id) LEFT JOIN semantic USING (id)"""
+    return sql, [vector.model]
 
 
 def _vectors(model: type[Model]) -> tuple[str, str]:
     """The table of a model's vectors, and its column of the model's rows."""
     relation = semantic.vectors_of(model)
-    table = cast(str, relation.related_model._meta.db_table)
-    return f'"{table}"', f'"{table}"."{relation.field.column}"'
+    table = quoted(relation.related_model)
+    return table, f'{table}."{relation.field.column}"'
 
 
 def how(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -85,7 +86,7 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     parsed = queries.parse(question.query)
     if condition := queries.condition(parsed, question.language, rows.db):
         rows = rows.filter(content_tsv=condition)
-    vector, notes = _vector(parsed.ranked, question)
+    begun = _begun(parsed.ranked, question)
     terms = queries.terms(
         parsed.ranked,
         project_id=question.project_id,
@@ -94,7 +95,12 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
         using=rows.db,
     )
     words = [] if question.mode == "semantic" else terms
-    found = lanes.ask(rows, Asked(question.project_id, question.arms, words, vector))
+    narrowed = Filtered.of(rows)
+    asked = Asked(narrowed, question.project_id, question.arms, words)
+    found = lanes.by_words(asked)
+    vector, notes = _vector(begun, question)
+    if vector:
+        found = lanes.by_meaning(asked, vector, found)
     scored = Lanes(
         keyword=[each.keyword for each in found.candidates] if words else None,
         semantic=[each.cosine or 0.0 for each in found.candidates] if vector else None,
@@ -108,14 +114,20 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     scores = fusion.fuse(scored, way, most=fusion.most_possible(words))
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
-    return Ranked(hits, terms, counts, notes, vector, found.passed, found.rows)
+    return Ranked(hits, terms, counts, notes, vector, found.passed, narrowed)
 
 
-def _vector(ranked: str, question: Question) -> tuple[Vector | None, tuple[str, ...]]:
-    if question.mode == "keyword":
+def _begun(ranked: str, question: Question) -> Future[Vector] | None:
+    return None if question.mode == "keyword" else embedding.begin_query(ranked)
+
+
+def _vector(
+    begun: Future[Vector] | None, question: Question
+) -> tuple[Vector | None, tuple[str, ...]]:
+    if begun is None:
         return None, ()
     try:
-        return embedding.embed_query(ranked), ()
+        return begun.result(), ()
     except InferenceError as error:
         if question.mode == "semantic":
             raise EmbeddingsUnavailable from error

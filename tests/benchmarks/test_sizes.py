@@ -90,14 +90,14 @@ class TestRecall:
         assert not Project.objects.exists()
 
     def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
-        ask = lanes.ask
+        by_meaning = lanes.by_meaning
 
         def forgetful(*args):
-            found = ask(*args)
+            found = by_meaning(*args)
             best = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
             return replace(found, candidates=best[:-1], by_meaning=len(best) - 1)
 
-        monkeypatch.setattr(lanes, "ask", forgetful)
+        monkeypatch.setattr(lanes, "by_meaning", forgetful)
 
         whole = benchmark("recall", *self.SIZES)[0]["cells"][0]
 

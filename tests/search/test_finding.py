@@ -185,11 +185,11 @@ def test_it_searches_only_the_project_it_is_asked_for(
         assert contents("celery secret", mode=mode) == []
 
 
-def test_a_search_takes_five_statements_at_most(
+def test_a_search_takes_six_statements_at_most(
     remember, search, django_assert_max_num_queries
 ):
     for n in range(5):
         remember(f"The worker took task{n} from the table")
 
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         search("worker table")

@@ -216,14 +216,15 @@ class TestSearching:
     def test_a_switch_between_query_and_rows_mixes_nothing(
         self, three, search, reembed, monkeypatch
     ):
-        embed_query = embedding.embed_query
+        begin_query = embedding.begin_query
 
         def switch_after(text):
-            vector = embed_query(text)
+            begun = begin_query(text)
+            begun.result()
             reembed()
-            return vector
+            return begun
 
-        monkeypatch.setattr(embedding, "embed_query", switch_after)
+        monkeypatch.setattr(embedding, "begin_query", switch_after)
 
         assert len(search("celery broker", mode="semantic")) == 3
 
