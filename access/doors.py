@@ -55,16 +55,23 @@ class PageQuery(serializers.Serializer[Any]):
 
 
 def shown(kind: type[serializers.Serializer[Any]], value: object) -> Any:
-    """What a serializer that reads no context makes of a value.
-
-    One instance serves every answer: to make its fields takes longer than to fill
-    them.
-    """
+    """What a serializer that reads no context makes of a value."""
     return _instance(kind).to_representation(value)
+
+
+def validated(kind: type[serializers.Serializer[Any]], given: Any) -> dict[str, Any]:
+    """What a serializer reads out of a body or a query; raises Invalid."""
+    form = _instance(kind)
+    try:
+        data: dict[str, Any] = form.run_validation(given)
+    except serializers.ValidationError as error:
+        raise errors.Invalid(errors=field_errors(error.detail, form)) from None
+    return data
 
 
 @functools.cache
 def _instance(kind: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
+    """One for every request: to make its fields takes longer than to use them."""
     return kind()
 
 
@@ -122,16 +129,10 @@ class Door(APIView):
 
     def body(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
         """The validated body; refused with every field's error at once."""
-        return self._validated(serializer(data=self.request.data))
+        return validated(serializer, self.request.data)
 
     def query(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        return self._validated(serializer(data=self.request.query_params))
-
-    def _validated(self, form: serializers.Serializer[Any]) -> dict[str, Any]:
-        if not form.is_valid():
-            raise errors.Invalid(errors=field_errors(form.errors, form))
-        data: dict[str, Any] = form.validated_data
-        return data
+        return validated(serializer, self.request.query_params)
 
     def project(self, data: Mapping[str, Any], role: Role | None = None) -> Project:
         """The project that `project_id` or `project` names, by id or by name.

@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of, shown
+from access.doors import Door, page_of, shown, validated
 from common import errors, problem
 from common.caller import Role
 from memories import (
@@ -103,7 +103,7 @@ class MemoryBatchDoor(Door):
         refused: dict[int, Receipt] = {}
         for place, item in enumerate(items):
             try:
-                form = self._validated(draft_forms.MemoryInBatch(data=item))
+                form = validated(draft_forms.MemoryInBatch, item)
                 refuse_elsewhere(form, project)
                 accepted[place] = draft_of(form, project, self)
             except errors.Refusal as refusal:
