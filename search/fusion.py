@@ -11,9 +11,13 @@ from search.query import Term
 Fusion = Literal["relative", "rrf"]
 
 RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
-# How much more words count in the order when the query names something: embeddings
-# blur names (docs/benchmarks.md, "Conversations").
-OF_NAMES = 4.0
+# How much more words count in the order when the query has an id or a version:
+# embeddings blur numbers (docs/benchmarks.md, "Conversations").
+OF_NUMBERED = 3.0
+# How much more they count when the query has over MANY lexemes, and less when fewer:
+# each says a little of what is meant (docs/ranking.md, "Fusion").
+OF_MANY = 0.55 / 0.45
+MANY = 8
 # The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
 MOST_PER_TERM = 2.2
 
@@ -25,8 +29,16 @@ class Way:
     fusion: Fusion = "relative"
     keyword: float = 0.5
     semantic: float = 0.5
-    # The query names something: a path, a flag, an id.
-    has_names: bool = False
+    # The query names something that has a digit in it: an id, a version.
+    has_numbered: bool = False
+    lexemes: int = 0
+
+    @property
+    def in_order(self) -> tuple[float, float]:
+        """What each lane counts in the order, of 1 in all."""
+        words = self.keyword * (OF_NUMBERED if self.has_numbered else 1)
+        words *= OF_MANY if self.lexemes > MANY else 1 / OF_MANY
+        return _parts(words, self.semantic)
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,7 @@ def fuse(lanes: Lanes, way: Way, *, most: float) -> list[float]:
     fused = zip(lane(shares), lane(cosines), strict=True)
     fits = zip(shares, cosines, strict=True)
     best = max((by_keyword * a + by_meaning * b for a, b in fits), default=0.0)
-    if way.has_names:
-        by_keyword, by_meaning = _parts(way.keyword * OF_NAMES, way.semantic)
+    by_keyword, by_meaning = way.in_order
     # The root lifts the middle of the scale, where second best answers stand.
     return [(by_keyword * a + by_meaning * b) ** 0.5 * best for a, b in fused]
 

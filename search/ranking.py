@@ -14,7 +14,7 @@ from common import errors
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
-from search import fusion, lanes, semantic
+from search import fusion, lanes, semantic, words
 from search import query as queries
 from search.filtered import Filtered
 from search.fusion import Fusion as Fusion
@@ -22,7 +22,6 @@ from search.fusion import Lanes
 from search.lanes import Asked
 from search.query import Term
 from search.semantic import semantic_lane as semantic_lane
-from search.words import compounds
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -94,24 +93,25 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
         language=question.language,
         using=rows.db,
     )
-    words = [] if question.mode == "semantic" else terms
+    sought = [] if question.mode == "semantic" else terms
     narrowed = Filtered.of(rows)
-    asked = Asked(narrowed, question.project_id, question.arms, words)
+    asked = Asked(narrowed, question.project_id, question.arms, sought)
     found = lanes.by_words(asked)
     vector, notes = _vector(begun, question)
     if vector:
         found = lanes.by_meaning(asked, vector, found)
     scored = Lanes(
-        keyword=[each.keyword for each in found.candidates] if words else None,
+        keyword=[each.keyword for each in found.candidates] if sought else None,
         semantic=[each.cosine or 0.0 for each in found.candidates] if vector else None,
     )
     way = fusion.Way(
         question.fusion,
         question.keyword_weight,
         question.semantic_weight,
-        has_names=bool(compounds(parsed.ranked)),
+        has_numbered=any(map(words.is_numbered, words.compounds(parsed.ranked))),
+        lexemes=len(terms),
     )
-    scores = fusion.fuse(scored, way, most=fusion.most_possible(words))
+    scores = fusion.fuse(scored, way, most=fusion.most_possible(sought))
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
     return Ranked(hits, terms, counts, notes, vector, found.passed, narrowed)

@@ -62,6 +62,11 @@ def compounds(value: str) -> list[str]:
     ]
 
 
+def is_numbered(compound: str) -> bool:
+    """Whether it is an id or a version rather than a name made of words."""
+    return any(map(str.isdecimal, compound))
+
+
 def parts(run: str) -> list[str]:
     """The words of a camelCase name."""
     return _JOINT.split(run)

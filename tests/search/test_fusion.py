@@ -34,17 +34,29 @@ class TestRelative:
 
         assert scores.index(max(scores)) == first
 
-    def test_words_lead_in_the_order_when_the_query_names_something(self):
+    def test_words_lead_in_the_order_when_the_query_has_an_id(self):
         lanes = Lanes(keyword=[2.0, 1.4], semantic=[0.5, 0.9])
 
-        unnamed, named = (
-            fusion.fuse(lanes, Way(has_names=names), most=2.0)
-            for names in (False, True)
+        without, with_id = (
+            fusion.fuse(lanes, Way(has_numbered=numbered), most=2.0)
+            for numbered in (False, True)
         )
 
-        assert unnamed[1] > unnamed[0]
-        assert named[0] > named[1]
-        assert max(named) < 0.8
+        assert without[1] > without[0]
+        assert with_id[0] > with_id[1]
+        assert max(with_id) < 0.8
+
+    def test_words_count_more_in_a_query_of_many_lexemes(self):
+        lanes = Lanes(keyword=[1.0, 0.45], semantic=[0.45, 1.0])
+
+        few, many = (
+            fusion.fuse(lanes, Way(lexemes=number), most=1.0)
+            for number in (fusion.MANY, fusion.MANY + 1)
+        )
+
+        assert few[1] > few[0]
+        assert many[0] > many[1]
+        assert max(few) == pytest.approx(max(many))
 
     def test_it_takes_a_cosine_below_zero_for_nothing_in_common(self):
         lanes = Lanes(keyword=[1.0, 0.5], semantic=[-0.3, -0.9])
