@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.db import connection
 from django.utils.html import escape
@@ -25,11 +24,8 @@ ALIKE = {"simple": 2, "english": 2}
 
 K = TypeVar("K", bound=Hashable)
 
-_SPACES = re.compile(r"\s+")
 
-
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A word of the query in a text, and what finding it is worth."""
 
     start: int
@@ -38,8 +34,7 @@ class Mark:
     weight: float
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text as it is compared, and the parts that may be meant instead."""
 
     start: int
@@ -56,9 +51,7 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     wanted = {term.lexeme: term.weight for term in terms}
     alike = ALIKE.get(language, 0)
     beginnings = {lexeme[:alike] for lexeme in wanted}
-    shown = {
-        key: _SPACES.sub(" ", text[:DEEPEST]).strip() for key, text in texts.items()
-    }
+    shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
     found = {key: list(_likely(text, alike, beginnings)) for key, text in shown.items()}
     meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {
