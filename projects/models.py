@@ -31,7 +31,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(delete_after=None)
 
     def visible_to(self, caller: Caller) -> ProjectQuerySet:
-        """Live projects in which the caller has a role."""
+        """Live projects in which the caller has a role; see `is_visible_to`."""
         if caller.everywhere:
             return self.live()
         return self.live().filter(pk__in=caller.roles)
@@ -77,6 +77,10 @@ class Project(models.Model):
     def options(self) -> ProjectOptions:
         """The settings with every default filled in."""
         return ProjectOptions.model_validate(self.settings)
+
+    def is_visible_to(self, caller: Caller) -> bool:
+        """Whether it is among `visible_to`, of a row that is at hand."""
+        return self.delete_after is None and caller.role_in(self.pk) is not None
 
     def hide(self) -> None:
         days = timedelta(days=settings.PROJECT_GRACE_DAYS)
