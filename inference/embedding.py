@@ -15,6 +15,7 @@ from inference.errors import InferenceError, Misconfigured
 from inference.registry import Registry
 from inference.vectors import Vector
 
+QUERIES_AT_ONCE = 32  # threads, made when there is need of them
 QUERIES_KEPT = 512  # about 12 KB each at 384 dimensions: 6 MB a process
 
 
@@ -171,10 +172,14 @@ def begin_query(text: str) -> Future[Vector]:
         failed = Future[Vector]()
         failed.set_exception(error)
         return failed
-    pool = ThreadPoolExecutor(1, "embedding")
-    begun = pool.submit(copy_context().run, _query_by, model, text)
-    pool.shutdown(wait=False)
-    return begun
+    threads = _threads(os.getpid())
+    return threads.submit(copy_context().run, _query_by, model, text)
+
+
+@lru_cache(maxsize=1)
+def _threads(pid: int) -> ThreadPoolExecutor:
+    """The threads of this process, kept: the model's first run in one takes a third more."""
+    return ThreadPoolExecutor(QUERIES_AT_ONCE, "embedding")
 
 
 def _query_by(model: Embedder, text: str) -> Vector:
