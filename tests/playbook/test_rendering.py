@@ -192,12 +192,12 @@ class TestQueries:
     ):
         write(TASK)
         rendering.render(project, alice, task=TASK)
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             rendering.render(project, alice, task=TASK)
         for n in range(10):
             write(f"Rule {n}: {TASK}")
 
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             assert len(rendering.render(project, alice, task=TASK).given) == 11
 
 
