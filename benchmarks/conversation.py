@@ -89,12 +89,13 @@ class Rival:
         return [lexeme for lexeme in (*lexemes, *whole) if lexeme in known]
 
 
-# A lexeme without a position is an identifier that is kept whole, or the project's own.
+# A lexeme without a position is an identifier that is kept whole, the project's own, or one
+# of a tier.
 DOCUMENTS = """
 SELECT id, array_agg(lexeme)
 FROM memories_memory, unnest(content_tsv) AS word,
      generate_series(1, coalesce(cardinality(positions), 1))
-WHERE project_id = %s AND lexeme !~ '^[pom]:[0-9a-f-]{36}$'
+WHERE project_id = %s AND lexeme !~ '^([pom]:[0-9a-f-]{36}$|[↑⇈])'
 GROUP BY id ORDER BY id
 """
 QUERY = """

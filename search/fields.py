@@ -13,6 +13,9 @@ from search import words
 # A hashed lexeme is a 28-bit number: 268 million buckets, so that two lexemes of
 # one query practically never share one. SQL function `lexeme_index`.
 DIMENSIONS = 2**28
+# Before a lexeme: the rows in which it adds at least 1.5, or 1.8, to a BM25 score before
+# the idf. SQL function `with_tiers`.
+TIERS = ("↑", "⇈")
 # Columns of a searchable model that only search reads: they are wide.
 SEARCHED = ("content_tsv", "content_terms")
 
@@ -46,7 +49,8 @@ def lexemes(
     `language` is the text-search configuration that stems them. `strong` (title, key)
     weighs A, `body` B, `weak` (goal, result, tags) D; the weights tell the fields apart
     in the index, and what they are worth stands in `bm25_terms`. Identifiers also stay
-    whole, so that `src/auth.py` or `--force` match as typed.
+    whole, so that `src/auth.py` or `--force` match as typed. What adds much to a score
+    stands in its TIERS too.
     """
     whole = words.compounds(f"{strong}\n{body}\n{weak}")
     parts = (words.spaced(part) for part in (strong, body, weak))
@@ -61,7 +65,7 @@ class Lexemes(Expression):
     """
 
     SQL = (
-        "(setweight(to_tsvector(%s::regconfig, %s), 'A')"
+        "with_tiers(setweight(to_tsvector(%s::regconfig, %s), 'A')"
         " || setweight(to_tsvector(%s::regconfig, %s), 'B')"
         " || setweight(to_tsvector(%s::regconfig, %s), 'D')"
         " || array_to_tsvector(%s::text[]))"

@@ -52,7 +52,7 @@ class Found:
 
 
 def by_words(asked: Asked) -> Found:
-    """BM25 of the best rows that hold any of the rarest lexemes."""
+    """BM25 of the best candidate rows: `query.candidates`."""
     if asked.rows is None or not asked.terms:
         return Found()
     table = asked.rows.table

@@ -7,15 +7,15 @@ import re
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import words
-from search.fields import DIMENSIONS
+from search.fields import DIMENSIONS, TIERS
 
-# Rarest lexemes are taken until this many rows may match (03, "Keyword lane":
-# the top 10 then agree with uncapped BM25 in 0.957 of cases).
+# The rows that a search looks at; what more costs and gains: docs/ranking.md, "Tiers".
 CANDIDATE_ROWS = 2_000
 # A pasted report is asked by its rarest lexemes. Measured on reports of 35 to 171
 # lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
@@ -53,15 +53,33 @@ class Parsed:
         return not (self.phrases or self.excluded)
 
 
+class Posting(NamedTuple):
+    """What the index knows rows by, and how many there are."""
+
+    lexeme: str
+    rows: int
+
+
 @dataclass(frozen=True)
 class Term:
-    """A lexeme of a query; `count` is how often the query repeats it."""
+    """A lexeme of a query; `count` is how often the query repeats it.
+
+    `tiers` are the rows of each of TIERS, where they have been counted.
+    """
 
     lexeme: str
     index: int
     df: int
     idf: float
     count: int = 1
+    tiers: tuple[int | None, ...] = ()
+
+    @property
+    def postings(self) -> list[Posting]:
+        """All its rows, then fewer and fewer of its best."""
+        counted = zip(TIERS, self.tiers, strict=False)
+        best = [Posting(tier + self.lexeme, rows) for tier, rows in counted if rows]
+        return [Posting(self.lexeme, self.df), *best]
 
     @property
     def weight(self) -> float:
@@ -136,12 +154,21 @@ def terms(
     An unknown lexeme counts as standing in one document, because 1 is not stored.
     """
     spaced, whole = words.spaced(ranked), words.compounds(ranked)
+    params: list[Any] = [
+        language,
+        spaced,
+        whole,
+        project_id,
+        corpus,
+        list(TIERS),
+        MOST_TERMS,
+    ]
     with connections[using].cursor() as cursor:
-        cursor.execute(TERMS, [language, spaced, whole, project_id, corpus, MOST_TERMS])
+        cursor.execute(TERMS, params)
         rows = cursor.fetchall()
     return [
-        Term(lexeme, index, df, idf(df, max(documents, df)), count)
-        for lexeme, index, df, count, documents in rows
+        Term(lexeme, index, df, idf(df, max(documents, df)), count, tuple(tiers))
+        for lexeme, index, df, count, documents, tiers in rows
     ]
 
 
@@ -156,7 +183,13 @@ WITH words AS (
     SELECT id, documents FROM search_corpus WHERE project_id = %s AND name = %s
 )
 SELECT asked.lexeme, lexeme_index(asked.lexeme), coalesce(stat.df, 1) AS df,
-       asked.count, coalesce((SELECT documents FROM corpus), 0)
+       asked.count, coalesce((SELECT documents FROM corpus), 0),
+       ARRAY(
+           SELECT best.df FROM unnest(%s::text[]) WITH ORDINALITY AS tiers (tier, place)
+           LEFT JOIN search_lexemestat best ON best.lexeme = tier || asked.lexeme
+               AND best.corpus_id = stat.corpus_id
+           ORDER BY place
+       )
 FROM asked
 LEFT JOIN search_lexemestat stat
     ON stat.lexeme = asked.lexeme AND stat.corpus_id = (SELECT id FROM corpus)
@@ -178,14 +211,19 @@ def weights(found: Sequence[Term]) -> str:
 
 
 def candidates(found: Sequence[Term], arms: Iterable[str]) -> str:
-    """The tsquery that fetches candidate rows: an arm, and any of the rarest lexemes."""
+    """The tsquery that fetches candidate rows: an arm, and any of the lexemes.
+
+    Rarest first, each has all of its rows taken or only the best, as CANDIDATE_ROWS have
+    room for.
+    """
     taken: list[str] = []
-    rows = 0
+    room = CANDIDATE_ROWS
     for term in found:
-        if taken and rows + term.df > CANDIDATE_ROWS:
-            break
-        taken.append(term.lexeme)
-        rows += term.df
+        fitting = (each for each in term.postings if each.rows <= room)
+        if posting := next(fitting, None):
+            taken.append(posting.lexeme)
+            room -= posting.rows
+    taken = taken or [found[0].postings[-1].lexeme]
     return f"({any_of(arms)}) & ({any_of(taken)})"
 
 

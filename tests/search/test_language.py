@@ -226,7 +226,7 @@ class TestChange:
         run_jobs()
 
         counted = LexemeStat.objects.filter(corpus__project_id=project.pk)
-        assert dict(counted.values_list("lexeme", "df")) == {"haus": 2}
+        assert dict(counted.values_list("lexeme", "df")) == {"haus": 2, "↑haus": 2}
 
     def test_the_job_takes_duplicates_and_archived_rows_along(
         self, remember, speak, run_jobs, search

@@ -128,6 +128,45 @@ class TestCandidates:
 
         assert query.candidates(common, ["p:1"]) == "('p:1') & ('a')"
 
+    def test_a_lexeme_without_room_for_all_its_rows_has_its_best_taken(self):
+        found = [
+            Term("a", 1, df=900, idf=1.0, tiers=(300, 80)),
+            Term("b", 2, df=1_200, idf=0.9, tiers=(400, 90)),
+            Term("c", 3, df=4_000, idf=0.8, tiers=(2_500, 600)),
+            Term("d", 4, df=5_000, idf=0.7, tiers=(None, 200)),
+        ]
+
+        assert query.candidates(found, ["p:1"]) == "('p:1') & ('a' | '↑b' | '⇈c')"
+
+    def test_the_best_of_a_lexeme_too_common_for_all_are_taken(self):
+        common = [Term("a", 1, df=1_000_000, idf=0.1, tiers=(90_000, 7_000))]
+
+        assert query.candidates(common, ["p:1"]) == "('p:1') & ('⇈a')"
+
+    def test_tiers_are_counted_with_the_lexeme(self, remember, count, terms_of):
+        remember("pear pear pear in the harbour")
+        remember("pear " + " ".join(f"word{n}" for n in range(40)))
+        remember("An engine ran on pear pear pear")
+        count()
+
+        (pear,) = terms_of("pear")
+
+        assert (pear.df, pear.tiers) == (3, (2, 2))
+        assert terms_of("quince")[0].tiers == (None, None)
+
+    def test_the_best_rows_of_a_common_lexeme_are_found_without_the_others(
+        self, remember, count, contents, monkeypatch
+    ):
+        for n in range(6):
+            remember(f"pear {n} " + " ".join(f"word{n}x{m}" for m in range(40)))
+        best = [f"pear pear pear number {n}" for n in range(2)]
+        for text in best:
+            remember(text)
+        count()
+        monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
+
+        assert sorted(contents("pear", mode="keyword")) == best
+
     @pytest.fixture
     def _counted(self, remember, count):
         for n in range(6):
