@@ -52,7 +52,11 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     alike = ALIKE.get(language, 0)
     beginnings = {lexeme[:alike] for lexeme in wanted}
     shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
-    found = {key: list(_likely(text, alike, beginnings)) for key, text in shown.items()}
+    other = set[str]()
+    found = {
+        key: list(_likely(text, alike, beginnings, other))
+        for key, text in shown.items()
+    }
     meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {
         key: extract(text, list(_marks(found[key], meaning, wanted)))
@@ -105,14 +109,22 @@ def _word_start(text: str, at: int) -> int:
     return space + 1 if space >= 0 else at
 
 
-def _likely(text: str, alike: int, beginnings: Container[str]) -> Iterator[Word]:
-    """The words of a text, or those parts of them, that may mean a wanted lexeme."""
+def _likely(
+    text: str, alike: int, beginnings: Container[str], other: set[str]
+) -> Iterator[Word]:
+    """The words of a text, or those parts of them, that may mean a wanted lexeme.
+
+    `other` words are not looked for; those of this text join them.
+    """
     for match in words.found(text):
         word = match[0]
+        if word in other:
+            continue
         lower = word.lower()
         # Most words are of one piece, and most of those are not looked for.
         whole = word[1:] == lower[1:] and word.isascii()
         if whole and lower[:alike] not in beginnings:
+            other.add(word)
             continue
         folded = words.folded(word)
         parts = () if whole else _parts(match, alike, beginnings)

@@ -36,6 +36,9 @@ _WORD = re.compile(
     rf"[{_PAIRED}]+|[^\W_{_PAIRED}]+(?:(?<=\d)\.(?=\d)[^\W_{_PAIRED}]+)*"
 )
 
+# The same of texts without any other letter: half the time.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?<=[0-9])\.(?=[0-9])[A-Za-z0-9]+)*")
+
 Span = tuple[int, int]
 
 
@@ -79,7 +82,7 @@ def pairs(run: str) -> list[str]:
 
 def found(value: str) -> Iterator[re.Match[str]]:
     """The words of a text where they stand: for marking them."""
-    return _WORD.finditer(value)
+    return (_ASCII_WORD if value.isascii() else _WORD).finditer(value)
 
 
 def part_spans(word: str) -> list[Span]:

@@ -76,3 +76,11 @@ class TestParts:
 
     def test_a_plain_word_has_none(self):
         assert words.part_spans("plain") == []
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_of_an_ascii_text_are_found_as_those_of_any_other(text):
+    found = [match.span() for match in words.found(text)]
+
+    *before, _last = (match.span() for match in words.found(f"{text} é"))
+    assert found == before
