@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.db import migrations
 
 # What a lexeme adds to a row's BM25 score before the idf. The formula of 0001, there for
@@ -49,24 +51,9 @@ BEGIN ATOMIC
 END;
 """
 
-BM25_TERMS_BEFORE = """
-CREATE OR REPLACE FUNCTION bm25_terms(tsv tsvector) RETURNS sparsevec
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    WITH counted AS (
-        SELECT lexeme_index(lexeme) AS i,
-               sum(coalesce(cardinality(positions), 1)
-                   + coalesce(cardinality(array_positions(weights, 'A')), 0))::float8 AS tf
-        FROM unnest(tsv)
-        WHERE NOT (positions IS NULL AND lexeme ~ '^[pom]:[0-9a-f-]{36}$')
-        GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 16000
-    ), total AS (SELECT sum(tf) AS length FROM counted)
-    SELECT ('{' || coalesce(string_agg(
-        i || ':' || round((tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / 100)))::numeric, 5),
-        ',' ORDER BY i), '') || '}/268435456')::sparsevec
-    FROM counted, total;
-END;
-"""
+BEFORE = import_module("search.migrations.0001_initial").BM25_TERMS.replace(
+    "CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"
+)
 
 
 class Migration(migrations.Migration):
@@ -74,6 +61,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(BM25_IMPACTS, "DROP FUNCTION bm25_impacts(tsvector);"),
-        migrations.RunSQL(BM25_TERMS, BM25_TERMS_BEFORE),
+        migrations.RunSQL(BM25_TERMS, BEFORE),
         migrations.RunSQL(WITH_TIERS, "DROP FUNCTION with_tiers(tsvector);"),
     ]
