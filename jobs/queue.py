@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from common import errors
+from common.inserting import insert_new
 from common.writing import write
 from jobs import waking
 from jobs.models import Job
@@ -36,8 +37,7 @@ def enqueue(
         key=key,
         run_after=run_after or timezone.now(),
     )
-    Job.objects.bulk_create([job], ignore_conflicts=bool(key))
-    if key and not Job.objects.filter(pk=job.pk).exists():
+    if not insert_new([job]):
         return None
     if run_after is None:
         transaction.on_commit(functools.partial(waking.wake, job.pk), robust=True)
