@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection
 
@@ -44,3 +45,17 @@ def lock_in_transaction(name: str, *, shared: bool = False) -> None:
     function = f"pg_advisory_xact_lock{'_shared' if shared else ''}"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(%s)", [lock_number(name)])
+
+
+def read_under_lock(name: str, query: str, params: Sequence[Any] = ()) -> Any:
+    """Share a lock until the transaction ends, and read one value that it guards.
+
+    The two statements go in one message; the second sees what was committed before the
+    lock was had. None where there is no row.
+    """
+    with connection.cursor() as cursor:
+        command = f"SELECT pg_advisory_xact_lock_shared(%s); {query}"
+        cursor.execute(command, [lock_number(name), *params])
+        cursor.nextset()
+        row = cursor.fetchone()
+    return row[0] if row else None

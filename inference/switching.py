@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from common.locks import lock_in_transaction
+from common.locks import lock_in_transaction, read_under_lock
 from inference.models import ActiveModel
 
 SECONDS = 2.0  # how long a process may go by what it knew
@@ -33,8 +33,8 @@ def hold() -> str | None:
 
     Writers hold it together. It is read anew, after the lock.
     """
-    lock_in_transaction(LOCK, shared=True)
-    return ActiveModel.objects.values_list("name", flat=True).first()
+    name: str | None = read_under_lock(LOCK, "SELECT name FROM inference_activemodel")
+    return name
 
 
 def hold_alone() -> str | None:
