@@ -206,6 +206,8 @@ def mask(text: str) -> Masked:
 
 
 def _spans(text: str) -> Iterator[Span]:
+    if not text:
+        return
     lowered = text.lower()
     for rule in _rules():
         if any(hint in lowered for hint in rule.hints):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from audit import recording
@@ -34,6 +35,8 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
     Sorted, and one statement, so that concurrent writers lock in one order.
     """
     wanted = sorted(set(paths))
+    if not wanted:
+        return {}
     now = timezone.now()
     rows = [
         File(
@@ -56,7 +59,10 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
 
 
 def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> None:
-    """Link a memory to files; a link it has already stays as it is."""
+    """Link a new memory to files; one without any is not asked for them again."""
+    if not refs:
+        _know_none(memory)
+        return
     MemoryFile.objects.bulk_create(
         [
             MemoryFile(
@@ -71,6 +77,12 @@ def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> 
         ],
         ignore_conflicts=True,
     )
+
+
+def _know_none(memory: Any) -> None:
+    none: QuerySet[MemoryFile] = QuerySet(MemoryFile)
+    none._result_cache = []
+    memory._prefetched_objects_cache = {"file_links": none}
 
 
 def copy_links(source: Memory, target: Memory) -> None:

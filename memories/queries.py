@@ -45,6 +45,18 @@ SELECT EXISTS (
 """
 
 
+# Whether a current memory has this text: asked by every write, as above.
+IS_KNOWN = """
+SELECT EXISTS (
+    SELECT FROM memories_memory
+    WHERE project_id = %s AND scope_hash = %s AND sensitivity = %s AND key = %s
+        AND similarity_hash = %s AND NOT kept_apart AND NOT is_duplicate
+        AND superseded_by_id IS NULL AND archived_at IS NULL AND deleted_at IS NULL
+        AND (expires_at IS NULL OR expires_at >= %s)
+)
+"""
+
+
 @dataclass(frozen=True)
 class Filters:
     """What a read is narrowed to; an empty field narrows nothing (REQ-MEM-SEARCH-005).

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from django.db import connection
 from django.utils import timezone
 
 from common import errors
 from common.caller import Caller, Role
+from common.inserting import insert_new
 from common.writing import write
 from inference.vectors import Vector
 from memories import (
@@ -24,6 +25,7 @@ from memories import (
 )
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
+from memories.queries import IS_KNOWN
 from memories.quotas import QuotaExceeded
 from memories.receipts import Receipt
 from projects import search_language
@@ -160,7 +162,7 @@ def _stored_together(
         for place, memory in built.items()
         if memory.kind != Memory.Kind.FACT or not memory.key
     }
-    inserted = _inserted(list(plain.values()))
+    inserted = insert_new(list(plain.values()))
     rows = {place: memory for place, memory in plain.items() if memory.pk in inserted}
     history.record_new(
         prepared.caller,
@@ -191,7 +193,7 @@ def _store(
             if is_same and same.value == memory.value and not draft.is_derived:
                 return _store_duplicate(memory, same, draft, caller, "the same fact")
             _supersede(same, memory, caller)
-        if _inserted([memory]):
+        if insert_new([memory]):
             break
         if original := _original_of(memory, caller):
             return _store_duplicate(memory, original, draft, caller, "the same text")
@@ -229,13 +231,6 @@ def _store_duplicate(
     return Receipt(
         status="duplicate", memory=memory, duplicate_of=original, notes=draft.notes
     )
-
-
-def _inserted(memories: Sequence[Memory]) -> set[uuid.UUID]:
-    """Insert rows unless an original or a current fact holds their place; which are."""
-    Memory.objects.bulk_create(memories, ignore_conflicts=True)
-    ids = [memory.pk for memory in memories]
-    return set(Memory.objects.filter(pk__in=ids).values_list("pk", flat=True))
 
 
 def _original_of(memory: Memory, caller: Caller) -> Memory | None:
@@ -279,18 +274,11 @@ def _supersede(old: Memory, new: Memory, caller: Caller) -> None:
 
 def _known(project: Project, draft: Draft) -> bool:
     assert draft.scope
-    return (
-        Memory.objects.current()
-        .filter(
-            key=draft.key,
-            project=project,
-            scope_hash=draft.scope.hash,
-            sensitivity=draft.sensitivity,
-            similarity_hash=draft.similarity_hash,
-            kept_apart=False,
-        )
-        .exists()
-    )
+    place = [draft.scope.hash, draft.sensitivity, draft.key, draft.similarity_hash]
+    with connection.cursor() as cursor:
+        cursor.execute(IS_KNOWN, [project.pk, *place, timezone.now()])
+        (found,) = cursor.fetchone()
+    return bool(found)
 
 
 def _rejected(refusal: errors.Refusal) -> Receipt:
