@@ -1,3 +1,5 @@
+"""Inserts that tell more, or take fewer messages, than those of a queryset."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,17 +19,32 @@ def insert_new(rows: Sequence[Model]) -> set[Any]:
     """
     if not rows:
         return set()
-    options = rows[0]._meta
-    query = InsertQuery(type(rows[0]), on_conflict=OnConflict.IGNORE)
-    query.insert_values(
-        [f for f in options.concrete_fields if not f.generated], list(rows)
-    )
-    compiler = query.get_compiler(connection=connection)
-    compiler.returning_fields = [options.pk]
-    ((sql, params),) = compiler.as_sql()
+    sql, params = _command(rows, OnConflict.IGNORE)
     with connection.cursor() as cursor:
-        cursor.execute(sql, params)
+        cursor.execute(f"{sql} RETURNING {rows[0]._meta.pk.column}", params)
         inserted = {pk for (pk,) in cursor.fetchall()}
     for row in rows:
         row._state.adding = row.pk not in inserted
     return inserted
+
+
+def insert_together(*rows: Model) -> None:
+    """Insert rows of several models, in one message to the database."""
+    commands = [_command([row]) for row in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "; ".join(sql for sql, _ in commands),
+            [value for _, params in commands for value in params],
+        )
+    for row in rows:
+        row._state.adding = False
+
+
+def _command(
+    rows: Sequence[Model], on_conflict: OnConflict | None = None
+) -> tuple[str, Sequence[Any]]:
+    query = InsertQuery(type(rows[0]), on_conflict=on_conflict)
+    fields = [f for f in rows[0]._meta.concrete_fields if not f.generated]
+    query.insert_values(fields, list(rows))
+    ((sql, params),) = query.get_compiler(connection=connection).as_sql()
+    return sql, params

@@ -11,6 +11,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from audit import recording
 from audit.models import AuditEvent
 from common.caller import Caller
+from common.inserting import insert_together
 from memories.models import Memory, MemoryChange
 
 # What the history keeps of a memory: everything a person can set or a rule can move.
@@ -70,8 +71,7 @@ def record(
     `before` is the `state()` from before the change; None for a new memory.
     """
     event, change = _rows(caller, action, memory, before, reason)
-    event.save(force_insert=True)
-    change.save(force_insert=True)
+    insert_together(event, change)
     return change
 
 
