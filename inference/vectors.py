@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -46,6 +47,14 @@ class Vector(list[float]):
     def __init__(self, values: Iterable[float], *, model: str) -> None:
         super().__init__(values)
         self.model = model
+
+    @functools.cached_property
+    def text(self) -> str:
+        """As SQL reads it, with as many digits as tell all 32-bit numbers apart.
+
+        Tables hold 16 bits of each. Made once for the row and for what is near it.
+        """
+        return "[" + ",".join(["%.9g"] * len(self)) % tuple(self) + "]"
 
 
 class Stored:

@@ -56,7 +56,7 @@ def close(
         cursor.execute(
             command,
             {
-                "vectors": [str(list(vector)) for vector in vectors],
+                "vectors": [vector.text for vector in vectors],
                 "project": project_id,
                 "model": vectors[0].model,
                 "threshold": threshold,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.postgres.search import SearchVectorField
@@ -53,8 +54,11 @@ def lexemes(
     stands in its TIERS too.
     """
     whole = words.compounds(f"{strong}\n{body}\n{weak}")
-    parts = (words.spaced(part) for part in (strong, body, weak))
-    return Lexemes(language, *parts, whole=arms + whole)
+    return Lexemes(
+        {"A": words.spaced(strong), "B": words.spaced(body), "D": words.spaced(weak)},
+        whole=arms + whole,
+        language=language,
+    )
 
 
 class Lexemes(Expression):
@@ -64,17 +68,18 @@ class Lexemes(Expression):
     compile than to run.
     """
 
-    SQL = (
-        "with_tiers(setweight(to_tsvector(%s::regconfig, %s), 'A')"
-        " || setweight(to_tsvector(%s::regconfig, %s), 'B')"
-        " || setweight(to_tsvector(%s::regconfig, %s), 'D')"
-        " || array_to_tsvector(%s::text[]))"
-    )
-
-    def __init__(self, language: str, *parts: str, whole: list[str]) -> None:
+    def __init__(
+        self, weighted: Mapping[str, str], *, whole: Sequence[str], language: str
+    ) -> None:
         super().__init__(output_field=SearchVectorField())
-        weighted = (value for part in parts for value in (language, part))
-        self.params: tuple[Any, ...] = (*weighted, whole)
+        self.weighted = [each for each in weighted.items() if each[1]]
+        self.whole = list(whole)
+        self.language = language
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        return self.SQL, self.params
+        sql, params = "", []
+        for weight, part in self.weighted:
+            sql += f"setweight(to_tsvector(%s::regconfig, %s), '{weight}') || "
+            params += [self.language, part]
+        sql = f"with_tiers({sql}array_to_tsvector(%s::text[]))"
+        return sql, (*params, self.whole)
