@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -76,7 +77,7 @@ class Draft:
     # Where a quota is full: stored and archived at once, instead of refused.
     is_kept_over_quota: bool = False
 
-    @property
+    @functools.cached_property
     def similarity_hash(self) -> str:
         return text.similarity_hash(self.content)
 
@@ -117,14 +118,14 @@ def refuse_short(project: Project, draft: Draft) -> None:
 
 def guard_secrets(mode: str, draft: Draft) -> Draft:
     """Mask, refuse or allow what looks like a secret, as the project says."""
-    guarded, names = guard(
-        mode, {name: getattr(draft, name) for name in (*TEXTS, *TREES)}
-    )
+    fields = (*TEXTS, *TREES)
+    values, names = guard(mode, [getattr(draft, name) for name in fields])
     tags, more = guard(mode, list(draft.tags))
     found = ", ".join(dict.fromkeys(names + more))
     if not found:
         return draft
     notes = (*draft.notes, f"masked: {found}")
+    guarded = dict(zip(fields, values, strict=True))
     return replace(draft, **guarded, tags=tuple(tags), notes=notes)
 
 
@@ -200,7 +201,6 @@ def build(project: Project, draft: Draft, language: str) -> Memory:
     memory = Memory(
         project=project,
         organization_id=project.organization_id,
-        similarity_hash=draft.similarity_hash,
         tags=list(draft.tags),
         compacted_from=list(draft.compacted_from),
         kept_apart=draft.is_derived,
