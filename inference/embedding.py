@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from django.conf import settings
 
@@ -15,7 +16,10 @@ from inference.errors import InferenceError, Misconfigured
 from inference.registry import Registry
 from inference.vectors import Vector
 
-QUERIES_AT_ONCE = 32  # threads, made when there is need of them
+T = TypeVar("T")
+V = TypeVar("V")
+
+AT_ONCE = 32  # threads, made when there is need of them
 QUERIES_KEPT = 512  # about 12 KB each at 384 dimensions: 6 MB a process
 
 
@@ -166,20 +170,29 @@ def begin_query(text: str) -> Future[Vector]:
 
     The model is looked up by this thread, as that may ask the database.
     """
+    return _begun(_query_by, text)
+
+
+def begin(texts: Sequence[str]) -> Future[list[Vector]]:
+    """Have `embed` done by another thread, as `begin_query`."""
+    return _begun(embed_by, texts)
+
+
+def _begun(work: Callable[[Embedder, T], V], argument: T) -> Future[V]:
     try:
         model = active()
     except InferenceError as error:
-        failed = Future[Vector]()
+        failed = Future[V]()
         failed.set_exception(error)
         return failed
     threads = _threads(os.getpid())
-    return threads.submit(copy_context().run, _query_by, model, text)
+    return threads.submit(copy_context().run, work, model, argument)
 
 
 @lru_cache(maxsize=1)
 def _threads(pid: int) -> ThreadPoolExecutor:
     """The threads of this process, kept: the model's first run in one takes a third more."""
-    return ThreadPoolExecutor(QUERIES_AT_ONCE, "embedding")
+    return ThreadPoolExecutor(AT_ONCE, "embedding")
 
 
 def _query_by(model: Embedder, text: str) -> Vector:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 
 from common import locks
+from common.ids import uuid7
 from common.writing import write
 from inference import embedding, reembedding
 from inference.errors import InferenceError
@@ -21,6 +24,8 @@ from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
 
 log = structlog.get_logger(__name__)
+
+Begun = Future[list[Vector]]
 
 LIVE = Q(deleted_at=None, is_duplicate=False)
 # Rows embedded and written between two steps of the job. The model is given them by
@@ -56,20 +61,23 @@ def put_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
 
 
 def store_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
-    MemoryVector.objects.bulk_create(
-        [
-            MemoryVector(
-                memory=memory,
-                project_id=memory.project_id,
-                model=vector.model,
-                embedding=list(vector),
-            )
-            for memory, vector in embedded
-        ],
-        update_conflicts=True,
-        unique_fields=["memory", "model"],
-        update_fields=["embedding"],
-    )
+    if not embedded:
+        return
+    rows = ", ".join(["(%s, %s, %s, %s, %s)"] * len(embedded))
+    params: list[Any] = []
+    for memory, vector in embedded:
+        row = (uuid7(), memory.pk, memory.project_id, vector.model, vector.text)
+        params.extend(row)
+    with connection.cursor() as cursor:
+        cursor.execute(STORE.format(rows=rows), params)
+
+
+# As models, vectors took longer to write into a statement than to store.
+STORE = """
+INSERT INTO memories_memoryvector (id, memory_id, project_id, model, embedding)
+VALUES {rows}
+ON CONFLICT (memory_id, model) DO UPDATE SET embedding = excluded.embedding
+"""
 
 
 def embed_later(project_id: uuid.UUID) -> None:
@@ -102,10 +110,8 @@ def embed_waiting(run: running.Run) -> dict[str, Any]:
         with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
             if not is_mine:
                 break
-            for chosen in batches(ids, size=BATCH):
-                rows = waiting(project_id).filter(pk__in=chosen)
-                batch = list(rows.light().order_by("pk"))
-                _keep(list(_embedded(batch, refused)))
+            for batch, begun in _begun(project_id, ids):
+                _keep(list(_embedded(batch, refused, begun)))
                 done += len(batch)
                 run.step(done)
     told = [f"{memory_id}: {why}" for memory_id, why in refused.items()]
@@ -119,13 +125,29 @@ def _waiting_ids(
     return list(rows.values_list("pk", flat=True)[:WINDOW])
 
 
+def _begun(
+    project_id: uuid.UUID, ids: Sequence[uuid.UUID]
+) -> Iterator[tuple[list[Memory], Begun]]:
+    """Batches with their vectors on the way: the model works while one is written."""
+    before: tuple[list[Memory], Begun] | None = None
+    for chosen in batches(ids, size=BATCH):
+        rows = waiting(project_id).filter(pk__in=chosen)
+        batch = list(rows.light().order_by("pk"))
+        begun = embedding.begin([memory.text for memory in batch])
+        if before:
+            yield before
+        before = batch, begun
+    if before:
+        yield before
+
+
 def _embedded(
-    batch: Sequence[Memory], refused: dict[uuid.UUID, str]
+    batch: Sequence[Memory], refused: dict[uuid.UUID, str], begun: Begun | None = None
 ) -> Iterator[tuple[Memory, Vector]]:
     if not batch:
         return
     try:
-        made = embedding.embed([memory.text for memory in batch])
+        made = begun.result() if begun else embedding.embed([m.text for m in batch])
     except InferenceError as error:
         if error.retryable:
             raise job_errors.Later(str(error)) from error

@@ -108,14 +108,14 @@ class TestEmbedding:
     def test_a_text_that_the_model_refuses_is_named_and_the_others_go_on(
         self, write, run_jobs, monkeypatch
     ):
-        embed = embedding.embed
+        embed_by = embedding.embed_by
 
-        def picky(texts):
+        def picky(model, texts):
             if any("number 7 " in text for text in texts):
                 raise InferenceError("too odd", retryable=False)
-            return embed(texts)
+            return embed_by(model, texts)
 
-        monkeypatch.setattr(embedding, "embed", picky)
+        monkeypatch.setattr(embedding, "embed_by", picky)
         receipts = write(lines(30))
 
         run_jobs()
