@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from audit import recording
@@ -80,7 +80,8 @@ def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> 
 
 
 def _know_none(memory: Any) -> None:
-    none: QuerySet[MemoryFile] = QuerySet(MemoryFile)
+    # Empty in itself, too: who filters it further asks again.
+    none: Any = MemoryFile.objects.none()
     none._result_cache = []
     memory._prefetched_objects_cache = {"file_links": none}
 
