@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 
 from memories.models import File, Memory, MemoryFile
 from search.fields import SEARCHED
@@ -42,7 +42,8 @@ FROM {Memory._meta.db_table}"""
 
 
 def _with_files(memory: Any) -> Memory:
-    links: QuerySet[MemoryFile] = QuerySet(MemoryFile)
+    # Of this memory's links, for who narrows them further and so asks again.
+    links = memory.file_links.all()
     links._result_cache = [_link(memory, *columns) for columns in memory.linked or ()]
     memory._prefetched_objects_cache = {"file_links": links}
     found: Memory = memory

@@ -6,6 +6,7 @@ import pytest
 
 from inference import fake
 from memories import recall
+from memories.drafts import FileRef
 from memories.queries import Filters
 from search.ranking import EmbeddingsUnavailable
 
@@ -193,3 +194,21 @@ def test_a_search_takes_six_statements_at_most(
 
     with django_assert_max_num_queries(6):
         search("worker table")
+
+
+def test_links_of_a_hit_that_are_narrowed_further_are_still_its_own(remember, search):
+    for name in ("worker", "keeper"):
+        remember(f"The {name} is here", files=(FileRef(f"src/{name}.py"),))
+
+    hits = search("worker keeper")
+
+    asked_again = {
+        hit.memory.content: [
+            link.file.file_path for link in hit.memory.file_links.select_related("file")
+        ]
+        for hit in hits
+    }
+    assert asked_again == {
+        "The worker is here": ["src/worker.py"],
+        "The keeper is here": ["src/keeper.py"],
+    }
