@@ -142,6 +142,6 @@ def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
     }
     asked = ["keyword", "semantic"] if question.mode == "hybrid" else [question.mode]
     return "; ".join(
-        f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best'}"
+        f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best looked at'}"
         for lane in asked
     )

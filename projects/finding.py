@@ -11,7 +11,7 @@ def project(named: str, caller: Caller) -> Project:
     """The project of an id or a name, if the caller may see it."""
     project_id = as_id(named)
     column = "id" if project_id else "name"
-    found = Project.objects.raw(OF.format(column=column), [project_id or named])
+    found = Project.objects.raw(FOUND.format(column=column), [project_id or named])
     project = next(iter(found), None)
     if project is None or not project.is_visible_to(caller):
         raise errors.NotFound(
@@ -21,7 +21,7 @@ def project(named: str, caller: Caller) -> Project:
 
 
 # Asked by every request: as a queryset, building it took longer than answering.
-OF = "SELECT * FROM projects_project WHERE {column} = %s"
+FOUND = "SELECT * FROM projects_project WHERE {column} = %s"
 
 
 def as_id(text: str) -> uuid.UUID | None:

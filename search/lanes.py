@@ -52,26 +52,35 @@ class Found:
 
 
 def by_words(asked: Asked) -> Found:
-    """BM25 of the best candidate rows: `query.candidates`."""
+    """BM25 of the best candidate rows: `query.candidates`.
+
+    When the filters leave few of these, all rows that hold any of the lexemes are asked.
+    """
     if asked.rows is None or not asked.terms:
         return Found()
-    table = asked.rows.table
-    condition, params = asked.rows.condition
+    sought = queries.candidates(asked.terms, asked.arms)
     # OFFSET 0: the lexeme of the arm confines the index to the project already; beside
     # it the planner would read all rows of a large project from another index.
+    found = _best(asked, asked.rows, sought.tsquery, "OFFSET 0")
+    if len(found) < semantic.DEPTH and not sought.is_all:
+        found = _best(asked, asked.rows, queries.every(asked.terms, asked.arms), "")
+    return Found(found, by_words=len(found))
+
+
+def _best(asked: Asked, rows: Filtered, holding: str, fence: str) -> list[Candidate]:
+    table = rows.table
+    condition, params = rows.condition
     sql = f"""
     WITH question AS MATERIALIZED ({QUESTION})
     SELECT id, {RELEVANCE} AS relevance
     FROM (
         SELECT * FROM {table} WHERE {TSVECTOR_IS_READ} AND content_tsv @@ %s::tsquery
-        OFFSET 0
+        {fence}
     ) AS {table} WHERE {condition}
     ORDER BY 2 DESC, 1 DESC LIMIT {semantic.DEPTH}"""
-    holding = queries.candidates(asked.terms, asked.arms)
-    with connections[asked.rows.using].cursor() as cursor:
+    with connections[rows.using].cursor() as cursor:
         cursor.execute(sql, [queries.weights(asked.terms), holding, *params])
-        candidates = [Candidate(pk, value, None) for pk, value in cursor.fetchall()]
-    return Found(candidates, by_words=len(candidates))
+        return [Candidate(pk, value, None) for pk, value in cursor.fetchall()]
 
 
 def by_meaning(asked: Asked, vector: Vector, words: Found) -> Found:

@@ -17,6 +17,9 @@ from search.fields import DIMENSIONS, TIERS
 
 # The rows that a search looks at; what more costs and gains: docs/ranking.md, "Tiers".
 CANDIDATE_ROWS = 2_000
+# A tier of fewer rows says too little, and so many are looked at in any case: as many
+# as the lane gives (`semantic.DEPTH`).
+LEAST_ROWS = 100
 # A pasted report is asked by its rarest lexemes. Measured on reports of 35 to 171
 # lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
 MOST_TERMS = 64
@@ -78,7 +81,11 @@ class Term:
     def postings(self) -> list[Posting]:
         """All its rows, then fewer and fewer of its best."""
         counted = zip(TIERS, self.tiers, strict=False)
-        best = [Posting(tier + self.lexeme, rows) for tier, rows in counted if rows]
+        best = [
+            Posting(tier + self.lexeme, rows)
+            for tier, rows in counted
+            if rows and rows >= LEAST_ROWS
+        ]
         return [Posting(self.lexeme, self.df), *best]
 
     @property
@@ -210,21 +217,35 @@ def weights(found: Sequence[Term]) -> str:
     return f"{{{parts}}}/{DIMENSIONS}"
 
 
-def candidates(found: Sequence[Term], arms: Iterable[str]) -> str:
-    """The tsquery that fetches candidate rows: an arm, and any of the lexemes.
+class Sought(NamedTuple):
+    """The tsquery of candidate rows, and whether these are all that hold a lexeme."""
 
-    Rarest first, each has all of its rows taken or only the best, as CANDIDATE_ROWS have
-    room for.
+    tsquery: str
+    is_all: bool
+
+
+def candidates(found: Sequence[Term], arms: Iterable[str]) -> Sought:
+    """An arm, and any of the lexemes: about CANDIDATE_ROWS, not below LEAST_ROWS.
+
+    Rarest first, each has all of its rows taken or only the best, as there is room.
     """
     taken: list[str] = []
-    room = CANDIDATE_ROWS
+    rows = 0
     for term in found:
-        fitting = (each for each in term.postings if each.rows <= room)
-        if posting := next(fitting, None):
+        room = CANDIDATE_ROWS - rows
+        posting = next((each for each in term.postings if each.rows <= room), None)
+        if posting is None and rows < LEAST_ROWS:
+            posting = term.postings[-1]
+        if posting:
             taken.append(posting.lexeme)
-            room -= posting.rows
-    taken = taken or [found[0].postings[-1].lexeme]
-    return f"({any_of(arms)}) & ({any_of(taken)})"
+            rows += posting.rows
+    is_all = taken == [term.lexeme for term in found]
+    return Sought(f"({any_of(arms)}) & ({any_of(taken)})", is_all)
+
+
+def every(found: Sequence[Term], arms: Iterable[str]) -> str:
+    """The tsquery of all rows of an arm that hold any of the lexemes."""
+    return f"({any_of(arms)}) & ({any_of(term.lexeme for term in found)})"
 
 
 def any_of(lexemes: Iterable[str]) -> str:

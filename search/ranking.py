@@ -104,17 +104,21 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
         keyword=[each.keyword for each in found.candidates] if sought else None,
         semantic=[each.cosine or 0.0 for each in found.candidates] if vector else None,
     )
-    way = fusion.Way(
-        question.fusion,
-        question.keyword_weight,
-        question.semantic_weight,
-        has_numbered=any(map(words.is_numbered, words.compounds(parsed.ranked))),
-        lexemes=len(terms),
-    )
+    way = _way(question, parsed.ranked, terms)
     scores = fusion.fuse(scored, way, most=fusion.most_possible(sought))
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
     return Ranked(hits, terms, counts, notes, vector, found.passed, narrowed)
+
+
+def _way(question: Question, ranked: str, terms: Sequence[Term]) -> fusion.Way:
+    return fusion.Way(
+        question.fusion,
+        question.keyword_weight,
+        question.semantic_weight,
+        has_numbered=any(map(words.is_numbered, words.compounds(ranked))),
+        lexemes=len(terms),
+    )
 
 
 def _begun(ranked: str, question: Question) -> Future[Vector] | None:

@@ -156,7 +156,7 @@ class PlaybookQuery(InProject):
     tags = CommaList(child=serializers.CharField(max_length=TAG), required=False)
     tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     status = CommaList(
-        child=serializers.ChoiceField(choices=STATUSES), default=["active"]
+        child=serializers.ChoiceField(choices=STATUSES), default=lambda: ["active"]
     )
     q = serializers.CharField(
         max_length=10_000,

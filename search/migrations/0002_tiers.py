@@ -40,14 +40,16 @@ END;
 
 # A tiered index (Manning, Raghavan, Schütze 2008, 7.2.1): what adds at least 1.5, or 1.8,
 # of the 2.2 that a lexeme can add stands once more under a name of its own, so that the
-# best rows of a common lexeme are found without the others (docs/ranking.md).
+# best rows of a common lexeme are found without the others (docs/ranking.md). A lexeme
+# takes 2,046 bytes at most, which `array_to_tsvector` does not check.
 WITH_TIERS = """
 CREATE FUNCTION with_tiers(tsv tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT tsv || array_to_tsvector(coalesce(array_agg(tier || lexeme), '{}'))
     FROM bm25_impacts(tsv)
-    JOIN (VALUES ('↑', 1.5::float8), ('⇈', 1.8)) AS tiers (tier, least) ON impact >= least;
+    JOIN (VALUES ('↑', 1.5::float8), ('⇈', 1.8)) AS tiers (tier, least) ON impact >= least
+    WHERE octet_length(lexeme) <= 2043;
 END;
 """
 

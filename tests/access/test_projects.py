@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
-from common.caller import Role
+from common.caller import SYSTEM, Role
 from projects.models import Membership, Project
 
 pytestmark = pytest.mark.django_db
@@ -254,3 +254,19 @@ class TestMembers:
 
         assert answer.status_code == 403
         assert not Membership.objects.exists()
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize("who", ["alice", "bob", "charlie", "SYSTEM"])
+def test_a_row_at_hand_is_visible_to_whom_its_query_shows_it(
+    request, project, who, is_deleted
+):
+    caller = SYSTEM if who == "SYSTEM" else request.getfixturevalue(who)
+    if is_deleted:
+        project.hide()
+        project.save()
+
+    shown = Project.objects.visible_to(caller).filter(pk=project.pk).exists()
+
+    assert project.is_visible_to(caller) == shown
+    assert shown == (who != "charlie" and not is_deleted)

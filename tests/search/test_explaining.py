@@ -111,7 +111,7 @@ def test_both_lanes_say_what_they_thought_of_it(why, kept, remember, monkeypatch
 
     lanes = why(kept)
     assert lanes["dropped_by"] == "lanes"
-    assert "not among the best; semantic: 0." in lanes["why"]
+    assert "not among the best looked at; semantic: 0." in lanes["why"]
 
     MemoryVector.objects.filter(memory=kept).delete()
     assert why(kept, "zebra")["why"] == (

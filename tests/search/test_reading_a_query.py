@@ -3,8 +3,12 @@ from __future__ import annotations
 import math
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from search import query
+from memories.models import Memory
+from memories.queries import Filters
+from search import query, semantic
 from search.query import Parsed, Term
 
 
@@ -115,18 +119,22 @@ class TestIdf:
         assert values[0] == pytest.approx(math.log(1 + 99.5 / 1.5))
 
 
+def sought(*found):
+    tsquery, is_all = query.candidates(found, ["p:1"])
+    return tsquery.removeprefix("('p:1') & "), is_all
+
+
 class TestCandidates:
     def test_it_takes_rarest_lexemes_until_enough_rows_may_match(self):
         found = [
             Term(name, 1, df, 1.0) for name, df in [("a", 5), ("b", 1_500), ("c", 900)]
         ]
 
-        assert query.candidates(found, ["p:1"]) == "('p:1') & ('a' | 'b')"
+        assert sought(*found) == ("('a' | 'b')", False)
+        assert sought(*found[:2]) == ("('a' | 'b')", True)
 
     def test_it_always_takes_one(self):
-        common = [Term("a", 1, df=1_000_000, idf=0.1)]
-
-        assert query.candidates(common, ["p:1"]) == "('p:1') & ('a')"
+        assert sought(Term("a", 1, df=1_000_000, idf=0.1)) == ("('a')", True)
 
     def test_a_lexeme_without_room_for_all_its_rows_has_its_best_taken(self):
         found = [
@@ -136,12 +144,31 @@ class TestCandidates:
             Term("d", 4, df=5_000, idf=0.7, tiers=(None, 200)),
         ]
 
-        assert query.candidates(found, ["p:1"]) == "('p:1') & ('a' | '↑b' | '⇈c')"
+        assert sought(*found) == ("('a' | '↑b' | '⇈c')", False)
 
     def test_the_best_of_a_lexeme_too_common_for_all_are_taken(self):
-        common = [Term("a", 1, df=1_000_000, idf=0.1, tiers=(90_000, 7_000))]
+        common = Term("a", 1, df=1_000_000, idf=0.1, tiers=(90_000, 7_000))
 
-        assert query.candidates(common, ["p:1"]) == "('p:1') & ('⇈a')"
+        assert sought(common) == ("('⇈a')", False)
+
+    def test_a_tier_of_a_few_rows_does_not_stand_for_the_lexeme(self):
+        assert sought(Term("a", 1, df=5_000, idf=1.0, tiers=(2_500, 3))) == (
+            "('↑a')",
+            False,
+        )
+
+    def test_the_rarest_is_asked_while_its_tiers_are_not_counted(self):
+        found = [
+            Term("a", 1, df=9_000, idf=1.0, tiers=(None, None)),
+            Term("b", 2, df=9_500, idf=0.9, tiers=(1_999, 500)),
+        ]
+
+        assert sought(*found) == ("('a')", False)
+
+    def test_a_lexeme_without_room_is_taken_while_there_are_few_rows(self):
+        found = [Term("a", 1, df=30, idf=1.0), Term("b", 2, df=9_000, idf=0.1)]
+
+        assert sought(*found) == ("('a' | 'b')", True)
 
     def test_tiers_are_counted_with_the_lexeme(self, remember, count, terms_of):
         remember("pear pear pear in the harbour")
@@ -154,32 +181,58 @@ class TestCandidates:
         assert (pear.df, pear.tiers) == (3, (2, 2))
         assert terms_of("quince")[0].tiers == (None, None)
 
-    def test_the_best_rows_of_a_common_lexeme_are_found_without_the_others(
-        self, remember, count, contents, monkeypatch
-    ):
-        for n in range(6):
-            remember(f"pear {n} " + " ".join(f"word{n}x{m}" for m in range(40)))
-        best = [f"pear pear pear number {n}" for n in range(2)]
-        for text in best:
-            remember(text)
-        count()
-        monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
+    def test_the_longest_word_that_postgresql_keeps_can_be_read_back(self, remember):
+        memory = remember("a" * 2_046 + " broke the deploy")
 
-        assert sorted(contents("pear", mode="keyword")) == best
+        with connection.cursor() as cursor:
+            table = Memory._meta.db_table
+            cursor.execute(
+                f"SELECT content_tsv::text::tsvector = content_tsv FROM {table}"
+                " WHERE id = %s",
+                [memory.pk],
+            )
+            assert cursor.fetchone() == (True,)
 
     @pytest.fixture
-    def _counted(self, remember, count):
+    def _crowded(self, remember, count, monkeypatch):
+        """Eight rows hold a lexeme, two of them much of it; there is room for three."""
+        for n in range(6):
+            text = f"pear {n} " + " ".join(f"word{n}x{m}" for m in range(40))
+            remember(text, tags=("odd",) * (n % 2))
+        for n in range(2):
+            remember(f"pear pear pear number {n}")
+        count()
+        monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
+        monkeypatch.setattr(query, "LEAST_ROWS", 2)
+
+    def test_the_best_rows_of_a_common_lexeme_are_found_without_the_others(
+        self, _crowded, contents, monkeypatch
+    ):
+        monkeypatch.setattr(semantic, "DEPTH", 2)
+
+        with CaptureQueriesContext(connection) as statements:
+            found = contents("pear", mode="keyword")
+
+        assert sorted(found) == [f"pear pear pear number {n}" for n in range(2)]
+        (lane,) = (each["sql"] for each in statements if "<#>" in each["sql"])
+        assert "⇈pear" in lane
+
+    def test_no_hit_is_lost_where_the_filters_leave_few(self, _crowded, search):
+        tagged = search("pear", mode="keyword", filters=Filters(tags=("odd",)))
+
+        assert len(tagged) == 3
+        assert len(search("pear", mode="keyword")) == 8
+
+    @pytest.mark.parametrize("most", [100, 6, 2, 1])
+    def test_a_limit_loses_no_hit_while_there_are_few(
+        self, remember, count, search, monkeypatch, most
+    ):
         for n in range(6):
             remember(f"apple {'pear' * (n < 4)} {'cherry' * (n < 2)} of {n}")
         count()
-
-    @pytest.mark.parametrize(("most", "found"), [(100, 6), (6, 4), (2, 2), (1, 2)])
-    def test_a_search_looks_at_the_rows_of_the_rarest_only(
-        self, _counted, search, monkeypatch, most, found
-    ):
         monkeypatch.setattr(query, "CANDIDATE_ROWS", most)
 
-        assert len(search("apple pear cherry", mode="keyword")) == found
+        assert len(search("apple pear cherry", mode="keyword")) == 6
 
     @pytest.mark.parametrize("typed", ["it's", "a\\b", "o'neil\\'", "'"])
     def test_it_takes_no_word_for_syntax(self, remember, search, typed):
