@@ -29,6 +29,7 @@ from memories.models import (
     Memory,
     MemoryFile,
 )
+from search.fields import searched_of
 
 
 @admin.register(MemoryFile)
@@ -126,7 +127,7 @@ class FileAdmin(RowsAdmin):
         links = (
             MemoryFile.objects.filter(file=row, memory__in=seen)
             .select_related("memory")
-            .defer("memory__content_tsv", "memory__content_terms")
+            .defer(*searched_of("memory"))
             .order_by("-memory_id")
         )
         yield panels.table(

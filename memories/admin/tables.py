@@ -21,6 +21,7 @@ from memories.models import (
     MemoryChange,
     MemoryVector,
 )
+from search.fields import searched_of
 
 
 class OfMemory(RowsAdmin):
@@ -30,9 +31,7 @@ class OfMemory(RowsAdmin):
 
     def visible_to(self, caller: Caller) -> Any:
         seen = Memory.objects.visible_to(caller)
-        return self.model.objects.filter(memory__in=seen).defer(
-            "memory__content_tsv", "memory__content_terms"
-        )
+        return self.model.objects.filter(memory__in=seen).defer(*searched_of("memory"))
 
     @admin.display(description="memory")
     def memory_shown(self, row: Any) -> Any:
@@ -49,11 +48,7 @@ class MemoryVectorAdmin(OfMemory):
     fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return (
-            super()
-            .get_queryset(request)
-            .defer("embedding", "memory__content_tsv", "memory__content_terms")
-        )
+        return super().get_queryset(request).defer("embedding", *searched_of("memory"))
 
     @admin.display(description="dimensions")
     def dimensions(self, vector: MemoryVector) -> int:

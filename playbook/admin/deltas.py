@@ -28,6 +28,7 @@ from playbook.models import (
     PlaybookDelta,
 )
 from playbook.reverting import Reverted
+from search.fields import searched_of
 
 DECISIONS = {
     "pending": "warning",
@@ -227,7 +228,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("entry__content_tsv", "entry__content_terms")
+        heavy = searched_of("entry")
         return super().get_queryset(request).select_related("entry").defer(*heavy)
 
     @admin.display(description="operation", ordering="operation")

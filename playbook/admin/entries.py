@@ -33,6 +33,7 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
 )
+from search.fields import searched_of
 
 STATUSES = {
     "active": "success",
@@ -278,9 +279,7 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     @staticmethod
     def _supports(entry: PlaybookEntry) -> Panel:
-        supports = entry.supports.select_related("memory").defer(
-            "memory__content_tsv", "memory__content_terms"
-        )
+        supports = entry.supports.select_related("memory").defer(*searched_of("memory"))
         return panels.table(
             "Memories that speak for it",
             ["Memory", "Type", "Since"],

@@ -36,7 +36,7 @@ class OfEntry(RowsAdmin):
         return (
             self.model.objects.filter(entry__in=seen)
             .select_related("entry")
-            .defer("entry__content_tsv", "entry__content_terms")
+            .defer(*searched_of("entry"))
         )
 
     @admin.display(description="entry")
@@ -75,7 +75,7 @@ class EntryVectorAdmin(OfEntry):
     fields = ["id", "entry_shown", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("embedding", "entry__content_tsv", "entry__content_terms")
+        heavy = ("embedding", *searched_of("entry"))
         return super().get_queryset(request).defer(*heavy)
 
     @admin.display(description="dimensions")
