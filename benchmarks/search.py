@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +176,7 @@ def draft(document: Document, seen: set[str], notes: Counter[str]) -> Draft:
         return made
     # Equal texts are one memory unless their keys differ.
     notes["repeated texts, kept apart by a key"] += 1
-    return Draft(**vars(made) | {"key": document.id[:255]})
+    return replace(made, key=document.id[:255])
 
 
 def ask(project: Project, query: Query, lane: str, ids: dict[Any, str]) -> Found:
