@@ -40,7 +40,7 @@ class LexemeStatAdmin(RowsAdmin):
         chosen("corpus__name", NAMES, "corpus", name="corpus"),
     ]
     search_fields = ["lexeme"]
-    search_help_text = "A lexeme, as it is stemmed"
+    search_help_text = "A lexeme, as it is stemmed; ↑ and ⇈ are its best rows"
     fields = ["lexeme_shown", "df", "corpus_name", "project_name"]
 
     lexeme_shown = staticmethod(panels.column("lexeme", words, ordering="lexeme"))
