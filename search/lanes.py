@@ -157,7 +157,7 @@ def _semantic(rows: Filtered, asked: Asked, vector: Vector) -> list[tuple[str, P
 
 
 def _meaning(vector: Vector) -> Part:
-    return "SELECT %s::halfvec AS vector", [str(list(vector))]
+    return "SELECT %s::halfvec AS vector", [vector.text]
 
 
 def _nearest(model: type[Model], vector: Vector, project_id: uuid.UUID) -> Part:
