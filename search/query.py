@@ -240,12 +240,16 @@ def candidates(found: Sequence[Term], arms: Iterable[str]) -> Sought:
             taken.append(posting.lexeme)
             rows += posting.rows
     is_all = taken == [term.lexeme for term in found]
-    return Sought(f"({any_of(arms)}) & ({any_of(taken)})", is_all)
+    return Sought(_within(arms, taken), is_all)
 
 
 def every(found: Sequence[Term], arms: Iterable[str]) -> str:
     """The tsquery of all rows of an arm that hold any of the lexemes."""
-    return f"({any_of(arms)}) & ({any_of(term.lexeme for term in found)})"
+    return _within(arms, (term.lexeme for term in found))
+
+
+def _within(arms: Iterable[str], lexemes: Iterable[str]) -> str:
+    return f"({any_of(arms)}) & ({any_of(lexemes)})"
 
 
 def any_of(lexemes: Iterable[str]) -> str:
