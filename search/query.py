@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from search import words
+from search import semantic, words
 from search.fields import DIMENSIONS, TIERS
 
 # The rows that a search looks at; what more costs and gains: docs/ranking.md, "Tiers".
 CANDIDATE_ROWS = 2_000
 # A tier of fewer rows says too little, and so many are looked at in any case: as many
-# as the lane gives (`semantic.DEPTH`).
-LEAST_ROWS = 100
+# as the lane gives.
+LEAST_ROWS = semantic.DEPTH
 # A pasted report is asked by its rarest lexemes. Measured on reports of 35 to 171
 # lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
 MOST_TERMS = 64
