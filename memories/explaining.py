@@ -99,7 +99,7 @@ def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
     yield from _filtered(asked.filters, itself)
     parsed = queries.parse(asked.question.query)
     condition = queries.condition(parsed, asked.question.language)
-    if condition and not itself.filter(content_tsv=condition).exists():
+    if condition and not itself.filter(content_tsv=condition.query).exists():
         yield Drop("query", "a quoted phrase is missing, or an excluded word is there")
     places = {hit.id: place for place, hit in enumerate(ranked.hits)}
     if memory.pk not in places:

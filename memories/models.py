@@ -22,7 +22,7 @@ from memories.queries import (
 )
 from memories.scopes import Scope
 from projects.models import Project
-from search.fields import TermsField, terms_of
+from search.fields import TermsField, lexeme_index, terms_of
 
 
 class Memory(models.Model):
@@ -207,10 +207,7 @@ class Memory(models.Model):
             ),
         ]
         indexes = [
-            # fastupdate off: a pending list would make every search scan it.
-            GinIndex(
-                fields=["content_tsv"], name="memory_content_tsv", fastupdate=False
-            ),
+            lexeme_index("memory_lexemes"),
             GinIndex(fields=["tags"], name="memory_tags"),
             models.Index(fields=["project", "-id"], name="memory_project_newest"),
             models.Index(

@@ -24,7 +24,7 @@ from playbook.queries import (
     InProject,
 )
 from projects.models import Project
-from search.fields import TermsField, terms_of
+from search.fields import TermsField, lexeme_index, terms_of
 
 
 class Playbook(models.Model):
@@ -136,9 +136,7 @@ class PlaybookEntry(models.Model):
             ),
         ]
         indexes = [
-            GinIndex(
-                fields=["content_tsv"], name="entry_content_tsv", fastupdate=False
-            ),
+            lexeme_index("entry_lexemes"),
             GinIndex(fields=["tags"], name="entry_tags"),
             models.Index(fields=["project", "status", "-id"], name="entry_newest"),
         ]

@@ -5,6 +5,7 @@ The keyword lane goes first, while the model still makes the vector that the oth
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,20 +18,25 @@ from inference.vectors import Vector
 from search import query as queries
 from search import semantic, vector_indexes
 from search.filtered import Filtered, Part, quoted
-from search.query import Term
+from search.query import Sought, Term
+
+# So many times CANDIDATE_ROWS are asked, one after the other, until enough pass.
+ATTEMPTS = (1, 10, math.inf)
 
 
 @dataclass(frozen=True)
 class Asked:
     """What the lanes look for, and among which rows; None: the filters leave nothing.
 
-    `arms` are the lexemes of the project's rows and of what is shared with it.
+    `arms` are the lexemes of the project's rows and of what is shared with it, `held`
+    those that every row holds.
     """
 
     rows: Filtered | None
     project_id: uuid.UUID
     arms: Sequence[str]
     terms: Sequence[Term] = ()
+    held: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,32 +60,35 @@ class Found:
 def by_words(asked: Asked) -> Found:
     """BM25 of the best candidate rows: `query.candidates`.
 
-    When the filters leave few of these, all rows that hold any of the lexemes are asked.
+    When the filters leave few of these, more are asked, and then all rows that hold any
+    of the lexemes.
     """
     if asked.rows is None or not asked.terms:
         return Found()
-    sought = queries.candidates(asked.terms, asked.arms)
-    # OFFSET 0: the lexeme of the arm confines the index to the project already; beside
-    # it the planner would read all rows of a large project from another index.
-    found = _best(asked, asked.rows, sought.tsquery, "OFFSET 0")
-    if len(found) < semantic.DEPTH and not sought.is_all:
-        found = _best(asked, asked.rows, queries.every(asked.terms, asked.arms), "")
+    for times in ATTEMPTS:
+        most = times * queries.CANDIDATE_ROWS
+        sought = queries.candidates(asked.terms, asked.arms, asked.held, most)
+        found = _best(asked, asked.rows, sought)
+        if len(found) >= semantic.DEPTH or sought.is_all:
+            break
     return Found(found, by_words=len(found))
 
 
-def _best(asked: Asked, rows: Filtered, holding: str, fence: str) -> list[Candidate]:
+def _best(asked: Asked, rows: Filtered, sought: Sought) -> list[Candidate]:
     table = rows.table
+    # OFFSET 0: the arm confines the index to the project already; beside it the planner
+    # would read all rows of a large project from another index.
+    fence = "" if sought.is_all else "OFFSET 0"
     condition, params = rows.condition
     sql = f"""
     WITH question AS MATERIALIZED ({QUESTION})
     SELECT id, {RELEVANCE} AS relevance
     FROM (
-        SELECT * FROM {table} WHERE {TSVECTOR_IS_READ} AND content_tsv @@ %s::tsquery
-        {fence}
+        SELECT * FROM {table} WHERE {HOLDS} {fence}
     ) AS {table} WHERE {condition}
     ORDER BY 2 DESC, 1 DESC LIMIT {semantic.DEPTH}"""
     with connections[rows.using].cursor() as cursor:
-        cursor.execute(sql, [queries.weights(asked.terms), holding, *params])
+        cursor.execute(sql, [queries.weights(asked.terms), sought.tsquery, *params])
         return [Candidate(pk, value, None) for pk, value in cursor.fetchall()]
 
 
@@ -114,9 +123,7 @@ ANSWER = """
 SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
        (SELECT count(*) FROM semantic), (SELECT count(*) FROM passed)
 FROM scored"""
-# `tsvector_is_read` is there for what the planner thinks that it costs. No row has the
-# id, so it is never called: calls took a tenth of the lane's time.
-TSVECTOR_IS_READ = f"(id <> '{uuid.UUID(int=0)}' OR tsvector_is_read(content_tsv))"
+HOLDS = "within_arms(content_tsv) @@ %s::tsquery"
 
 
 def _known(candidates: Sequence[Candidate]) -> Part:
@@ -140,13 +147,14 @@ def _semantic(rows: Filtered, asked: Asked, vector: Vector) -> list[tuple[str, P
     found = [
         ("meaning", _meaning(vector)),
         ("passed", (passed, [*given, *params])),
-        ("exact", _scanned(rows, rows.condition, vector, few)),
+        ("exact", _scanned(rows, _held(asked, rows.condition), vector, few)),
     ]
     lanes = ["SELECT * FROM exact", f"SELECT * FROM passed WHERE NOT {few}"]
     if shared := asked.arms[1:]:
         elsewhere = f"{condition} AND {table}.project_id <> %s"
-        elsewhere += " AND content_tsv @@ %s::tsquery"
-        given = [*params, asked.project_id, queries.any_of(shared)]
+        elsewhere += f" AND {HOLDS}"
+        arms = " | ".join(f"'{arm}'" for arm in shared)
+        given = [*params, asked.project_id, arms]
         scanned = _scanned(rows, (elsewhere, given), vector, f"NOT {few}")
         found.append(("shared", scanned))
         lanes.append("SELECT * FROM shared")
@@ -154,6 +162,14 @@ def _semantic(rows: Filtered, asked: Asked, vector: Vector) -> list[tuple[str, P
     SELECT * FROM ({" UNION ALL ".join(lanes)}) AS found
     ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
     return [*found, ("semantic", (sql, []))]
+
+
+def _held(asked: Asked, condition: Part) -> Part:
+    """The rows of a condition, found by the lexemes that all of them hold."""
+    if not asked.held:
+        return condition
+    sql, params = condition
+    return f"{sql} AND {HOLDS}", [*params, queries.within(asked.arms, [], asked.held)]
 
 
 def _meaning(vector: Vector) -> Part:

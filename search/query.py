@@ -5,21 +5,26 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import semantic, words
-from search.fields import DIMENSIONS, TIERS
+from search.fields import DIMENSIONS, TIERS, within_arm
 
-# The rows that a search looks at; what more costs and gains: docs/ranking.md, "Tiers".
-CANDIDATE_ROWS = 2_000
-# A tier of fewer rows says too little, and so many are looked at in any case: as many
-# as the lane gives.
+# The rows that a search looks at, by what is known of their lexemes. What more costs and
+# gains, and the next four numbers: docs/ranking.md, "Candidate rows".
+CANDIDATE_ROWS = 1_000
+# So many are looked at in any case: as many as the lane gives.
 LEAST_ROWS = semantic.DEPTH
+# So many of the rarest lexemes are asked for together too, two and three of them.
+FEW, TOGETHER = 4, (2, 3)
+# Two lexemes of a query stand in one text so much more often than by chance.
+OFTENER = 2.0
 # A pasted report is asked by its rarest lexemes. Measured on reports of 35 to 171
 # lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
 MOST_TERMS = 64
@@ -57,40 +62,67 @@ class Parsed:
 
 
 class Posting(NamedTuple):
-    """What the index knows rows by, and how many there are."""
+    """Rows that hold all of some lexemes: about how many, and about what they score.
 
-    lexeme: str
-    rows: int
+    `held` are the lexemes that such a row holds for sure, these among them.
+    """
+
+    lexemes: tuple[str, ...]
+    rows: float
+    score: float
+    held: frozenset[str]
+
+    def covers(self, other: Posting) -> bool:
+        """Whether the other's rows are among these."""
+        return other.held.issuperset(self.lexemes)
 
 
 @dataclass(frozen=True)
 class Term:
     """A lexeme of a query; `count` is how often the query repeats it.
 
-    `tiers` are the rows of each of TIERS, where they have been counted.
+    `df` of the project's `documents` hold it; `tiers` are the rows of each of TIERS,
+    where they have been counted.
     """
 
     lexeme: str
     index: int
     df: int
-    idf: float
+    documents: int
     count: int = 1
     tiers: tuple[int | None, ...] = ()
 
     @property
-    def postings(self) -> list[Posting]:
-        """All its rows, then fewer and fewer of its best."""
-        counted = zip(TIERS, self.tiers, strict=False)
-        best = [
-            Posting(tier + self.lexeme, rows)
-            for tier, rows in counted
-            if rows and rows >= LEAST_ROWS
-        ]
-        return [Posting(self.lexeme, self.df), *best]
+    def idf(self) -> float:
+        return idf(self.df, self.documents)
 
     @property
     def weight(self) -> float:
         return self.idf * self.count * (REPETITION + 1) / (self.count + REPETITION)
+
+    @property
+    def postings(self) -> Iterator[Posting]:
+        """All its rows, then fewer and fewer of its best."""
+        # A lexeme adds about 1 in a middling row.
+        counted = [("", 1.0, self.df), *_counted(self.tiers)]
+        held: frozenset[str] = frozenset()
+        for tier, least, rows in counted:
+            lexeme = tier + self.lexeme
+            held |= {lexeme}
+            yield Posting((lexeme,), rows, least * self.weight, held)
+
+
+def _counted(tiers: Iterable[int | None]) -> Iterator[tuple[str, float, int]]:
+    for (tier, least), rows in zip(TIERS.items(), tiers, strict=False):
+        if rows:
+            yield tier, least, rows
+
+
+class Condition(NamedTuple):
+    """What every hit must fulfil, and the lexemes that it must hold for that."""
+
+    query: LexemeQuery
+    held: tuple[str, ...]
 
 
 def parse(query: str) -> Parsed:
@@ -118,7 +150,7 @@ def parse(query: str) -> Parsed:
 
 def condition(
     parsed: Parsed, language: str, using: str = DEFAULT_DB_ALIAS
-) -> LexemeQuery | None:
+) -> Condition | None:
     """What every hit must fulfil in any mode; None when nothing is asked for.
 
     A phrase of nothing but stop words or punctuation asks for nothing.
@@ -131,19 +163,25 @@ def condition(
         cursor.execute(
             CONDITION,
             [
+                language,
                 [words.spaced(phrase) for phrase, _ in wanted + unwanted],
                 [operator for _, operator in wanted + unwanted],
-                language,
             ],
         )
-        parts = [row[0] for row in cursor.fetchall()]
-    return LexemeQuery(" & ".join(parts)) if parts else None
+        rows = cursor.fetchall()
+    if not rows:
+        return None
+    held = [lexeme for _, lexemes in rows for lexeme in lexemes]
+    return Condition(LexemeQuery(" & ".join(part for part, _ in rows)), tuple(held))
 
 
 CONDITION = """
-SELECT operator || '(' || phrase::text || ')'
-FROM unnest(%s::text[], %s::text[]) AS asked (words, operator),
-     phraseto_tsquery(%s::regconfig, asked.words) AS phrase
+SELECT operator || '(' || phrase::text || ')',
+       CASE operator WHEN '' THEN tsvector_to_array(to_tsvector(language, asked.words))
+       ELSE '{}' END
+FROM (SELECT %s::regconfig AS language) AS given,
+     unnest(%s::text[], %s::text[]) AS asked (words, operator),
+     phraseto_tsquery(language, asked.words) AS phrase
 WHERE numnode(phrase) > 0
 """
 
@@ -174,7 +212,7 @@ def terms(
         cursor.execute(TERMS, params)
         rows = cursor.fetchall()
     return [
-        Term(lexeme, index, df, idf(df, max(documents, df)), count, tuple(tiers))
+        Term(lexeme, index, df, max(documents, df), count, tuple(tiers))
         for lexeme, index, df, count, documents, tiers in rows
     ]
 
@@ -224,37 +262,82 @@ class Sought(NamedTuple):
     is_all: bool
 
 
-def candidates(found: Sequence[Term], arms: Iterable[str]) -> Sought:
-    """An arm, and any of the lexemes: about CANDIDATE_ROWS, not below LEAST_ROWS.
+def candidates(
+    found: Sequence[Term],
+    arms: Iterable[str],
+    held: Iterable[str],
+    most: float,
+) -> Sought:
+    """Rows of an arm that hold any of the lexemes and all that are `held`.
 
-    Rarest first, each has all of its rows taken or only the best, as there is room.
+    About `most`, those that score highest by what is known without looking at them, but
+    not below LEAST_ROWS.
     """
-    taken: list[str] = []
-    rows = 0
+    postings = _everything(found)
+    if _rows(postings) > most:
+        postings = _promising(found, most)
+    is_all = {each.lexemes for each in postings} == {(each.lexeme,) for each in found}
+    return Sought(within(arms, [each.lexemes for each in postings], held), is_all)
+
+
+def _everything(found: Iterable[Term]) -> list[Posting]:
+    return [next(term.postings) for term in found]
+
+
+def _promising(found: Sequence[Term], most: float) -> list[Posting]:
+    taken: list[Posting] = []
+    left: list[Posting] = []
+    for posting in sorted(_postings(found), key=lambda each: -each.score):
+        more = _with(taken, posting)
+        if _rows(more) <= most:
+            taken = more
+        else:
+            left.append(posting)
+    for posting in sorted(left, key=lambda each: each.rows):
+        if _rows(taken) >= LEAST_ROWS:
+            break
+        taken = _with(taken, posting)
+    return taken
+
+
+def _with(taken: list[Posting], posting: Posting) -> list[Posting]:
+    return [*(each for each in taken if not posting.covers(each)), posting]
+
+
+def _rows(postings: Iterable[Posting]) -> float:
+    return sum(posting.rows for posting in postings)
+
+
+def _postings(found: Sequence[Term]) -> Iterator[Posting]:
+    """Of each lexeme, and of several of the rarest together."""
     for term in found:
-        room = CANDIDATE_ROWS - rows
-        posting = next((each for each in term.postings if each.rows <= room), None)
-        if posting is None and rows < LEAST_ROWS:
-            posting = term.postings[-1]
-        if posting:
-            taken.append(posting.lexeme)
-            rows += posting.rows
-    is_all = taken == [term.lexeme for term in found]
-    return Sought(_within(arms, taken), is_all)
+        yield from term.postings
+    for size in TOGETHER:
+        yield from map(_together, combinations(found[:FEW], size))
 
 
-def every(found: Sequence[Term], arms: Iterable[str]) -> str:
-    """The tsquery of all rows of an arm that hold any of the lexemes."""
-    return _within(arms, (term.lexeme for term in found))
+def _together(several: Sequence[Term]) -> Posting:
+    documents = several[0].documents
+    shares = (term.df / documents for term in several)
+    by_chance = documents * math.prod(shares) * OFTENER ** (len(several) - 1)
+    rows = min(by_chance, *(term.df for term in several))
+    lexemes = tuple(term.lexeme for term in several)
+    score = sum(term.weight for term in several)
+    return Posting(lexemes, rows, score, frozenset(lexemes))
 
 
-def _within(arms: Iterable[str], lexemes: Iterable[str]) -> str:
-    return f"({any_of(arms)}) & ({any_of(lexemes)})"
+def within(
+    arms: Iterable[str], postings: Iterable[Sequence[str]], held: Iterable[str] = ()
+) -> str:
+    """The tsquery of the rows of any arm that hold a posting, and all that is held."""
+    postings, held = list(postings), list(held)
+    return " | ".join(_of_arm(arm, postings, held) for arm in arms)
 
 
-def any_of(lexemes: Iterable[str]) -> str:
-    quoted = (
-        "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
-        for lexeme in lexemes
-    )
-    return " | ".join(quoted)
+def _of_arm(arm: str, postings: Sequence[Sequence[str]], held: Sequence[str]) -> str:
+    def all_of(lexemes: Sequence[str]) -> str:
+        return " & ".join(f"'{within_arm(arm, lexeme)}'" for lexeme in lexemes)
+
+    any_posting = " | ".join(f"({all_of(lexemes)})" for lexemes in postings)
+    parts = [f"({any_posting})"] if postings else []
+    return " & ".join([*parts, all_of(held)] if held else parts)

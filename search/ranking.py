@@ -83,8 +83,9 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     embedding model fails, a hybrid search answers from the keyword lane alone.
     """
     parsed = queries.parse(question.query)
+    held: Sequence[str] = ()
     if condition := queries.condition(parsed, question.language, rows.db):
-        rows = rows.filter(content_tsv=condition)
+        rows, held = rows.filter(content_tsv=condition.query), condition.held
     begun = _begun(parsed.ranked, question)
     terms = queries.terms(
         parsed.ranked,
@@ -95,7 +96,7 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     )
     sought = [] if question.mode == "semantic" else terms
     narrowed = Filtered.of(rows)
-    asked = Asked(narrowed, question.project_id, question.arms, sought)
+    asked = Asked(narrowed, question.project_id, question.arms, sought, held)
     found = lanes.by_words(asked)
     vector, notes = _vector(begun, question)
     if vector:

@@ -5,10 +5,13 @@ import math
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memories.models import Memory
 from memories.queries import Filters
 from search import query, semantic
+from search.fields import TIERS, arm_lexeme, within_arm
 from search.query import Parsed, Term
 
 
@@ -87,9 +90,9 @@ class TestTerms:
         assert {term.lexeme: term.count for term in terms} == {"cat": 2, "dog": 1}
 
     def test_it_weighs_a_repeated_lexeme_more_but_never_in_proportion(self):
-        once, ten = (Term("a", 1, df=1, idf=2.0, count=n) for n in (1, 10))
+        once, ten = (Term("a", 1, 1, 10, count=n) for n in (1, 10))
 
-        assert once.weight == 2.0
+        assert once.weight == once.idf
         assert once.weight < ten.weight < 10 * once.weight
 
     def test_it_keeps_the_rarest_lexemes_of_a_long_query(self, project):
@@ -119,56 +122,79 @@ class TestIdf:
         assert values[0] == pytest.approx(math.log(1 + 99.5 / 1.5))
 
 
-def sought(*found):
-    tsquery, is_all = query.candidates(found, ["p:1"])
-    return tsquery.removeprefix("('p:1') & "), is_all
+DOCUMENTS = 100_000
+
+
+def term(lexeme, df, *tiers):
+    return Term(lexeme, 1, df, DOCUMENTS, tiers=tiers)
+
+
+def sought(*found, held=(), most=1_000):
+    """The postings that are asked for, and whether they are all rows of a lexeme."""
+    tsquery, is_all = query.candidates(found, ["p:1"], held, most)
+    lexemes = [tier + each.lexeme for each in found for tier in ("", *TIERS)]
+    for lexeme in (*lexemes, *held):
+        tsquery = tsquery.replace(f"'{within_arm('p:1', lexeme)}'", lexeme)
+    tsquery, _, rest = tsquery.removeprefix("(").partition("))")
+    assert rest == "".join(f" & {lexeme}" for lexeme in held)
+    return {part.strip("()") for part in tsquery.split(" | ")}, is_all
 
 
 class TestCandidates:
-    def test_it_takes_rarest_lexemes_until_enough_rows_may_match(self):
-        found = [
-            Term(name, 1, df, 1.0) for name, df in [("a", 5), ("b", 1_500), ("c", 900)]
-        ]
+    def test_all_rows_are_asked_where_they_are_few(self):
+        found = [term("a", 5), term("b", 600, 90, 20)]
 
-        assert sought(*found) == ("('a' | 'b')", False)
-        assert sought(*found[:2]) == ("('a' | 'b')", True)
+        assert sought(*found) == ({"a", "b"}, True)
+        assert sought(*found, held=("b", "c")) == ({"a", "b"}, True)
 
     def test_it_always_takes_one(self):
-        assert sought(Term("a", 1, df=1_000_000, idf=0.1)) == ("('a')", True)
+        assert sought(term("a", 90_000)) == ({"a"}, True)
 
-    def test_a_lexeme_without_room_for_all_its_rows_has_its_best_taken(self):
-        found = [
-            Term("a", 1, df=900, idf=1.0, tiers=(300, 80)),
-            Term("b", 2, df=1_200, idf=0.9, tiers=(400, 90)),
-            Term("c", 3, df=4_000, idf=0.8, tiers=(2_500, 600)),
-            Term("d", 4, df=5_000, idf=0.7, tiers=(None, 200)),
-        ]
+    def test_of_a_lexeme_without_room_the_best_rows_are_taken(self):
+        found = [term("a", 400, 30, 10), term("b", 4_000, 2_500, 300)]
 
-        assert sought(*found) == ("('a' | '↑b' | '⇈c')", False)
+        assert sought(*found) == ({"a", "⇈b"}, False)
+        assert sought(term("a", 90_000, 9_000, 7_000)) == ({"⇈a"}, False)
 
-    def test_the_best_of_a_lexeme_too_common_for_all_are_taken(self):
-        common = Term("a", 1, df=1_000_000, idf=0.1, tiers=(90_000, 7_000))
+    def test_common_lexemes_are_asked_together(self):
+        two = [term("a", 4_000), term("b", 5_000)]
 
-        assert sought(common) == ("('⇈a')", False)
+        assert sought(*two) == ({"a & b"}, False)
+        assert sought(*two, term("c", 6_000)) == ({"a & b", "a & c"}, False)
 
-    def test_a_tier_of_a_few_rows_does_not_stand_for_the_lexeme(self):
-        assert sought(Term("a", 1, df=5_000, idf=1.0, tiers=(2_500, 3))) == (
-            "('↑a')",
-            False,
-        )
+    def test_the_more_common_they_are_the_more_of_them(self):
+        three = [term("a", 9_000), term("b", 10_000), term("c", 11_000)]
 
-    def test_the_rarest_is_asked_while_its_tiers_are_not_counted(self):
-        found = [
-            Term("a", 1, df=9_000, idf=1.0, tiers=(None, None)),
-            Term("b", 2, df=9_500, idf=0.9, tiers=(1_999, 500)),
-        ]
-
-        assert sought(*found) == ("('a')", False)
+        assert sought(*three) == ({"a & b & c"}, False)
 
     def test_a_lexeme_without_room_is_taken_while_there_are_few_rows(self):
-        found = [Term("a", 1, df=30, idf=1.0), Term("b", 2, df=9_000, idf=0.1)]
+        assert sought(term("a", 30), term("b", 9_000)) == ({"a", "b"}, True)
 
-        assert sought(*found) == ("('a' | 'b')", True)
+    def test_tiers_that_were_not_counted_are_not_asked(self):
+        found = [term("a", 9_000, None, None), term("b", 9_500, 1_999, 500)]
+
+        assert sought(*found) == ({"⇈b"}, False)
+
+    @given(
+        st.lists(
+            st.builds(
+                lambda df, share: (df, df // share, df // share // 2),
+                st.integers(1, DOCUMENTS),
+                st.integers(2, 50),
+            ),
+            min_size=1,
+            max_size=query.MOST_TERMS,
+        )
+    )
+    def test_it_asks_for_something_always_and_without_a_limit_for_all(self, rows):
+        found = [term(f"t{n}", *counted) for n, counted in enumerate(sorted(rows))]
+
+        postings, _ = sought(*found)
+        everything, is_all = sought(*found, most=math.inf)
+
+        assert all(postings)
+        assert everything == {each.lexeme for each in found}
+        assert is_all
 
     def test_tiers_are_counted_with_the_lexeme(self, remember, count, terms_of):
         remember("pear pear pear in the harbour")
@@ -206,7 +232,7 @@ class TestCandidates:
         monkeypatch.setattr(query, "LEAST_ROWS", 2)
 
     def test_the_best_rows_of_a_common_lexeme_are_found_without_the_others(
-        self, _crowded, contents, monkeypatch
+        self, _crowded, contents, project, monkeypatch
     ):
         monkeypatch.setattr(semantic, "DEPTH", 2)
 
@@ -215,7 +241,7 @@ class TestCandidates:
 
         assert sorted(found) == [f"pear pear pear number {n}" for n in range(2)]
         (lane,) = (each["sql"] for each in statements if "<#>" in each["sql"])
-        assert "↑pear" in lane
+        assert within_arm(arm_lexeme("p", project.pk), "↑pear") in lane
 
     def test_no_hit_is_lost_where_the_filters_leave_few(self, _crowded, search):
         tagged = search("pear", mode="keyword", filters=Filters(tags=("odd",)))
@@ -239,6 +265,3 @@ class TestCandidates:
         remember(f"Say {typed} to the anchor")
 
         assert len(search(f"{typed} anchor", mode="keyword")) == 1
-
-    def test_it_quotes_what_tsquery_would_read_as_syntax(self):
-        assert query.any_of(["it's", "a\\b"]) == r"'it''s' | 'a\\b'"

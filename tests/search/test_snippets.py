@@ -6,8 +6,8 @@ from search import snippets
 from search.query import Term
 
 
-def terms(*lexemes, idf=1.0):
-    return [Term(lexeme, n, df=1, idf=idf) for n, lexeme in enumerate(lexemes)]
+def terms(*lexemes):
+    return [Term(lexeme, n, df=1, documents=9) for n, lexeme in enumerate(lexemes)]
 
 
 @pytest.fixture
