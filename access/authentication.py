@@ -21,6 +21,7 @@ from common import errors
 from common.address import client_address
 from common.caller import Caller, Role
 from common.request_id import request_id
+from common.rows import Rows
 from projects.models import Membership
 
 SCHEME = "bearer"
@@ -54,26 +55,29 @@ class KeyAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def find(secret: str) -> ApiKey | None:
-    """The usable key of a secret, with `project_ids`.
+def find(secret: str) -> Any:
+    """The usable `ApiKey` of a secret, with `project_ids`; None without one.
 
     The look-up is by SHA-256, so its time tells nothing about the secret.
     """
     if not secret or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
     digest = secret_hash(secret)
-    key = next(iter(ApiKey.objects.raw(OF_HASH, [digest])), None)
-    if key is None or not hmac.compare_digest(key.hash, digest) or not key.is_usable:
-        return None
-    return key
+    for found, (project_ids,) in KEYS.read(OF_HASH, [digest]):
+        key: Any = found
+        if hmac.compare_digest(key.hash, digest) and key.is_usable:
+            key.project_ids = project_ids
+            return key
+    return None
 
 
 # Asked by every request: as a queryset, building it took longer than answering.
-OF_HASH = """
-SELECT key.*, ARRAY(
-    SELECT project_id FROM access_apikey_projects WHERE apikey_id = key.id
-) AS project_ids
-FROM access_apikey AS key WHERE hash = %s
+KEYS = Rows(ApiKey)
+OF_HASH = f"""
+SELECT {KEYS.columns}, ARRAY(
+    SELECT project_id FROM access_apikey_projects WHERE apikey_id = access_apikey.id
+)
+FROM access_apikey WHERE hash = %s
 """
 
 

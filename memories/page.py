@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
+from common.rows import Rows
 from memories.models import File, Memory, MemoryFile
 from search.fields import SEARCHED
 from search.filtered import Filtered
@@ -22,29 +23,25 @@ def of(rows: Filtered, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
     """
     condition, params = rows.condition
     sql = f"{PAGE} WHERE {Memory._meta.db_table}.id = ANY(%s) AND {condition}"
-    found = Memory.objects.raw(sql, [list(ids), *params], using=rows.using)
-    return {memory.pk: _with_files(memory) for memory in found}
+    found = MEMORIES.read(sql, [list(ids), *params], rows.using)
+    return {memory.pk: _with_files(memory, linked) for memory, (linked,) in found}
 
 
-COLUMNS = ", ".join(
-    f"{Memory._meta.db_table}.{field.column}"
-    for field in Memory._meta.concrete_fields
-    if field.name not in SEARCHED
-)
+MEMORIES = Rows(Memory, without=SEARCHED)
 PAGE = f"""
-SELECT {COLUMNS}, (
+SELECT {MEMORIES.columns}, (
     SELECT json_agg(json_build_array(to_json(link), to_json(file)) ORDER BY file.id)
     FROM {MemoryFile._meta.db_table} AS link
     JOIN {File._meta.db_table} AS file ON file.id = link.file_id
     WHERE link.memory_id = {Memory._meta.db_table}.id
-) AS linked
+)
 FROM {Memory._meta.db_table}"""
 
 
-def _with_files(memory: Any) -> Memory:
+def _with_files(memory: Any, linked: Sequence[Any] | None) -> Memory:
     # Of this memory's links, for who narrows them further and so asks again.
     links = memory.file_links.all()
-    links._result_cache = [_link(memory, *columns) for columns in memory.linked or ()]
+    links._result_cache = [_link(memory, *columns) for columns in linked or ()]
     memory._prefetched_objects_cache = {"file_links": links}
     found: Memory = memory
     return found

@@ -62,7 +62,7 @@ def database(url: str) -> dict[str, Any]:
         options["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
     options |= {key: parts[key] for key in ("sslmode", "sslrootcert") if parts.get(key)}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "common.postgresql",
         "NAME": parts.get("dbname", "memory"),
         "USER": parts.get("user", ""),
         "PASSWORD": parts.get("password", ""),

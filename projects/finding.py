@@ -4,6 +4,7 @@ import uuid
 
 from common import errors
 from common.caller import Caller
+from common.rows import Rows
 from projects.models import Project
 
 
@@ -11,17 +12,17 @@ def project(named: str, caller: Caller) -> Project:
     """The project of an id or a name, if the caller may see it."""
     project_id = as_id(named)
     column = "id" if project_id else "name"
-    found = Project.objects.raw(FOUND.format(column=column), [project_id or named])
-    project = next(iter(found), None)
-    if project is None or not project.is_visible_to(caller):
-        raise errors.NotFound(
-            f"There is no project {named[:200]!r}, or it is not yours to see."
-        )
-    return project
+    for project, _ in ROWS.read(FOUND.format(column=column), [project_id or named]):
+        if project.is_visible_to(caller):
+            return project
+    raise errors.NotFound(
+        f"There is no project {named[:200]!r}, or it is not yours to see."
+    )
 
 
 # Asked by every request: as a queryset, building it took longer than answering.
-FOUND = "SELECT * FROM projects_project WHERE {column} = %s"
+ROWS = Rows(Project)
+FOUND = f"SELECT {ROWS.columns} FROM projects_project WHERE {{column}} = %s"
 
 
 def as_id(text: str) -> uuid.UUID | None:

@@ -9,9 +9,11 @@ from django.db import migrations
 # found without walking those of all projects. Sixteen letters whatever the word: 16,000
 # words of two arms stay below the 1 MB of a tsvector, which `array_to_tsvector` does not
 # check; more are not scored either (`bm25_impacts`). The arms stand there themselves too.
+# Restricted: the planner takes a lexeme that it knows nothing of for thousands of rows, and
+# would start workers for each long query.
 WITHIN_ARMS = """
 CREATE FUNCTION within_arms(tsv tsvector) RETURNS tsvector
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE sql IMMUTABLE STRICT PARALLEL RESTRICTED
 BEGIN ATOMIC
     WITH word AS MATERIALIZED (
         SELECT lexeme, cardinality(positions) AS count,

@@ -1,0 +1,1 @@
+"""PostgreSQL as Django knows it, with a shorter look at whether a connection lives."""
