@@ -114,12 +114,12 @@ def _cell(
 def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str, Any]:
     arms = (arm_lexeme("p", project.pk),)
     started = time.perf_counter()
-    asked = Asked(Filtered.of(rows), project.pk, arms)
+    asked = Asked(Filtered.of(rows), project.pk, arms, enough=semantic.enough(DEPTH))
     near = lanes.by_meaning(asked, vector, Found())
     answered = time.perf_counter()
     exact = semantic.semantic_lane(rows, vector)
     ended = time.perf_counter()
-    how = lanes.how(near.passed, Memory, vector, project.pk)["how"]
+    how = lanes.how(near.passed, Memory, vector, project.pk, asked.enough)["how"]
     nearest = sorted(
         near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
     )
@@ -129,7 +129,7 @@ def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str,
         "ms": (answered - started) * 1000,
         "exact_ms": (ended - answered) * 1000,
         "by_index": how == "index",
-        "is_short": near.by_meaning < len(exact),
+        "is_short": near.by_meaning < min(asked.enough, len(exact)),
     }
 
 

@@ -52,7 +52,13 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "candidates": dict(ranked.candidates),
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "semantic_lane": (
-            lanes.how(ranked.passed, Memory, ranked.vector, question.project_id)
+            lanes.how(
+                ranked.passed,
+                Memory,
+                ranked.vector,
+                question.project_id,
+                question.enough,
+            )
             if ranked.vector
             else None
         ),

@@ -22,7 +22,7 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
-from search import ranking, snippets
+from search import ranking, semantic, snippets
 from search.fields import arm_lexeme
 from search.ranking import Fusion, Lane, Mode
 
@@ -65,10 +65,11 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     """The best memories for a query, among those the caller may read."""
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
+    begun = ranking.begin(request.query, request.mode)
     shared = request.scope is None and Memory.objects.is_shared_with(project)
     rows = readable(project, request.scope, request.filters, caller, shared)
-    question = _question(project, request, shared)
-    ranked = ranking.rank(rows, question)
+    question = _question(project, request, shared, wanted=request.limit)
+    ranked = ranking.rank(rows, question, begun)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
     # What is gone since a moment ago is no hit.
@@ -111,7 +112,10 @@ def readable(
 
 
 def _question(
-    project: Project, request: Request, shared: bool = True
+    project: Project,
+    request: Request,
+    shared: bool = True,
+    wanted: int = semantic.DEPTH,
 ) -> ranking.Question:
     """`shared`: the rows may hold some of the organization's other projects."""
     arms = [arm_lexeme("p", project.pk)]
@@ -129,6 +133,7 @@ def _question(
         fusion=request.fusion or options.fusion,
         keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,
         semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,
+        wanted=wanted,
     )
 
 

@@ -37,6 +37,8 @@ class Asked:
     arms: Sequence[str]
     terms: Sequence[Term] = ()
     held: Sequence[str] = ()
+    # Where the filters leave fewer than so many of the rows first looked at, others are.
+    enough: int = semantic.DEPTH
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def by_words(asked: Asked) -> Found:
         most = times * queries.CANDIDATE_ROWS
         sought = queries.candidates(asked.terms, asked.arms, asked.held, most)
         found = _best(asked, asked.rows, sought)
-        if len(found) >= semantic.DEPTH or sought.is_all:
+        if len(found) >= asked.enough or sought.is_all:
             break
     return Found(found, by_words=len(found))
 
@@ -137,7 +139,7 @@ def _known(candidates: Sequence[Candidate]) -> Part:
 def _semantic(rows: Filtered, asked: Asked, vector: Vector) -> list[tuple[str, Part]]:
     table = rows.table
     condition, params = rows.condition
-    few = f"(SELECT count(*) FROM passed) < {semantic.DEPTH}"
+    few = f"(SELECT count(*) FROM passed) < {asked.enough}"
     nearest, given = _nearest(rows.model, vector, asked.project_id)
     # In the order of the rows within: what is not needed for DEPTH is not looked up.
     passed = f"""
@@ -225,13 +227,17 @@ def _vectors(model: type[Model]) -> tuple[str, str]:
 
 
 def how(
-    passed: int, model: type[Model], vector: Vector, project_id: uuid.UUID
+    passed: int,
+    model: type[Model],
+    vector: Vector,
+    project_id: uuid.UUID,
+    enough: int = semantic.DEPTH,
 ) -> dict[str, Any]:
     """What `explain` says of the semantic lane: index or exact, and why.
 
     `passed` is how many of the project's nearest rows passed the filters.
     """
-    if passed < semantic.DEPTH:
+    if passed < enough:
         nearest = f"the project's {semantic.NEAREST} nearest rows"
         return {"how": "exact", "why": f"{passed} of {nearest} pass the filters"}
     vectors = semantic.vectors_of(model).related_model

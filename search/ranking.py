@@ -39,6 +39,12 @@ class Question:
     fusion: Fusion = "relative"
     keyword_weight: float = 0.5
     semantic_weight: float = 0.5
+    # How many hits the answer needs; each lane gives DEPTH where it can.
+    wanted: int = semantic.DEPTH
+
+    @property
+    def enough(self) -> int:
+        return semantic.enough(self.wanted)
 
 
 class Lane(NamedTuple):
@@ -76,17 +82,27 @@ class EmbeddingsUnavailable(errors.Refusal):
     code = "embeddings_unavailable"
 
 
-def rank(rows: QuerySet[Any], question: Question) -> Ranked:
+def begin(query: str, mode: Mode) -> Future[Vector] | None:
+    """Have a query's vector made, while what else a search needs is looked up."""
+    if mode == "keyword":
+        return None
+    return embedding.begin_query(queries.parse(query).ranked)
+
+
+def rank(
+    rows: QuerySet[Any], question: Question, begun: Future[Vector] | None = None
+) -> Ranked:
     """Rank the rows of a queryset for a question; every filter is already in `rows`.
 
-    `rows` need `content_tsv`, `content_terms` and a relation `vectors`. When the
-    embedding model fails, a hybrid search answers from the keyword lane alone.
+    `rows` need `content_tsv`, `content_terms` and a relation `vectors`. `begun` is what
+    `begin` gave, if the vector was begun already. When the embedding model fails, a
+    hybrid search answers from the keyword lane alone.
     """
+    begun = begun or begin(question.query, question.mode)
     parsed = queries.parse(question.query)
     held: Sequence[str] = ()
     if condition := queries.condition(parsed, question.language, rows.db):
         rows, held = rows.filter(content_tsv=condition.query), condition.held
-    begun = _begun(parsed.ranked, question)
     terms = queries.terms(
         parsed.ranked,
         project_id=question.project_id,
@@ -96,7 +112,9 @@ def rank(rows: QuerySet[Any], question: Question) -> Ranked:
     )
     sought = [] if question.mode == "semantic" else terms
     narrowed = Filtered.of(rows)
-    asked = Asked(narrowed, question.project_id, question.arms, sought, held)
+    asked = Asked(
+        narrowed, question.project_id, question.arms, sought, held, question.enough
+    )
     found = lanes.by_words(asked)
     vector, notes = _vector(begun, question)
     if vector:
@@ -120,10 +138,6 @@ def _way(question: Question, ranked: str, terms: Sequence[Term]) -> fusion.Way:
         has_numbered=any(map(words.is_numbered, words.compounds(ranked))),
         lexemes=len(terms),
     )
-
-
-def _begun(ranked: str, question: Question) -> Future[Vector] | None:
-    return None if question.mode == "keyword" else embedding.begin_query(ranked)
 
 
 def _vector(

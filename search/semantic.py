@@ -14,12 +14,19 @@ Scores = dict[uuid.UUID, float]
 
 # Each lane's best rows that enter the fusion; both lanes then score all of them.
 DEPTH = 100
-# A project's nearest rows, of which the filters are asked first: when more than a
-# third of the rows pass, DEPTH of these do.
-NEAREST = 300
+# Of a lane that has found so many no more are asked, unless the answer needs them.
+ENOUGH = 50
+# A project's nearest rows, of which the filters are asked first: when a quarter of the
+# rows pass, ENOUGH of these do.
+NEAREST = 240
 # What HNSW keeps in view while it searches; measured in docs/ranking.md. More than
 # NEAREST, or one row more (the sort looks for ties) costs a second search.
-EF_SEARCH = 400
+EF_SEARCH = 256
+
+
+def enough(wanted: int) -> int:
+    """How many rows a lane has to find for an answer of so many."""
+    return min(DEPTH, max(ENOUGH, wanted))
 
 
 def searched(ef_search: int) -> str:

@@ -94,8 +94,9 @@ class TestRecall:
 
         def forgetful(*args):
             found = by_meaning(*args)
-            best = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
-            return replace(found, candidates=best[:-1], by_meaning=len(best) - 1)
+            worst_first = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
+            kept = worst_first[11:-1]
+            return replace(found, candidates=kept, by_meaning=len(kept))
 
         monkeypatch.setattr(lanes, "by_meaning", forgetful)
 
