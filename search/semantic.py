@@ -29,14 +29,16 @@ def enough(wanted: int) -> int:
     return min(DEPTH, max(ENOUGH, wanted))
 
 
-def searched(ef_search: int) -> str:
+def searched(ef_search: int, *, goes_on: bool = True) -> str:
     """A condition that is always true, and sets how an index is searched.
 
-    It is evaluated once, before the first row is fetched, and forgotten with the
-    statement: a round trip less than SET LOCAL in a transaction.
+    `goes_on`: until there are enough rows, however many other conditions drop. It is
+    evaluated once, before the first row is fetched, and forgotten with the statement: a
+    round trip less than SET LOCAL in a transaction.
     """
+    iterative_scan = "strict_order" if goes_on else "off"
     return (
-        "(SELECT set_config('hnsw.iterative_scan', 'strict_order', true)"
+        f"(SELECT set_config('hnsw.iterative_scan', '{iterative_scan}', true)"
         f" || set_config('hnsw.ef_search', '{ef_search}', true)) IS NOT NULL"
     )
 
