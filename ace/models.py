@@ -19,7 +19,7 @@ class AceRun(models.Model):
         FAILED = "failed"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     agent_id = models.CharField(max_length=255)
     actor = models.CharField(max_length=200)
     key_id = models.UUIDField(null=True, blank=True)
@@ -124,7 +124,7 @@ class Observation(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     run = models.ForeignKey(
         AceRun, on_delete=models.CASCADE, related_name="observations"
     )

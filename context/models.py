@@ -11,7 +11,7 @@ class DigestConfig(models.Model):
     """What a project, or one agent of it, sets about its digests."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     # Empty: for every agent of the project.
     agent_id = models.CharField(max_length=255, blank=True)
     # What differs from the defaults of `digest.options`.

@@ -63,7 +63,7 @@ class Memory(models.Model):
         IMPORT = "import"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     organization_id = models.UUIDField()
     agent_id = models.CharField(max_length=255)
     user_id = models.CharField(max_length=255, blank=True)
@@ -285,7 +285,9 @@ class MemoryVector(Stored, models.Model):
     """The vector of a memory by one model; spaces are never mixed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="vectors")
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="vectors", db_index=False
+    )
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
     embedding = HalfVectorField(editable=False)
@@ -352,7 +354,7 @@ class File(models.Model):
     """A file of the project's code base that memories speak of."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     file_path = models.CharField(max_length=1000)
     file_type = models.CharField(max_length=32, blank=True)
     last_content_hash = models.CharField(max_length=128, blank=True)
@@ -396,9 +398,11 @@ class MemoryFile(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     memory = models.ForeignKey(
-        Memory, on_delete=models.CASCADE, related_name="file_links"
+        Memory, on_delete=models.CASCADE, related_name="file_links", db_index=False
     )
-    file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="links")
+    file = models.ForeignKey(
+        File, on_delete=models.CASCADE, related_name="links", db_index=False
+    )
     relation_type = models.CharField(
         max_length=16, choices=Relation, default=Relation.REFERENCED
     )
@@ -443,7 +447,7 @@ class Tag(models.Model):
     """A word of the project's own vocabulary; memories hold its name."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     name = models.CharField(max_length=64)
     description = models.TextField(blank=True, max_length=2000)
     category = models.CharField(max_length=64, blank=True)
@@ -477,7 +481,7 @@ class PossibleDuplicate(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT)
     memory = models.ForeignKey(
-        Memory, on_delete=models.CASCADE, related_name="doubts_as_newer"
+        Memory, on_delete=models.CASCADE, related_name="doubts_as_newer", db_index=False
     )
     other = models.ForeignKey(
         Memory, on_delete=models.CASCADE, related_name="doubts_as_older"
@@ -553,7 +557,7 @@ class Purge(models.Model):
         DONE = "done"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     state = models.CharField(max_length=16, choices=State, default=State.WAITING)
     # One of ids, scope, user_id, session_id, object; masked as soon as it is done.
     selection = models.JSONField()
@@ -589,7 +593,9 @@ class PurgedText(models.Model):
     """The HMAC of a text that a purge took, and where it stood first."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    purge = models.ForeignKey(Purge, on_delete=models.CASCADE, related_name="texts")
+    purge = models.ForeignKey(
+        Purge, on_delete=models.CASCADE, related_name="texts", db_index=False
+    )
     hmac = models.CharField(max_length=32)
     table = models.CharField(max_length=63)
     column = models.CharField(max_length=63)

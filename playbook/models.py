@@ -62,7 +62,7 @@ class PlaybookEntry(models.Model):
         MODEL = "model"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     label = models.CharField(max_length=64)
     content = models.TextField()
     category = models.CharField(max_length=40)
@@ -218,7 +218,7 @@ class Support(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
-        PlaybookEntry, on_delete=models.CASCADE, related_name="supports"
+        PlaybookEntry, on_delete=models.CASCADE, related_name="supports", db_index=False
     )
     # It ends by a change (`votes.withdraw`): a cascade would leave the history wrong.
     memory = models.ForeignKey(
@@ -241,7 +241,7 @@ class EntryVector(Stored, models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
-        PlaybookEntry, on_delete=models.CASCADE, related_name="vectors"
+        PlaybookEntry, on_delete=models.CASCADE, related_name="vectors", db_index=False
     )
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
@@ -269,7 +269,7 @@ class Anchor(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
-        PlaybookEntry, on_delete=models.CASCADE, related_name="anchors"
+        PlaybookEntry, on_delete=models.CASCADE, related_name="anchors", db_index=False
     )
     project_id = models.UUIDField()
     file_path = models.CharField(max_length=1000)
@@ -320,7 +320,7 @@ class PlaybookDelta(models.Model):
         HUMAN = "human"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     operation = models.CharField(max_length=16, choices=Operation)
     entry = models.ForeignKey(
         PlaybookEntry,
@@ -428,7 +428,7 @@ class DeltaVector(Stored, models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delta = models.ForeignKey(
-        PlaybookDelta, on_delete=models.CASCADE, related_name="vectors"
+        PlaybookDelta, on_delete=models.CASCADE, related_name="vectors", db_index=False
     )
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
@@ -524,7 +524,10 @@ class Conflict(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT)
     left = models.ForeignKey(
-        PlaybookEntry, on_delete=models.CASCADE, related_name="conflicts_as_left"
+        PlaybookEntry,
+        on_delete=models.CASCADE,
+        related_name="conflicts_as_left",
+        db_index=False,
     )
     right = models.ForeignKey(
         PlaybookEntry,
@@ -585,7 +588,10 @@ class Exposure(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT)
     entry = models.ForeignKey(
-        PlaybookEntry, on_delete=models.CASCADE, related_name="exposures"
+        PlaybookEntry,
+        on_delete=models.CASCADE,
+        related_name="exposures",
+        db_index=False,
     )
     run_id = models.UUIDField(null=True, blank=True)
     agent_id = models.CharField(max_length=255, blank=True)

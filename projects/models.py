@@ -92,7 +92,7 @@ class Membership(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(
-        Project, on_delete=models.CASCADE, related_name="memberships"
+        Project, on_delete=models.CASCADE, related_name="memberships", db_index=False
     )
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"

@@ -31,7 +31,9 @@ class LexemeStat(models.Model):
     """In how many documents of a corpus a lexeme stands; 1 is not stored."""
 
     id = models.BigAutoField(primary_key=True)
-    corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="lexemes")
+    corpus = models.ForeignKey(
+        Corpus, on_delete=models.CASCADE, related_name="lexemes", db_index=False
+    )
     lexeme = models.CharField(max_length=2046)
     df = models.PositiveIntegerField()
 

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("memories", "0008_arms_of_lexemes"),
+        ("projects", "0002_one_index_less"),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name="file",
+            name="project",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                to="projects.project",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="memory",
+            name="project",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                to="projects.project",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="memoryfile",
+            name="file",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="links",
+                to="memories.file",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="memoryfile",
+            name="memory",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="file_links",
+                to="memories.memory",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="memoryvector",
+            name="memory",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="vectors",
+                to="memories.memory",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="possibleduplicate",
+            name="memory",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="doubts_as_newer",
+                to="memories.memory",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="purge",
+            name="project",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                to="projects.project",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="purgedtext",
+            name="purge",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="texts",
+                to="memories.purge",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="tag",
+            name="project",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                to="projects.project",
+            ),
+        ),
+    ]

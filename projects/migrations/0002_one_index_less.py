@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("projects", "0001_initial"),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name="membership",
+            name="project",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="memberships",
+                to="projects.project",
+            ),
+        ),
+    ]

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("search", "0003_within_arms"),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name="lexemestat",
+            name="corpus",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="lexemes",
+                to="search.corpus",
+            ),
+        ),
+    ]
