@@ -51,6 +51,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "rows_after_filters": rows.count(),
         "candidates": dict(ranked.candidates),
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
+        "keyword_lane": _asked(ranked, asked.caller),
         "semantic_lane": (
             lanes.how(
                 ranked.passed,
@@ -68,6 +69,14 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
             "semantic": question.semantic_weight,
         },
     }
+
+
+def _asked(ranked: Ranked, caller: Caller) -> dict[str, Any] | None:
+    """What the lane asked for, chosen by the counts; a bound caller sees none of these."""
+    if ranked.sought is None or caller.user_id:
+        return None
+    asked = [" & ".join(lexemes) for lexemes in ranked.sought.postings]
+    return {"asked": asked, "all_rows": ranked.sought.is_all}
 
 
 def _shown(term: Term, caller: Caller) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import connections
@@ -57,6 +57,8 @@ class Found:
     by_words: int = 0
     by_meaning: int = 0
     passed: int = 0
+    # What the keyword lane asked for, at last.
+    sought: Sought | None = None
 
 
 def by_words(asked: Asked) -> Found:
@@ -73,7 +75,7 @@ def by_words(asked: Asked) -> Found:
         found = _best(asked, asked.rows, sought)
         if len(found) >= asked.enough or sought.is_all:
             break
-    return Found(found, by_words=len(found))
+    return Found(found, by_words=len(found), sought=sought)
 
 
 def _best(asked: Asked, rows: Filtered, sought: Sought) -> list[Candidate]:
@@ -115,7 +117,7 @@ def by_meaning(asked: Asked, vector: Vector, words: Found) -> Found:
         cursor.execute(f"WITH {named} {ANSWER}", params)
         *columns, near, passed = cursor.fetchone()
     candidates = map(Candidate, *(column or () for column in columns))
-    return Found(list(candidates), words.by_words, near, passed)
+    return replace(words, candidates=list(candidates), by_meaning=near, passed=passed)
 
 
 QUESTION = "SELECT %s::sparsevec AS weights"

@@ -256,9 +256,10 @@ def weights(found: Sequence[Term]) -> str:
 
 
 class Sought(NamedTuple):
-    """The tsquery of candidate rows, and whether these are all that hold a lexeme."""
+    """The postings of candidate rows, and whether these are all that hold a lexeme."""
 
     tsquery: str
+    postings: tuple[tuple[str, ...], ...]
     is_all: bool
 
 
@@ -276,8 +277,9 @@ def candidates(
     postings = _everything(found)
     if _rows(postings) > most:
         postings = _promising(found, most)
-    is_all = {each.lexemes for each in postings} == {(each.lexeme,) for each in found}
-    return Sought(within(arms, [each.lexemes for each in postings], held), is_all)
+    lexemes = tuple(posting.lexemes for posting in postings)
+    is_all = set(lexemes) == {(term.lexeme,) for term in found}
+    return Sought(within(arms, lexemes, held), lexemes, is_all)
 
 
 def _everything(found: Iterable[Term]) -> list[Posting]:

@@ -20,7 +20,7 @@ from search.filtered import Filtered
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
 from search.lanes import Asked
-from search.query import Term
+from search.query import Sought, Term
 from search.semantic import semantic_lane as semantic_lane
 
 Mode = Literal["hybrid", "keyword", "semantic"]
@@ -73,6 +73,8 @@ class Ranked:
     passed: int = 0
     # The rows that were asked; None when the filters leave none.
     rows: Filtered | None = None
+    # What the keyword lane asked for.
+    sought: Sought | None = None
 
 
 class EmbeddingsUnavailable(errors.Refusal):
@@ -127,7 +129,9 @@ def rank(
     scores = fusion.fuse(scored, way, most=fusion.most_possible(sought))
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
-    return Ranked(hits, terms, counts, notes, vector, found.passed, narrowed)
+    return Ranked(
+        hits, terms, counts, notes, vector, found.passed, narrowed, found.sought
+    )
 
 
 def _way(question: Question, ranked: str, terms: Sequence[Term]) -> fusion.Way:

@@ -94,6 +94,8 @@ def _steps(explanation: dict[str, Any]) -> Iterator[list[Any]]:
     yield ["Memories that pass the filters", f"{explanation['rows_after_filters']:,}"]
     for lane, count in explanation["candidates"].items():
         yield [f"Candidates: {lane}", f"{count:,}"]
+    if lane := explanation["keyword_lane"]:
+        yield ["Words asked for", ", ".join(lane["asked"])]
     if lane := explanation["semantic_lane"]:
         yield ["The semantic lane searched", f"{lane['how']}: {lane['why']}"]
     yield ["Fusion", explanation["fusion"]]

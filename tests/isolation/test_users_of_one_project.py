@@ -208,6 +208,7 @@ class TestSearch:
         known, unknown = shown["terms"][:2]
         del known["lexeme"], unknown["lexeme"]
         assert known == unknown
+        assert shown["keyword_lane"] is None
 
 
 class TestTaskContext:

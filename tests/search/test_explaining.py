@@ -12,7 +12,7 @@ from memories import lifecycle
 from memories.models import Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
-from search import semantic
+from search import query, semantic
 
 URL = "/api/v1/search"
 TEXT = "the cache is warmed at night"
@@ -43,6 +43,25 @@ def test_what_is_in_the_answer_is_said_to_be(why, kept):
         "dropped_by": None,
         "why": "",
     }
+
+
+def test_which_words_were_asked_for(bob_api, project, remember, count, monkeypatch):
+    for n in range(3):
+        remember(f"warmed cache {n} " + " ".join(f"word{n}x{m}" for m in range(40)))
+        remember(f"warmed place {n}")
+    count()
+    monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
+    monkeypatch.setattr(query, "LEAST_ROWS", 2)
+    monkeypatch.setattr(semantic, "DEPTH", 2)
+
+    def lane(words, **fields):
+        asked = {"project_id": str(project.pk), "query": words, "explain": True}
+        answer = bob_api.post(URL, asked | fields, format="json").json()
+        return answer["explanation"]["keyword_lane"]
+
+    assert lane("cache") == {"asked": ["cach"], "all_rows": True}
+    assert lane("warmed cache") == {"asked": ["cach"], "all_rows": False}
+    assert lane("warmed cache", mode="semantic") is None
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def term(lexeme, df, *tiers):
 
 def sought(*found, held=(), most=1_000):
     """The postings that are asked for, and whether they are all rows of a lexeme."""
-    tsquery, is_all = query.candidates(found, ["p:1"], held, most)
+    tsquery, _, is_all = query.candidates(found, ["p:1"], held, most)
     lexemes = [tier + each.lexeme for each in found for tier in ("", *TIERS)]
     for lexeme in (*lexemes, *held):
         tsquery = tsquery.replace(f"'{within_arm('p:1', lexeme)}'", lexeme)
