@@ -47,7 +47,8 @@ def arm_lexeme(kind: str, owner: object) -> str:
 def within_arm(arm: str, lexeme: str) -> str:
     """The lexeme of an arm's rows, as the index knows it: SQL function `within_arms`.
 
-    Two that are the same by accident find rows too many, which no condition lets pass.
+    Two may be the same by accident: rows of another arm pass no condition, and a lexeme
+    is taken for another of its project once in four thousand million.
     """
     return (
         arm[-8:] + hashlib.md5(lexeme.encode(), usedforsecurity=False).hexdigest()[:8]

@@ -72,17 +72,20 @@ def by_words(asked: Asked) -> Found:
     for times in ATTEMPTS:
         most = times * queries.CANDIDATE_ROWS
         sought = queries.candidates(asked.terms, asked.arms, asked.held, most)
-        found = _best(asked, asked.rows, sought)
+        found = _best(asked, asked.rows, sought, is_last=most == math.inf)
         if len(found) >= asked.enough or sought.is_all:
             break
     return Found(found, by_words=len(found), sought=sought)
 
 
-def _best(asked: Asked, rows: Filtered, sought: Sought) -> list[Candidate]:
+def _best(
+    asked: Asked, rows: Filtered, sought: Sought, *, is_last: bool
+) -> list[Candidate]:
     table = rows.table
     # OFFSET 0: the arm confines the index to the project already; beside it the planner
-    # would read all rows of a large project from another index.
-    fence = "" if sought.is_all else "OFFSET 0"
+    # would read all rows of a large project from another index. At last the filters may
+    # be the narrower ones.
+    fence = "" if is_last else "OFFSET 0"
     condition, params = rows.condition
     sql = f"""
     WITH question AS MATERIALIZED ({QUESTION})
@@ -233,7 +236,7 @@ def how(
     model: type[Model],
     vector: Vector,
     project_id: uuid.UUID,
-    enough: int = semantic.DEPTH,
+    enough: int,
 ) -> dict[str, Any]:
     """What `explain` says of the semantic lane: index or exact, and why.
 

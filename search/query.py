@@ -64,17 +64,17 @@ class Parsed:
 class Posting(NamedTuple):
     """Rows that hold all of some lexemes: about how many, and about what they score.
 
-    `held` are the lexemes that such a row holds for sure, these among them.
+    `known` are the lexemes that such a row holds for sure, these among them.
     """
 
     lexemes: tuple[str, ...]
     rows: float
     score: float
-    held: frozenset[str]
+    known: frozenset[str]
 
     def covers(self, other: Posting) -> bool:
         """Whether the other's rows are among these."""
-        return other.held.issuperset(self.lexemes)
+        return other.known.issuperset(self.lexemes)
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,11 @@ class Term:
         """All its rows, then fewer and fewer of its best."""
         # A lexeme adds about 1 in a middling row.
         counted = [("", 1.0, self.df), *_counted(self.tiers)]
-        held: frozenset[str] = frozenset()
+        known: frozenset[str] = frozenset()
         for tier, least, rows in counted:
             lexeme = tier + self.lexeme
-            held |= {lexeme}
-            yield Posting((lexeme,), rows, least * self.weight, held)
+            known |= {lexeme}
+            yield Posting((lexeme,), rows, least * self.weight, known)
 
 
 def _counted(tiers: Iterable[int | None]) -> Iterator[tuple[str, float, int]]:
@@ -315,17 +315,30 @@ def _postings(found: Sequence[Term]) -> Iterator[Posting]:
     for term in found:
         yield from term.postings
     for size in TOGETHER:
-        yield from map(_together, combinations(found[:FEW], size))
+        for several in combinations(found[:FEW], size):
+            rows = _rows_of_all(several)
+            # Else the rarest of them finds as few.
+            if rows < several[0].df:
+                lexemes = tuple(term.lexeme for term in several)
+                score = sum(term.weight for term in several)
+                yield Posting(lexemes, rows, score, frozenset(lexemes))
 
 
-def _together(several: Sequence[Term]) -> Posting:
+def _rows_of_all(several: Sequence[Term]) -> float:
+    """About how many rows hold all of these."""
+    # A part of an identifier stands wherever the whole does.
+    apart = [
+        term
+        for term in several
+        if not any(_is_part(term.lexeme, other.lexeme) for other in several)
+    ]
     documents = several[0].documents
-    shares = (term.df / documents for term in several)
-    by_chance = documents * math.prod(shares) * OFTENER ** (len(several) - 1)
-    rows = min(by_chance, *(term.df for term in several))
-    lexemes = tuple(term.lexeme for term in several)
-    score = sum(term.weight for term in several)
-    return Posting(lexemes, rows, score, frozenset(lexemes))
+    by_chance = documents * math.prod(term.df / documents for term in apart)
+    return by_chance * OFTENER ** (len(apart) - 1)
+
+
+def _is_part(lexeme: str, other: str) -> bool:
+    return lexeme != other and lexeme in other
 
 
 def within(

@@ -33,8 +33,8 @@ def searched(ef_search: int, *, goes_on: bool = True) -> str:
     """A condition that is always true, and sets how an index is searched.
 
     `goes_on`: until there are enough rows, however many other conditions drop. It is
-    evaluated once, before the first row is fetched, and forgotten with the statement: a
-    round trip less than SET LOCAL in a transaction.
+    evaluated once, before the first row is fetched, and forgotten with the transaction,
+    which most often is the statement: a round trip less than SET LOCAL in one.
     """
     iterative_scan = "strict_order" if goes_on else "off"
     return (

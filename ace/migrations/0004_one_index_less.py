@@ -3,6 +3,8 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from common.key_index import DropKeyIndex
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -11,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="acerun",
             name="project",
             field=models.ForeignKey(
@@ -20,7 +22,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="observation",
             name="project",
             field=models.ForeignKey(

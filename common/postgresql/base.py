@@ -1,25 +1,38 @@
 from __future__ import annotations
 
 import select
+import time
 from typing import Any
 
 from django.db.backends.postgresql import base
 from psycopg import Connection
+from psycopg.pq import TransactionStatus
+
+# Connections that rested longer are asked: the server may have gone without a word.
+BUSY_SECONDS = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Asks the server for a sign of life only when its connection has something to say.
+    """Does not ask the server for a sign of life over a connection that is in use.
 
     Each request looks, and a round trip took a fiftieth of a short search.
     """
 
+    _seen_at = float("-inf")
+
     def is_usable(self) -> bool:
-        return _is_quiet(self.connection) or super().is_usable()
+        now = time.monotonic()
+        rested, self._seen_at = now - self._seen_at, now
+        if rested < BUSY_SECONDS and _is_at_rest(self.connection):
+            return True
+        return super().is_usable()
 
 
-def _is_quiet(connection: Connection[Any] | None) -> bool:
-    """A connection at rest: what can be read from it is its end, or a notice."""
+def _is_at_rest(connection: Connection[Any] | None) -> bool:
+    """Whether nothing is to be read from it, as would be its end, or a notice."""
     if connection is None or connection.closed:
+        return False
+    if connection.info.transaction_status != TransactionStatus.IDLE:
         return False
     watched = select.poll()
     watched.register(connection.fileno(), select.POLLIN)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from common.key_index import DropKeyIndex
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -11,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="digestconfig",
             name="project",
             field=models.ForeignKey(

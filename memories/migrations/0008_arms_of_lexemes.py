@@ -13,7 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RemoveIndex(model_name="memory", name="memory_content_tsv"),
         migrations.AddIndex(
             model_name="memory",
             index=GinIndex(
@@ -22,4 +21,8 @@ class Migration(migrations.Migration):
                 name="memory_lexemes",
             ),
         ),
+        # Afterwards, as rows can't be read from then until the end of the transaction.
+        migrations.RemoveIndex(model_name="memory", name="memory_content_tsv"),
+        # What the index's expression gives, which the planner would not know.
+        migrations.RunSQL("ANALYZE memories_memory", migrations.RunSQL.noop),
     ]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from common.key_index import DropKeyIndex
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -11,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="file",
             name="project",
             field=models.ForeignKey(
@@ -20,7 +22,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="memory",
             name="project",
             field=models.ForeignKey(
@@ -29,7 +31,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="memoryfile",
             name="file",
             field=models.ForeignKey(
@@ -39,7 +41,7 @@ class Migration(migrations.Migration):
                 to="memories.file",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="memoryfile",
             name="memory",
             field=models.ForeignKey(
@@ -49,7 +51,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="memoryvector",
             name="memory",
             field=models.ForeignKey(
@@ -59,7 +61,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="possibleduplicate",
             name="memory",
             field=models.ForeignKey(
@@ -69,7 +71,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="purge",
             name="project",
             field=models.ForeignKey(
@@ -78,7 +80,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="purgedtext",
             name="purge",
             field=models.ForeignKey(
@@ -88,7 +90,7 @@ class Migration(migrations.Migration):
                 to="memories.purge",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="tag",
             name="project",
             field=models.ForeignKey(

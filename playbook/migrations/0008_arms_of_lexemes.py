@@ -13,7 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RemoveIndex(model_name="playbookentry", name="entry_content_tsv"),
         migrations.AddIndex(
             model_name="playbookentry",
             index=GinIndex(
@@ -22,4 +21,8 @@ class Migration(migrations.Migration):
                 name="entry_lexemes",
             ),
         ),
+        # Afterwards, as rows can't be read from then until the end of the transaction.
+        migrations.RemoveIndex(model_name="playbookentry", name="entry_content_tsv"),
+        # What the index's expression gives, which the planner would not know.
+        migrations.RunSQL("ANALYZE playbook_playbookentry", migrations.RunSQL.noop),
     ]

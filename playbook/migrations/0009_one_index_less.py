@@ -3,6 +3,8 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from common.key_index import DropKeyIndex
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -11,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="anchor",
             name="entry",
             field=models.ForeignKey(
@@ -21,7 +23,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="conflict",
             name="left",
             field=models.ForeignKey(
@@ -31,7 +33,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="deltavector",
             name="delta",
             field=models.ForeignKey(
@@ -41,7 +43,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookdelta",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="entryvector",
             name="entry",
             field=models.ForeignKey(
@@ -51,7 +53,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="exposure",
             name="entry",
             field=models.ForeignKey(
@@ -61,7 +63,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="playbookdelta",
             name="project",
             field=models.ForeignKey(
@@ -70,7 +72,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="playbookentry",
             name="project",
             field=models.ForeignKey(
@@ -79,7 +81,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="support",
             name="entry",
             field=models.ForeignKey(

@@ -3,6 +3,8 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
+from common.key_index import DropKeyIndex
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -10,7 +12,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
+        DropKeyIndex(
             model_name="lexemestat",
             name="corpus",
             field=models.ForeignKey(

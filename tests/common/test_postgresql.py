@@ -4,15 +4,33 @@ import pytest
 from django.db import connection, connections
 from django.db.backends.postgresql import base
 
+from common.postgresql import base as ours
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def other():
+    """A connection that was looked at a moment ago."""
     made = connections.create_connection("default")
     made.ensure_connection()
+    assert made.is_usable()
     yield made
     made.close()
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often the server was asked for a sign of life."""
+    asked = []
+    real = base.DatabaseWrapper.is_usable
+
+    def is_usable(self):
+        asked.append(self)
+        return real(self)
+
+    monkeypatch.setattr(base.DatabaseWrapper, "is_usable", is_usable)
+    return asked
 
 
 def pid_of(link):
@@ -21,16 +39,28 @@ def pid_of(link):
         return cursor.fetchone()[0]
 
 
-def test_a_connection_at_rest_is_taken_as_it_is(other, monkeypatch):
-    def asked(self):
-        raise AssertionError("a round trip for nothing")
+def test_a_connection_in_use_is_taken_as_it_is(other, asked):
+    assert other.is_usable()
+    assert not asked
 
-    monkeypatch.setattr(base.DatabaseWrapper, "is_usable", asked)
+
+def test_one_that_rested_is_asked(other, asked, monkeypatch):
+    monkeypatch.setattr(ours, "BUSY_SECONDS", 0.0)
 
     assert other.is_usable()
+    assert len(asked) == 1
 
 
-def test_a_connection_that_the_server_ended_is_made_anew(other):
+def test_one_within_a_transaction_is_asked(other, asked):
+    other.set_autocommit(False)
+    pid_of(other)
+
+    assert other.is_usable()
+    assert len(asked) == 1
+    other.rollback()
+
+
+def test_one_that_the_server_ended_is_made_anew(other):
     ended = pid_of(other)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ended])

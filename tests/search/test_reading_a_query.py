@@ -167,6 +167,11 @@ class TestCandidates:
 
         assert sought(*three) == ({"a & b & c"}, False)
 
+    def test_a_part_of_an_identifier_stands_wherever_the_whole_does(self):
+        found = [term("getusernam", 3_000), term("user", 9_000)]
+
+        assert sought(*found) == ({"getusernam"}, False)
+
     def test_a_lexeme_without_room_is_taken_while_there_are_few_rows(self):
         assert sought(term("a", 30), term("b", 9_000)) == ({"a", "b"}, True)
 
@@ -242,6 +247,20 @@ class TestCandidates:
         assert sorted(found) == [f"pear pear pear number {n}" for n in range(2)]
         (lane,) = (each["sql"] for each in statements if "<#>" in each["sql"])
         assert within_arm(arm_lexeme("p", project.pk), "↑pear") in lane
+
+    def test_more_are_asked_until_enough_pass(
+        self, _crowded, contents, project, monkeypatch
+    ):
+        monkeypatch.setattr(semantic, "DEPTH", 4)
+
+        with CaptureQueriesContext(connection) as statements:
+            contents("pear", mode="keyword")
+
+        first, second = (each["sql"] for each in statements if "<#>" in each["sql"])
+        arm = arm_lexeme("p", project.pk)
+        assert within_arm(arm, "↑pear") in first
+        assert within_arm(arm, "pear") not in first
+        assert within_arm(arm, "pear") in second
 
     def test_no_hit_is_lost_where_the_filters_leave_few(self, _crowded, search):
         tagged = search("pear", mode="keyword", filters=Filters(tags=("odd",)))
