@@ -5,6 +5,7 @@ A value may also come from a file: `SECRET_KEY_FILE=/run/secrets/key`.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -396,6 +397,10 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+# The line of its end says all of a request; that of its beginning is for what hangs.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
+# It would believe any X-Forwarded-For; `common.logs` binds the address.
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 
 # The admin
 UNFOLD = {
