@@ -30,6 +30,9 @@ IN_PLACE = 1.25
 MOST = 500
 # A rebuild is due when the rows take so many times the bytes that they took at first.
 BLOATED = 2.0
+# Twice the usual: it takes 2.4 times as long, and then a third less is looked at for the
+# same recall (docs/ranking.md).
+OPTIONS = "ef_construction=128"
 # The widest `halfvec` that HNSW takes; wider vectors are always scanned.
 WIDEST = 4_000
 
@@ -44,12 +47,16 @@ class Invalid(Exception):
 
 @dataclass(frozen=True)
 class Index:
-    """An index as the database has it; `row_bytes` is what a row took at first."""
+    """An index as the database has it; `row_bytes` is what a row took at first.
+
+    `is_as_now`: built with the options that it would be built with now.
+    """
 
     name: str
     is_valid: bool
     bytes: int
     row_bytes: float
+    is_as_now: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,16 +78,16 @@ def name(vectors: type[Model], project_id: uuid.UUID, model: str) -> str:
 
 def found(vectors: type[Model]) -> list[Index]:
     with connection.cursor() as cursor:
-        cursor.execute(FOUND, [vectors._meta.db_table, PREFIX])
+        cursor.execute(FOUND, [OPTIONS, vectors._meta.db_table, PREFIX])
         return [
-            Index(name, valid, size, float(comment or 0))
-            for name, valid, size, comment in cursor.fetchall()
+            Index(name, valid, size, float(comment or 0), as_now)
+            for name, valid, size, comment, as_now in cursor.fetchall()
         ]
 
 
 FOUND = """
 SELECT relname, indisvalid, pg_relation_size(indexrelid),
-       obj_description(indexrelid, 'pg_class')
+       obj_description(indexrelid, 'pg_class'), coalesce(%s = ANY(reloptions), false)
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indrelid = %s::regclass AND starts_with(relname, %s)
 ORDER BY relname
@@ -116,7 +123,8 @@ def plan(
         rebuild=[
             each
             for index, each in kept.items()
-            if valid[index].bytes > BLOATED * valid[index].row_bytes * rows[each]
+            if not valid[index].is_as_now
+            or valid[index].bytes > BLOATED * valid[index].row_bytes * rows[each]
         ],
     )
 
@@ -185,13 +193,11 @@ def build(vectors: type[Model], project_id: uuid.UUID) -> None:
     _measure(vectors, index, project_id, model.name)
 
 
-# The type's width is no column's: models of several widths share the table. Twice the
-# usual `ef_construction`: it takes 2.4 times as long, and then a third less is looked at
-# for the same recall (docs/ranking.md).
-CREATE = """
-CREATE INDEX CONCURRENTLY "{name}" ON {table}
-USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops)
-WITH (ef_construction = 128)
+# The type's width is no column's: models of several widths share the table.
+CREATE = f"""
+CREATE INDEX CONCURRENTLY "{{name}}" ON {{table}}
+USING hnsw ((embedding::halfvec({{dimensions}})) halfvec_cosine_ops)
+WITH ({OPTIONS})
 WHERE project_id = %s AND model = %s
 """
 
@@ -201,6 +207,7 @@ def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
     model = embedding.active()
     index = name(vectors, project_id, model.name)
     with connection.cursor() as cursor:
+        cursor.execute(f'ALTER INDEX "{index}" SET ({OPTIONS})')
         cursor.execute(f'REINDEX INDEX CONCURRENTLY "{index}"')
     _measure(vectors, index, project_id, model.name)
 

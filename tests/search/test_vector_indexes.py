@@ -193,6 +193,17 @@ class TestCare:
 
         assert [i.is_valid for i in vector_indexes.found(MemoryVector)] == [True]
 
+    def test_an_index_of_other_options_is_built_as_now(self, indexed):
+        (index,) = vector_indexes.found(MemoryVector)
+        with connection.cursor() as cursor:
+            cursor.execute(f'ALTER INDEX "{index.name}" RESET (ef_construction)')
+
+        job = care()
+
+        assert job.result["rebuilt"] == [str(indexed.pk)]
+        assert [one.is_as_now for one in vector_indexes.found(MemoryVector)] == [True]
+        assert not vector_indexes.due(MemoryVector)
+
     def test_a_bloated_index_is_rebuilt(self, indexed):
         before = vector_indexes.found(MemoryVector)
         with connection.cursor() as cursor:
