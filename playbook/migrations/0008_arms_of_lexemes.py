@@ -23,6 +23,9 @@ class Migration(migrations.Migration):
         ),
         # Afterwards, as rows can't be read from then until the end of the transaction.
         migrations.RemoveIndex(model_name="playbookentry", name="entry_content_tsv"),
-        # What the index's expression gives, which the planner would not know.
-        migrations.RunSQL("ANALYZE playbook_playbookentry", migrations.RunSQL.noop),
+        # ANALYZE would compute the expression of 30,000 rows, for half a minute.
+        migrations.RunSQL(
+            "ALTER INDEX entry_lexemes ALTER COLUMN 1 SET STATISTICS 0",
+            migrations.RunSQL.noop,
+        ),
     ]

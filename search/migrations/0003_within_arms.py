@@ -9,8 +9,8 @@ from django.db import migrations
 # found without walking those of all projects. Sixteen letters whatever the word: 16,000
 # words of two arms stay below the 1 MB of a tsvector, which `array_to_tsvector` does not
 # check; others are not scored either (`bm25_impacts`). The arms stand there themselves too.
-# Restricted: the planner takes a lexeme that it knows nothing of for thousands of rows, and
-# would start workers for each long query. The cost is a tenth of a millisecond.
+# Restricted: the planner takes each for one row in two hundred, and would start workers
+# for a long query. The cost is a tenth of a millisecond.
 WITHIN_ARMS = """
 CREATE FUNCTION within_arms(tsv tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE STRICT PARALLEL RESTRICTED COST 4000
