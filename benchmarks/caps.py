@@ -13,7 +13,7 @@ from benchmarks.progress import Bar
 from common.caller import SYSTEM
 from memories import recall
 from projects.models import Project
-from search import query
+from search import postings
 
 UNLIMITED = 10**9
 MOST_QUERIES = 200
@@ -30,7 +30,7 @@ def measure(project: Project, collection: Collection) -> dict[str, Any]:
     for lane in LANES:
         for asked in judged:
             capped[lane].append(_ndcg(project, asked, lane, ids))
-            with patch.object(query, "CANDIDATE_ROWS", UNLIMITED):
+            with patch.object(postings, "CANDIDATE_ROWS", UNLIMITED):
                 uncapped[lane].append(_ndcg(project, asked, lane, ids))
             bar.show(sum(map(len, uncapped.values())))
     return {

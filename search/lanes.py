@@ -15,10 +15,11 @@ from django.db import connections
 from django.db.models import Model
 
 from inference.vectors import Vector
+from search import postings, semantic, vector_indexes
 from search import query as queries
-from search import semantic, vector_indexes
 from search.filtered import Filtered, Part, quoted
-from search.query import Sought, Term
+from search.postings import Sought
+from search.query import Term
 
 # So many times CANDIDATE_ROWS are asked, one after the other, until enough pass.
 ATTEMPTS = (1, 10, math.inf)
@@ -62,7 +63,7 @@ class Found:
 
 
 def by_words(asked: Asked) -> Found:
-    """BM25 of the best candidate rows: `query.candidates`.
+    """BM25 of the best candidate rows: `postings.candidates`.
 
     When the filters leave few of these, more are asked, and then all rows that hold any
     of the lexemes.
@@ -70,8 +71,8 @@ def by_words(asked: Asked) -> Found:
     if asked.rows is None or not asked.terms:
         return Found()
     for times in ATTEMPTS:
-        most = times * queries.CANDIDATE_ROWS
-        sought = queries.candidates(asked.terms, asked.arms, asked.held, most)
+        most = times * postings.CANDIDATE_ROWS
+        sought = postings.candidates(asked.terms, asked.arms, asked.held, most)
         found = _best(asked, asked.rows, sought, is_last=most == math.inf)
         if len(found) >= asked.enough or sought.is_all:
             break
@@ -176,7 +177,7 @@ def _held(asked: Asked, condition: Part) -> Part:
     if not asked.held:
         return condition
     sql, params = condition
-    return f"{sql} AND {HOLDS}", [*params, queries.within(asked.arms, [], asked.held)]
+    return f"{sql} AND {HOLDS}", [*params, postings.within(asked.arms, [], asked.held)]
 
 
 def _meaning(vector: Vector) -> Part:

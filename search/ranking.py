@@ -20,7 +20,8 @@ from search.filtered import Filtered
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
 from search.lanes import Asked
-from search.query import Sought, Term
+from search.postings import Sought
+from search.query import Term
 from search.semantic import semantic_lane as semantic_lane
 
 Mode = Literal["hybrid", "keyword", "semantic"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memories.scopes import Scope
 from projects.models import Project
-from search import query
+from search import postings
 from search.fields import arm_lexeme, within_arm
 
 pytestmark = pytest.mark.django_db
@@ -58,12 +58,12 @@ def shared(remember, organization):
 
 
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-@pytest.mark.parametrize("most", [1, query.CANDIDATE_ROWS])
+@pytest.mark.parametrize("most", [1, postings.CANDIDATE_ROWS])
 def test_a_phrase_is_found_in_what_the_organization_shares(
     shared, remember, search, mode, most, monkeypatch
 ):
     remember("a cache that is cold")
-    monkeypatch.setattr(query, "CANDIDATE_ROWS", most)
+    monkeypatch.setattr(postings, "CANDIDATE_ROWS", most)
 
     hits = search('"cold cache" warmed', mode=mode)
 

@@ -12,7 +12,7 @@ from memories import lifecycle
 from memories.models import Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
-from search import query, semantic
+from search import postings, semantic
 
 URL = "/api/v1/search"
 TEXT = "the cache is warmed at night"
@@ -50,8 +50,8 @@ def test_which_words_were_asked_for(bob_api, project, remember, count, monkeypat
         remember(f"warmed cache {n} " + " ".join(f"word{n}x{m}" for m in range(40)))
         remember(f"warmed place {n}")
     count()
-    monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
-    monkeypatch.setattr(query, "LEAST_ROWS", 2)
+    monkeypatch.setattr(postings, "CANDIDATE_ROWS", 3)
+    monkeypatch.setattr(postings, "LEAST_ROWS", 2)
     monkeypatch.setattr(semantic, "DEPTH", 2)
 
     def lane(words, **fields):

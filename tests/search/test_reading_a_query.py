@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memories.models import Memory
 from memories.queries import Filters
-from search import query, semantic
+from search import postings, query, semantic
 from search.fields import TIERS, arm_lexeme, within_arm
 from search.query import Parsed, Term
 
@@ -131,7 +131,7 @@ def term(lexeme, df, *tiers):
 
 def sought(*found, held=(), most=1_000):
     """The postings that are asked for, and whether they are all rows of a lexeme."""
-    tsquery, _, is_all = query.candidates(found, ["p:1"], held, most)
+    tsquery, _, is_all = postings.candidates(found, ["p:1"], held, most)
     lexemes = [tier + each.lexeme for each in found for tier in ("", *TIERS)]
     for lexeme in (*lexemes, *held):
         tsquery = tsquery.replace(f"'{within_arm('p:1', lexeme)}'", lexeme)
@@ -194,10 +194,10 @@ class TestCandidates:
     def test_it_asks_for_something_always_and_without_a_limit_for_all(self, rows):
         found = [term(f"t{n}", *counted) for n, counted in enumerate(sorted(rows))]
 
-        postings, _ = sought(*found)
+        some, _ = sought(*found)
         everything, is_all = sought(*found, most=math.inf)
 
-        assert all(postings)
+        assert all(some)
         assert everything == {each.lexeme for each in found}
         assert is_all
 
@@ -233,8 +233,8 @@ class TestCandidates:
         for n in range(2):
             remember(f"pear pear pear number {n}")
         count()
-        monkeypatch.setattr(query, "CANDIDATE_ROWS", 3)
-        monkeypatch.setattr(query, "LEAST_ROWS", 2)
+        monkeypatch.setattr(postings, "CANDIDATE_ROWS", 3)
+        monkeypatch.setattr(postings, "LEAST_ROWS", 2)
 
     def test_the_best_rows_of_a_common_lexeme_are_found_without_the_others(
         self, _crowded, contents, project, monkeypatch
@@ -275,7 +275,7 @@ class TestCandidates:
         for n in range(6):
             remember(f"apple {'pear' * (n < 4)} {'cherry' * (n < 2)} of {n}")
         count()
-        monkeypatch.setattr(query, "CANDIDATE_ROWS", most)
+        monkeypatch.setattr(postings, "CANDIDATE_ROWS", most)
 
         assert len(search("apple pear cherry", mode="keyword")) == 6
 
