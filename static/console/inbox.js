@@ -12,6 +12,7 @@
   const KEYS = new Set([..."jkaemrnuxAzobs12?"]);
   const TYPED = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
   const gone = new Set(); // cards that were decided here
+  const UNFILLED = "The list as it is now cannot be had: reload the page.";
   const OPENS = new Set([..."emrs"]);
   let queue = Promise.resolve();
   let opening = null; // the key of a form that is not open yet
@@ -52,6 +53,7 @@
 
   async function send(form, button) {
     const card = form.closest(".in-card");
+    let told;
     card?.setAttribute("aria-busy", "true");
     try {
       const url = button?.getAttribute("formaction") || form.getAttribute("action");
@@ -60,37 +62,40 @@
       const answer = await fetch(url, { method: "POST", body, headers });
       const isData = answer.headers.get("Content-Type")?.startsWith("application/json");
       if (!isData) return tell(`This was not done: the server answered ${answer.status}. Reload the page and look again.`);
-      await show(await answer.json());
+      told = await answer.json();
     } catch {
-      tell("This was not done: the server cannot be reached. What you typed is still here.");
+      return tell("This was not done: the server cannot be reached. What you typed is still here.");
     } finally {
       card?.removeAttribute("aria-busy");
     }
+    await show(told);
   }
 
   async function show(answer) {
-    said.innerHTML = answer.said;
     count(answer.counts);
     if (answer.card) replace(answer.at, answer.card);
     for (const id of [answer.gone, ...(answer.gone_all || [])]) if (id) remove(id);
-    if (answer.back) {
-      for (const id of answer.back) gone.delete(`card-${id}`);
-      await fill();
-      go(document.getElementById(`card-${answer.back[0]}`) || current() || cards()[0]);
-    } else if (!cards().length) {
-      await fill();
-      go(cards()[0]);
-    } else if (cards().length < FEW) {
-      fill();
-    }
+    for (const id of answer.back || []) gone.delete(`card-${id}`);
+    const isBare = !cards().length;
+    const filling = answer.back || cards().length < FEW ? fill() : Promise.resolve(true);
+    if (answer.back || isBare) await filling;
+    if (answer.back) go(document.getElementById(`card-${answer.back[0]}`) || current() || cards()[0]);
+    else if (isBare) go(cards()[0]);
+    // Last: who hears it may act at once, on the list that it speaks of.
+    said.innerHTML = answer.said;
     mark();
+    filling.then((isFilled) => isFilled || said.append(bad(UNFILLED)));
   }
 
   function tell(words) {
+    said.replaceChildren(bad(words));
+  }
+
+  function bad(words) {
     const line = document.createElement("span");
     line.className = "in-bad";
     line.textContent = words;
-    said.replaceChildren(line);
+    return line;
   }
 
   function count(counts) {
@@ -136,9 +141,10 @@
   }
 
   // Put in what the list has by now and the page has not; nothing that is here is touched.
+  // False where the list cannot be had.
   async function fill() {
-    const answer = await fetch(list.dataset.home);
-    if (!answer.ok) return;
+    const answer = await fetch(list.dataset.home).catch(() => null);
+    if (!answer?.ok) return false;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const there = [...page.querySelectorAll("#inbox-list > li")].reverse();
     let after = null;
@@ -151,6 +157,7 @@
     for (const place of page.querySelectorAll("[data-count]"))
       count({ [place.dataset.count]: place.textContent });
     empty.hidden = cards().length > 0;
+    return true;
   }
 
   // Keys

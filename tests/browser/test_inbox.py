@@ -103,6 +103,46 @@ def test_it_accepts_the_selected_and_shows_its_keys(waiting, sign_in, open_page)
     assert page.complaints == []
 
 
+NOTED = """
+const given = window.fetch;
+window.fetch = async (url, ...more) => {
+    const answer = await given(url, ...more);
+    if (url.includes("/inbox/?")) window.saidBefore = document.getElementById("inbox-said").innerText;
+    return answer;
+};"""
+
+
+def test_a_decision_is_reopened_before_it_is_said(waiting, sign_in, open_page):
+    (first, _) = waiting(*rules(2))
+    page = open_page()
+    page.page.add_init_script(NOTED)
+    sign_in("bob", page)
+    page.page.keyboard.press("a")
+    told(page, "Accepted: add")
+
+    page.page.keyboard.press("u")
+    told(page, "Reopened")
+
+    assert page.page.evaluate("window.saidBefore").startswith("Accepted")
+    assert page.page.is_visible(f"#card-{first.pk}.is-open:focus")
+
+
+def test_what_was_done_is_said_though_the_list_cannot_be_had(
+    waiting, sign_in, open_page
+):
+    (first, _) = waiting(*rules(2))
+    page = sign_in("bob", open_page())
+    page.page.keyboard.press("a")
+    told(page, "Accepted: add")
+    page.page.route("**/admin/inbox/?*", lambda route: route.abort())
+
+    page.page.keyboard.press("u")
+
+    told(page, "Reopened")
+    told(page, "reload the page")
+    assert PlaybookDelta.objects.waiting().filter(pk=first.pk).exists()
+
+
 def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
     waiting, write, alice, sign_in, open_page
 ):
