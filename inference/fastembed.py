@@ -10,7 +10,7 @@ from inference.errors import BadAnswer, Misconfigured, ProviderDown
 from inference.vectors import unit
 
 DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
-THREADS = 2  # as for the bundled model: several processes share the cores
+THREADS = 2  # several processes share the cores
 
 
 class FastEmbed(Embedder):
