@@ -18,7 +18,7 @@ from memories import recall
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from projects.models import Project
-from search import lanes, semantic
+from search import meaning, semantic
 from search.fields import arm_lexeme
 from search.filtered import Filtered
 from search.lanes import Asked, Found
@@ -59,7 +59,11 @@ def run(options: Options) -> dict[str, Any]:
         ]
     if given["plot"]:
         given["plot"].write_text(plot(cells), encoding="utf-8")
-    return {"cells": cells, "ef_search": semantic.EF_SEARCH, "queries": len(queries)}
+    return {
+        "cells": cells,
+        "ef_search": semantic.ef_search(semantic.NEAREST),
+        "queries": len(queries),
+    }
 
 
 def plot(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -115,11 +119,11 @@ def _answer(project: Project, rows: MemoryQuerySet, vector: Vector) -> dict[str,
     arms = (arm_lexeme("p", project.pk),)
     started = time.perf_counter()
     asked = Asked(Filtered.of(rows), project.pk, arms, enough=semantic.enough(DEPTH))
-    near = lanes.by_meaning(asked, vector, Found())
+    near = meaning.by_meaning(asked, vector, Found())
     answered = time.perf_counter()
     exact = semantic.semantic_lane(rows, vector)
     ended = time.perf_counter()
-    how = lanes.how(near.passed, Memory, vector, project.pk, asked.enough)["how"]
+    how = meaning.how(near.look, Memory, vector, project.pk)["how"]
     nearest = sorted(
         near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
     )

@@ -13,7 +13,7 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
-from search import lanes, ranking
+from search import meaning, ranking
 from search import query as queries
 from search.query import Term
 from search.ranking import Question, Ranked
@@ -53,12 +53,11 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "keyword_lane": _asked(ranked, asked.caller),
         "semantic_lane": (
-            lanes.how(
-                ranked.passed,
+            meaning.how(
+                ranked.look,
                 Memory,
                 ranked.vector,
                 question.project_id,
-                question.enough,
             )
             if ranked.vector
             else None

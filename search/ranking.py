@@ -14,12 +14,12 @@ from common import errors
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
-from search import fusion, lanes, semantic, words
+from search import fusion, lanes, meaning, semantic, words
 from search import query as queries
 from search.filtered import Filtered
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
-from search.lanes import Asked
+from search.lanes import Asked, Look
 from search.postings import Sought
 from search.query import Term
 from search.semantic import semantic_lane as semantic_lane
@@ -70,8 +70,8 @@ class Ranked:
     candidates: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     vector: Vector | None = None
-    # How many of the project's nearest rows passed the filters.
-    passed: int = 0
+    # The semantic lane's last look at the project's nearest rows.
+    look: Look = field(default_factory=Look)
     # The rows that were asked; None when the filters leave none.
     rows: Filtered | None = None
     # What the keyword lane asked for.
@@ -121,7 +121,7 @@ def rank(
     found = lanes.by_words(asked)
     vector, notes = _vector(begun, question)
     if vector:
-        found = lanes.by_meaning(asked, vector, found)
+        found = meaning.by_meaning(asked, vector, found)
     scored = Lanes(
         keyword=[each.keyword for each in found.candidates] if sought else None,
         semantic=[each.cosine or 0.0 for each in found.candidates] if vector else None,
@@ -131,7 +131,7 @@ def rank(
     hits = in_order([each.id for each in found.candidates], scores, scored)
     counts = {"keyword": found.by_words, "semantic": found.by_meaning}
     return Ranked(
-        hits, terms, counts, notes, vector, found.passed, narrowed, found.sought
+        hits, terms, counts, notes, vector, found.look, narrowed, found.sought
     )
 
 

@@ -16,17 +16,24 @@ Scores = dict[uuid.UUID, float]
 DEPTH = 100
 # Of a lane that has found so many no more are asked, unless the answer needs them.
 ENOUGH = 50
-# A project's nearest rows, of which the filters are asked first: when a quarter of the
-# rows pass, ENOUGH of these do.
-NEAREST = 240
-# What HNSW keeps in view while it searches; measured in docs/ranking.md. More than
-# NEAREST, or one row more (the sort looks for ties) costs a second search.
-EF_SEARCH = 256
+# A project's nearest rows, of which the filters are asked first: when a third of the
+# rows pass, ENOUGH of these do. Measured in docs/ranking.md.
+NEAREST = 160
+# Where fewer passed, and so many times NEAREST promise enough, those are asked.
+WIDER = 3
 
 
 def enough(wanted: int) -> int:
     """How many rows a lane has to find for an answer of so many."""
     return min(DEPTH, max(ENOUGH, wanted))
+
+
+def ef_search(nearest: int) -> int:
+    """What HNSW keeps in view while it searches so many rows.
+
+    With no more than these, or one more (the sort looks for ties), it searches twice.
+    """
+    return nearest + 16
 
 
 def searched(ef_search: int, *, goes_on: bool = True) -> str:

@@ -15,7 +15,7 @@ from access.models import ApiKey
 from benchmarks import population
 from memories.models import Memory
 from projects.models import Project
-from search import lanes
+from search import meaning
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,7 +90,7 @@ class TestRecall:
         assert not Project.objects.exists()
 
     def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
-        by_meaning = lanes.by_meaning
+        by_meaning = meaning.by_meaning
 
         def forgetful(*args):
             found = by_meaning(*args)
@@ -98,7 +98,7 @@ class TestRecall:
             kept = worst_first[11:-1]
             return replace(found, candidates=kept, by_meaning=len(kept))
 
-        monkeypatch.setattr(lanes, "by_meaning", forgetful)
+        monkeypatch.setattr(meaning, "by_meaning", forgetful)
 
         whole = benchmark("recall", *self.SIZES)[0]["cells"][0]
 

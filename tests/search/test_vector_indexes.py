@@ -39,7 +39,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(vector_indexes, "FROM_ROWS", 400)
     monkeypatch.setattr(semantic, "DEPTH", 10)
     monkeypatch.setattr(semantic, "NEAREST", 30)
-    monkeypatch.setattr(semantic, "EF_SEARCH", 200)
+    monkeypatch.setattr(semantic, "ef_search", lambda nearest: 200)
 
 
 @pytest.fixture
@@ -122,6 +122,12 @@ def lane(project, **fields):
 
 def vector_of(query):
     return embedding.embed_query(query)
+
+
+def nearest(query, rows):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(semantic, "DEPTH", rows)
+        return list(semantic.semantic_lane(Memory.objects.all(), vector_of(query)))
 
 
 def exact(project, query, filters=None):
@@ -288,6 +294,33 @@ class TestSearches:
         how = answer.explanation["semantic_lane"]
         assert how["how"] == "exact"
         assert how["why"].endswith("of the project's 30 nearest rows pass the filters")
+
+    @pytest.mark.parametrize(("wider", "how"), [(1, "exact"), (3, "index")])
+    def test_a_wider_look_is_taken_when_it_promises_enough(
+        self, indexed, monkeypatch, wider, how
+    ):
+        monkeypatch.setattr(semantic, "WIDER", wider)
+        # Of the 30 nearest 5, of the 90 nearest 15; an answer of 10 is wanted.
+        chosen = nearest("thing7 memory", ROWS)[::6]
+        Memory.objects.filter(pk__in=chosen).update(tags=["chosen"])
+        filters = Filters(tags=("chosen",))
+
+        answer = ask(indexed, "thing7 memory", filters=filters, limit=10)
+
+        assert answer.explanation["semantic_lane"]["how"] == how
+        found = [hit.memory.pk for hit in answer.hits]
+        assert found == exact(indexed, "thing7 memory", filters)
+
+    def test_rows_are_found_where_deleted_ones_fill_the_index(self, indexed):
+        # Nothing vacuums a table that a test just wrote.
+        gone = nearest("thing7 memory", 250)
+        Memory.objects.filter(pk__in=gone).delete()
+
+        answer = ask(indexed, "thing7 memory", limit=10)
+
+        found = [hit.memory.pk for hit in answer.hits]
+        assert found == exact(indexed, "thing7 memory")
+        assert len(found) == 10
 
     def test_they_are_right_while_the_index_is_built(self, large):
         before = ask(large).hits

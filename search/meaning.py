@@ -1,0 +1,246 @@
+"""The semantic lane of a search: the nearest rows, and what both lanes think of each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connections
+from django.db.models import Model
+
+from inference.vectors import Vector
+from search import postings, semantic, vector_indexes
+from search import query as queries
+from search.filtered import Filtered, Part, quoted
+from search.lanes import HOLDS, QUESTION, RELEVANCE, Asked, Candidate, Found, Look
+
+
+def by_meaning(asked: Asked, vector: Vector, words: Found) -> Found:
+    """The nearest rows beside those found by words, and each scored in both lanes.
+
+    Most often enough of the project's NEAREST vectors pass the filters, which are then
+    asked of those alone, or of WIDER times as many. Else the filters leave few rows, and
+    these are scanned: an index would go through most of the project for them, and lose
+    some. A statement each, as the plan of the scan takes as long as the look.
+    """
+    if asked.rows is None:
+        return words
+    search = _Search(asked, asked.rows, vector, words)
+    found = search.near(semantic.NEAREST)
+    if found.look.has_more and asked.enough <= found.look.passed * semantic.WIDER:
+        found = search.near(semantic.NEAREST * semantic.WIDER, goes_on=True)
+    if found.look.is_enough:
+        return found
+    return replace(search.scan(), look=found.look)
+
+
+@dataclass(frozen=True)
+class _Search:
+    asked: Asked
+    rows: Filtered
+    vector: Vector
+    words: Found
+
+    def near(self, nearest: int, *, goes_on: bool = False) -> Found:
+        """Of the project's nearest rows those that pass; none when they are too few."""
+        model, project_id = self.rows.model, self.asked.project_id
+        near = _nearest(model, self.vector, project_id, nearest, goes_on=goes_on)
+        lanes = {"passed": _passed(self.rows), **self._shared()}
+        index = _index(model, self.vector, project_id)
+        look = _look(nearest, self.asked.enough, index)
+        found = self._found({"nearest": near, **lanes, "look": look}, lanes)
+        return replace(found, look=replace(found.look, nearest=nearest))
+
+    def scan(self) -> Found:
+        """The nearest of all rows that pass."""
+        where = _held(self.asked, self.rows.condition)
+        scanned = _scanned(self.rows, where, self.vector)
+        return self._found({"every": scanned, "look": NO_LOOK}, ["every"])
+
+    def _shared(self) -> dict[str, Part]:
+        """What other projects share, which is in no index of this one."""
+        if not (shared := self.asked.arms[1:]):
+            return {}
+        condition, params = self.rows.condition
+        elsewhere = f"{condition} AND {self.rows.table}.project_id <> %s AND {HOLDS}"
+        arms = " | ".join(f"'{arm}'" for arm in shared)
+        given = [*params, self.asked.project_id, arms]
+        return {"shared": _scanned(self.rows, (elsewhere, given), self.vector)}
+
+    def _found(self, found: Mapping[str, Part], lanes: Iterable[str]) -> Found:
+        """What these lanes found, if it is enough, with what words found."""
+        every = " UNION ALL ".join(f"SELECT * FROM {lane}" for lane in lanes)
+        nearest = f"""
+        SELECT * FROM ({every}) AS found WHERE {IS_ENOUGH}
+        ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
+        parts: dict[str, Part] = {
+            "question": (QUESTION, [queries.weights(self.asked.terms)]),
+            "keyword": _known(self.words.candidates),
+            "meaning": _meaning(self.vector),
+            **found,
+            "semantic": (nearest, []),
+            "scored": _scored(self.rows, self.asked, self.vector),
+        }
+        named = [f"{name} AS MATERIALIZED ({sql})" for name, (sql, _) in parts.items()]
+        params = [value for _, values in parts.values() for value in values]
+        with connections[self.rows.using].cursor() as cursor:
+            cursor.execute(f"WITH {', '.join(named)} {ANSWER}", params)
+            *columns, near, passed, is_enough, has_more = cursor.fetchone()
+        return replace(
+            self.words,
+            candidates=list(map(Candidate, *(column or () for column in columns))),
+            by_meaning=near,
+            look=Look(0, passed, is_enough, has_more),
+        )
+
+
+DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
+ANSWER = """
+SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
+       (SELECT count(*) FROM semantic),
+       (SELECT passed FROM look), (SELECT is_enough FROM look),
+       (SELECT has_more FROM look)
+FROM scored"""
+IS_ENOUGH = "(SELECT is_enough FROM look)"
+NO_LOOK: Part = ("SELECT 0 AS passed, true AS is_enough, false AS has_more", [])
+
+
+def _known(candidates: Sequence[Candidate]) -> Part:
+    """What the keyword lane has found already, as a table."""
+    ids = [each.id for each in candidates]
+    relevances = [each.keyword for each in candidates]
+    sql = "SELECT * FROM unnest(%s::uuid[], %s::float8[]) AS known (id, relevance)"
+    return sql, [ids, relevances]
+
+
+def _meaning(vector: Vector) -> Part:
+    return "SELECT %s::halfvec AS vector", [vector.text]
+
+
+def _nearest(
+    model: type[Model],
+    vector: Vector,
+    project_id: uuid.UUID,
+    nearest: int,
+    *,
+    goes_on: bool,
+) -> Part:
+    vectors, owner = _vectors(model)
+    # Only an order by the very expression of `vector_indexes` can use an index.
+    width = f"halfvec({len(vector)})"
+    distance = f"embedding::{width} <=> (SELECT vector::{width} FROM meaning)"
+    searched = semantic.searched(semantic.ef_search(nearest), goes_on=goes_on)
+    sql = f"""
+    SELECT {owner} AS id, {distance} AS distance FROM {vectors}
+    WHERE {searched} AND project_id = %s AND model = %s
+    ORDER BY {distance}, {owner} DESC LIMIT {nearest}"""
+    return sql, [project_id, vector.model]
+
+
+def _passed(rows: Filtered) -> Part:
+    # In the order of the rows within: what is not needed for DEPTH is not looked up.
+    condition, params = rows.condition
+    sql = f"""
+    SELECT nearest.id, distance FROM nearest
+    JOIN {rows.table} ON {rows.table}.id = nearest.id
+    WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {semantic.DEPTH}"""
+    return sql, params
+
+
+def _look(nearest: int, enough: int, index: str) -> Part:
+    """An index may show fewer rows than there are, where others were deleted."""
+    seen = "(SELECT count(*) FROM nearest)"
+    sql = f"""
+    SELECT passed, is_enough, NOT is_enough AND {seen} = {nearest} AS has_more
+    FROM (SELECT count(*) AS passed FROM passed) AS passed, LATERAL (
+        SELECT passed >= {enough} OR {seen} < {nearest} AND to_regclass(%s) IS NULL
+    ) AS look (is_enough)"""
+    return sql, [index]
+
+
+def _held(asked: Asked, condition: Part) -> Part:
+    """The rows of a condition, found by the lexemes that all of them hold."""
+    if not asked.held:
+        return condition
+    sql, params = condition
+    return f"{sql} AND {HOLDS}", [*params, postings.within(asked.arms, [], asked.held)]
+
+
+def _scanned(rows: Filtered, where: Part, vector: Vector) -> Part:
+    """The nearest of all rows that pass."""
+    vectors, owner = _vectors(rows.model)
+    table = rows.table
+    condition, params = where
+    sql = f"""
+    SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
+    WHERE model = %s AND EXISTS (
+        SELECT FROM {table} WHERE {condition}
+        AND {table}.id = {owner} AND {table}.project_id = {vectors}.project_id)
+    ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
+    return sql, [vector.model, *params]
+
+
+def _scored(rows: Filtered, asked: Asked, vector: Vector) -> Part:
+    """Each candidate in both lanes: what only one lane found is looked up for the other."""
+    if not asked.terms:
+        return (
+            "SELECT id, 0::float8 AS relevance, 1 - distance AS cosine FROM semantic",
+            [],
+        )
+    vectors, owner = _vectors(rows.model)
+    words = f"SELECT {RELEVANCE} FROM {rows.table} WHERE {rows.table}.id = found.id"
+    meaning = (
+        f"SELECT {DISTANCE} FROM {vectors} WHERE {owner} = found.id AND model = %s"
+    )
+    sql = f"""
+    SELECT found.id, coalesce(relevance, ({words}), 0) AS relevance,
+           1 - coalesce(distance, ({meaning})) AS cosine
+    FROM (SELECT id FROM keyword UNION SELECT id FROM semantic) AS found
+    LEFT JOIN keyword USING (id) LEFT JOIN semantic USING (id) WHERE {IS_ENOUGH}"""
+    return sql, [vector.model]
+
+
+def _vectors(model: type[Model]) -> tuple[str, str]:
+    """The table of a model's vectors, and its column of the model's rows."""
+    relation = semantic.vectors_of(model)
+    table = quoted(relation.related_model)
+    return table, f'{table}."{relation.field.column}"'
+
+
+def _index(model: type[Model], vector: Vector, project_id: uuid.UUID) -> str:
+    vectors = semantic.vectors_of(model).related_model
+    return vector_indexes.name(vectors, project_id, vector.model)
+
+
+def how(
+    look: Look,
+    model: type[Model],
+    vector: Vector,
+    project_id: uuid.UUID,
+) -> dict[str, Any]:
+    """What `explain` says of the semantic lane: index or exact, and why."""
+    if not look.is_enough:
+        nearest = f"the project's {look.nearest} nearest rows"
+        return {"how": "exact", "why": f"{look.passed} of {nearest} pass the filters"}
+    index = _index(model, vector, project_id)
+    if index in _plan_of_nearest(model, vector, project_id, look.nearest):
+        why = "the project has an index of its own"
+        ef_search = semantic.ef_search(look.nearest)
+        return {"how": "index", "why": why, "ef_search": ef_search}
+    least = vector_indexes.FROM_ROWS
+    return {"how": "exact", "why": f"no index: fewer than {least} rows, or not built"}
+
+
+def _plan_of_nearest(
+    model: type[Model], vector: Vector, project_id: uuid.UUID, rows: int
+) -> str:
+    meaning, literal = _meaning(vector)
+    nearest, params = _nearest(model, vector, project_id, rows, goes_on=False)
+    with connections[model._base_manager.db].cursor() as cursor:
+        cursor.execute(
+            f"EXPLAIN WITH meaning AS MATERIALIZED ({meaning}) {nearest}",
+            [*literal, *params],
+        )
+        return "\n".join(line for (line,) in cursor.fetchall())
