@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from html import escape
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from django.db import connection
-from django.utils.html import escape
 
 from search import words
 from search.query import Term
@@ -18,8 +18,9 @@ LENGTH = 240  # characters shown of a text
 LEAD = 40  # characters shown before the first marked word
 # Characters looked at: more text is stored, but what it is about stands earlier.
 DEEPEST = 10_000
-# How many letters a stem and each of its words begin with alike, so that most words need
-# no second look. Other languages change them: German takes umlauts off, Arabic prefixes.
+# Here a word begins as its stem does, but for the stem's last letter (`happy`, `happi`),
+# and alike in two letters at least: most texts need no second look. Other languages
+# change the beginning: German takes umlauts off, Arabic prefixes.
 ALIKE = {"simple": 2, "english": 2}
 
 K = TypeVar("K", bound=Hashable)
@@ -49,14 +50,10 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     A text in which no word of the query stands is shown from its beginning.
     """
     wanted = {term.lexeme: term.weight for term in terms}
-    alike = ALIKE.get(language, 0)
-    beginnings = {lexeme[:alike] for lexeme in wanted}
+    beginnings = _beginnings(wanted, language)
+    begun = re.compile("|".join(map(re.escape, beginnings)))
     shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
-    other = set[str]()
-    found = {
-        key: list(_likely(text, alike, beginnings, other))
-        for key, text in shown.items()
-    }
+    found = {key: list(_likely(text, begun, beginnings)) for key, text in shown.items()}
     meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {
         key: extract(text, list(_marks(found[key], meaning, wanted)))
@@ -109,37 +106,47 @@ def _word_start(text: str, at: int) -> int:
     return space + 1 if space >= 0 else at
 
 
+def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
+    """How the words begin that may mean these lexemes; empty: in any way."""
+    alike = ALIKE.get(language, 0)
+    if not alike:
+        return ("",)
+    return tuple({lexeme[: max(alike, len(lexeme) - 1)] for lexeme in lexemes})
+
+
 def _likely(
-    text: str, alike: int, beginnings: Container[str], other: set[str]
+    text: str, begun: re.Pattern[str], beginnings: tuple[str, ...]
 ) -> Iterator[Word]:
-    """The words of a text, or those parts of them, that may mean a wanted lexeme.
-
-    `other` words are not looked for; those of this text join them.
-    """
-    for match in words.found(text):
-        word = match[0]
-        if word in other:
-            continue
-        lower = word.lower()
-        # Most words are of one piece, and most of those are not looked for.
-        whole = word[1:] == lower[1:] and word.isascii()
-        if whole and lower[:alike] not in beginnings:
-            other.add(word)
-            continue
-        folded = words.folded(word)
-        parts = () if whole else _parts(match, alike, beginnings)
-        if parts or folded[:alike] in beginnings:
-            yield Word(match.start(), match.end(), folded, parts)
+    """The words of a text, or those parts of them, that may mean a wanted lexeme."""
+    for start, end in _stretches(text, begun):
+        for match in words.found(text, start, end):
+            folded = words.folded(match[0])
+            parts = _parts(match, beginnings)
+            if parts or folded.startswith(beginnings):
+                yield Word(match.start(), match.end(), folded, parts)
 
 
-def _parts(
-    match: re.Match[str], alike: int, beginnings: Container[str]
-) -> tuple[Word, ...]:
+def _stretches(text: str, begun: re.Pattern[str]) -> Iterator[Span]:
+    """What stands between spaces and may hold such a word."""
+    # Folding makes other letters of some.
+    if not begun.pattern or not text.isascii():
+        yield 0, len(text)
+        return
+    end, lower = 0, text.lower()
+    while match := begun.search(lower, end):
+        start = text.rfind(" ", end, match.start() + 1) + 1 or end
+        end = text.find(" ", match.end())
+        if end < 0:
+            end = len(text)
+        yield start, end
+
+
+def _parts(match: re.Match[str], beginnings: tuple[str, ...]) -> tuple[Word, ...]:
     word, start = match[0], match.start()
     return tuple(
         Word(start + a, start + b, part)
         for a, b in words.part_spans(word)
-        if (part := words.folded(word[a:b]))[:alike] in beginnings
+        if (part := words.folded(word[a:b])).startswith(beginnings)
     )
 
 

@@ -80,9 +80,9 @@ def pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def found(value: str) -> Iterator[re.Match[str]]:
-    """The words of a text where they stand: for marking them."""
-    return (_ASCII_WORD if value.isascii() else _WORD).finditer(value)
+def found(value: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The words of a stretch of a text where they stand: for marking them."""
+    return (_ASCII_WORD if value.isascii() else _WORD).finditer(value, start, end)
 
 
 def part_spans(word: str) -> list[Span]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from search import snippets
 from search.query import Term
@@ -18,6 +20,9 @@ def extract(db):
     return of
 
 
+PIECES = ["page_index", "Pages", "pager", "getPageIndex", "a.b", "x", "-", "("]
+
+
 class TestMarks:
     @pytest.mark.parametrize(
         ("text", "lexeme", "marked"),
@@ -29,6 +34,9 @@ class TestMarks:
             ("E1101 here", "e1101", "<mark>E1101</mark> here"),
             ("at v1.2.3 now", "v1.2.3", "at <mark>v1.2.3</mark> now"),
             ("移行を", "移行", "<mark>移行</mark>を"),
+            ("happy, Happier", "happi", "<mark>happy</mark>, Happier"),
+            ("a hop, hoping", "hope", "a hop, <mark>hoping</mark>"),
+            ("(src/auth.py)", "auth", "(src/<mark>auth</mark>.py)"),
             ("aaa", "bbb", "aaa"),
         ],
     )
@@ -37,6 +45,17 @@ class TestMarks:
 
     def test_it_marks_overlapping_pairs_once_each(self, extract):
         assert extract("日本語", "日本", "本語") == "<mark>日本</mark><mark>語</mark>"
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(st.lists(st.sampled_from(PIECES), max_size=20))
+    def test_a_letter_of_another_alphabet_changes_no_other_mark(self, db, parts):
+        text = " ".join(parts)
+        plain, mixed = (
+            snippets.of({1: each}, terms("page", "index"), "english")[1]
+            for each in (text, f"{text} é".strip())
+        )
+
+        assert mixed == f"{plain} é".strip()
 
     def test_it_escapes_everything_else(self, extract):
         shown = extract('<script>alert("x")</script> & <mark>', "alert")

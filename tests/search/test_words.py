@@ -68,7 +68,7 @@ class TestParts:
     def test_it_tells_where_words_and_their_parts_stand(self):
         text = "a getUserName b"
 
-        found = [match[0] for match in words.found(text)]
+        found = [match[0] for match in words.found(text, 0, len(text))]
         parts = ["getUserName"[slice(*span)] for span in words.part_spans(found[1])]
 
         assert found == ["a", "getUserName", "b"]
@@ -80,7 +80,9 @@ class TestParts:
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_words_of_an_ascii_text_are_found_as_those_of_any_other(text):
-    found = [match.span() for match in words.found(text)]
+    found = [match.span() for match in words.found(text, 0, len(text))]
 
-    *before, _last = (match.span() for match in words.found(f"{text} é"))
+    *before, _last = (
+        match.span() for match in words.found(f"{text} é", 0, len(text) + 2)
+    )
     assert found == before
