@@ -32,7 +32,7 @@ LONGEST = 256  # tokens; the length the model was trained for
 # Padded tokens in one run. Measured: more is no faster, needs more memory in each thread
 # and makes a query of another thread wait longer.
 TOKENS_PER_RUN = 256
-# Runs at the same time, each by one thread. Measured on two cores: two threads for each
+# Runs of many texts at the same time, each by one thread. Measured on two cores: two threads for each
 # run halve the time of one text (100 tokens: 12 ms, not 20), but leave no core to the
 # search that goes on beside a query's run: hybrid p95 35 ms for 32, 52 a second for 59.
 RUNS = 2

@@ -69,7 +69,9 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", ""),
         "PORT": parts.get("port", ""),
-        "CONN_MAX_AGE": 0 if DATABASE_POOL else 60,
+        # An hour, as a pool's. Measured: the first hundred searches of a connection map
+        # the index into its process, and take 17 to 7 ms there; later ones 6.
+        "CONN_MAX_AGE": 0 if DATABASE_POOL else 3600,
         "CONN_HEALTH_CHECKS": not DATABASE_POOL,
         "OPTIONS": options,
     }

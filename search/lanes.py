@@ -50,15 +50,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Look:
-    """How many of a project's nearest rows were asked, and how many of them pass.
-
-    `is_enough`: no others need to be asked; else `has_more`: the project has more.
-    """
+    """How many of a project's nearest rows were asked, how many of them pass, and
+    whether that is enough."""
 
     nearest: int = 0
     passed: int = 0
     is_enough: bool = True
-    has_more: bool = False
 
 
 @dataclass(frozen=True)

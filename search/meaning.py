@@ -29,7 +29,8 @@ def by_meaning(asked: Asked, vector: Vector, words: Found) -> Found:
         return words
     search = _Search(asked, asked.rows, vector, words)
     found = search.near(semantic.NEAREST)
-    if found.look.has_more and asked.enough <= found.look.passed * semantic.WIDER:
+    look = found.look
+    if not look.is_enough and look.passed * semantic.WIDER >= asked.enough:
         found = search.near(semantic.NEAREST * semantic.WIDER, goes_on=True)
     if found.look.is_enough:
         return found
@@ -50,8 +51,7 @@ class _Search:
         lanes = {"passed": _passed(self.rows), **self._shared()}
         index = _index(model, self.vector, project_id)
         look = _look(nearest, self.asked.enough, index)
-        found = self._found({"nearest": near, **lanes, "look": look}, lanes)
-        return replace(found, look=replace(found.look, nearest=nearest))
+        return self._found({"nearest": near, **lanes, "look": look}, lanes)
 
     def scan(self) -> Found:
         """The nearest of all rows that pass."""
@@ -87,12 +87,12 @@ class _Search:
         params = [value for _, values in parts.values() for value in values]
         with connections[self.rows.using].cursor() as cursor:
             cursor.execute(f"WITH {', '.join(named)} {ANSWER}", params)
-            *columns, near, passed, is_enough, has_more = cursor.fetchone()
+            *columns, near, look = cursor.fetchone()
         return replace(
             self.words,
             candidates=list(map(Candidate, *(column or () for column in columns))),
             by_meaning=near,
-            look=Look(0, passed, is_enough, has_more),
+            look=Look(**look),
         )
 
 
@@ -100,11 +100,10 @@ DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
 ANSWER = """
 SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
        (SELECT count(*) FROM semantic),
-       (SELECT passed FROM look), (SELECT is_enough FROM look),
-       (SELECT has_more FROM look)
+       (SELECT to_json(look) FROM look)
 FROM scored"""
 IS_ENOUGH = "(SELECT is_enough FROM look)"
-NO_LOOK: Part = ("SELECT 0 AS passed, true AS is_enough, false AS has_more", [])
+NO_LOOK: Part = ("SELECT 0 AS nearest, 0 AS passed, true AS is_enough", [])
 
 
 def _known(candidates: Sequence[Candidate]) -> Part:
@@ -140,7 +139,8 @@ def _nearest(
 
 
 def _passed(rows: Filtered) -> Part:
-    # In the order of the rows within: what is not needed for DEPTH is not looked up.
+    # In the order of the rows within, what is not needed for DEPTH is not looked up
+    # (from PostgreSQL 17 on; before, all are, and then sorted).
     condition, params = rows.condition
     sql = f"""
     SELECT nearest.id, distance FROM nearest
@@ -150,13 +150,13 @@ def _passed(rows: Filtered) -> Part:
 
 
 def _look(nearest: int, enough: int, index: str) -> Part:
-    """An index may show fewer rows than there are, where others were deleted."""
+    """Rows that are not in the look are not there, unless an index hides them behind
+    deleted ones."""
     seen = "(SELECT count(*) FROM nearest)"
     sql = f"""
-    SELECT passed, is_enough, NOT is_enough AND {seen} = {nearest} AS has_more
-    FROM (SELECT count(*) AS passed FROM passed) AS passed, LATERAL (
-        SELECT passed >= {enough} OR {seen} < {nearest} AND to_regclass(%s) IS NULL
-    ) AS look (is_enough)"""
+    SELECT CASE WHEN passed >= {enough} THEN {nearest} ELSE {seen} END AS nearest, passed,
+           passed >= {enough} OR {seen} < {nearest} AND to_regclass(%s) IS NULL AS is_enough
+    FROM (SELECT count(*) AS passed FROM passed) AS counted"""
     return sql, [index]
 
 

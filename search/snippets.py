@@ -50,9 +50,11 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     A text in which no word of the query stands is shown from its beginning.
     """
     wanted = {term.lexeme: term.weight for term in terms}
+    shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
+    if not wanted:
+        return {key: extract(text, []) for key, text in shown.items()}
     beginnings = _beginnings(wanted, language)
     begun = re.compile("|".join(map(re.escape, beginnings)))
-    shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
     found = {key: list(_likely(text, begun, beginnings)) for key, text in shown.items()}
     meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {

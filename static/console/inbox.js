@@ -39,8 +39,8 @@
     const near = card.querySelector(".in-near[data-src]");
     if (!near || near.dataset.asked) return;
     near.dataset.asked = "yes";
-    const answer = await fetch(near.dataset.src);
-    if (answer.ok) near.innerHTML = await answer.text();
+    const html = await read(near.dataset.src);
+    if (html !== null) near.innerHTML = html; // else its link stays
   }
 
   function move(step) {
@@ -143,9 +143,9 @@
   // Put in what the list has by now and the page has not; nothing that is here is touched.
   // False where the list cannot be had.
   async function fill() {
-    const answer = await fetch(list.dataset.home).catch(() => null);
-    if (!answer?.ok) return false;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const html = await read(list.dataset.home);
+    if (html === null) return false;
+    const page = new DOMParser().parseFromString(html, "text/html");
     const there = [...page.querySelectorAll("#inbox-list > li")].reverse();
     let after = null;
     for (const item of there) {
@@ -158,6 +158,15 @@
       count({ [place.dataset.count]: place.textContent });
     empty.hidden = cards().length > 0;
     return true;
+  }
+
+  async function read(url) {
+    try {
+      const answer = await fetch(url);
+      return answer.ok ? await answer.text() : null;
+    } catch {
+      return null; // not to be had: who asked goes on without
+    }
   }
 
   // Keys
@@ -246,7 +255,10 @@
 
   // One after the other, however fast they come.
   function then(act) {
-    queue = queue.then(act);
+    queue = queue.then(act).catch((error) => {
+      console.error(error);
+      tell("Something went wrong on this page: reload it and look what was done.");
+    });
   }
 
   // In the form of a rejection a digit is its reason; the keys that follow are for the

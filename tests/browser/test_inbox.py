@@ -127,20 +127,31 @@ def test_a_decision_is_reopened_before_it_is_said(waiting, sign_in, open_page):
     assert page.page.is_visible(f"#card-{first.pk}.is-open:focus")
 
 
+UNREAD = """() => {
+    Response.prototype.text = () => Promise.reject(new TypeError("cut off"));
+}"""
+
+
+@pytest.mark.parametrize("cut", ["before it is answered", "within the answer"])
 def test_what_was_done_is_said_though_the_list_cannot_be_had(
-    waiting, sign_in, open_page
+    waiting, sign_in, open_page, cut
 ):
     (first, _) = waiting(*rules(2))
     page = sign_in("bob", open_page())
     page.page.keyboard.press("a")
     told(page, "Accepted: add")
-    page.page.route("**/admin/inbox/?*", lambda route: route.abort())
+    if cut == "within the answer":
+        page.page.evaluate(UNREAD)
+    else:
+        page.page.route("**/admin/inbox/?*", lambda route: route.abort())
 
     page.page.keyboard.press("u")
 
     told(page, "Reopened")
     told(page, "reload the page")
     assert PlaybookDelta.objects.waiting().filter(pk=first.pk).exists()
+    page.page.keyboard.press("a")
+    told(page, "Accepted: add")
 
 
 def test_the_second_of_two_is_told_what_happened_and_loses_nothing(

@@ -61,3 +61,20 @@ def test_what_the_organization_shares_is_found_as_well(
     shared = remember("apple own3 exactly", where=neighbour, scope=scope)
 
     assert ids("apple own3 exactly")[0] == shared.pk
+
+
+def test_a_scan_asks_for_phrases_and_for_what_is_shared(
+    _memories, ids, remember, organization, monkeypatch
+):
+    monkeypatch.setattr(semantic, "NEAREST", 1)
+    neighbour = Project.objects.create(organization=organization, name="beta")
+    scope = Scope("org", str(organization.pk))
+    own = remember("nothing alike but red apples", tags=("wanted",))
+    shared = remember(
+        "nothing alike, red apples too", where=neighbour, scope=scope, tags=("wanted",)
+    )
+    remember("red and green apples", tags=("wanted",))
+
+    found = ids('own3 "red apples"', filters=Filters(tags=("wanted",)))
+
+    assert set(found) == {own.pk, shared.pk}

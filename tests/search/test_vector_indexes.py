@@ -322,6 +322,22 @@ class TestSearches:
         assert found == exact(indexed, "thing7 memory")
         assert len(found) == 10
 
+    def test_the_wider_look_goes_on_behind_deleted_rows(self, indexed, monkeypatch):
+        monkeypatch.setattr(semantic, "ef_search", lambda nearest: nearest + 16)
+        near = nearest("thing7 memory", ROWS)
+        gone = [pk for n, pk in enumerate(near[:100]) if n % 5 < 3]
+        Memory.objects.filter(pk__in=gone).delete()
+        # Of those that are left a third: 6 of the first 46, 13 of the first 106.
+        chosen = [pk for pk in near if pk not in gone][::3]
+        Memory.objects.filter(pk__in=chosen).update(tags=["chosen"])
+        filters = Filters(tags=("chosen",))
+
+        answer = ask(indexed, "thing7 memory", filters=filters, limit=10)
+
+        assert answer.explanation["semantic_lane"]["how"] == "index"
+        found = [hit.memory.pk for hit in answer.hits]
+        assert found == exact(indexed, "thing7 memory", filters)
+
     def test_they_are_right_while_the_index_is_built(self, large):
         before = ask(large).hits
         with another_writer(large):
