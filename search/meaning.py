@@ -225,7 +225,11 @@ def how(
         nearest = f"the project's {look.nearest} nearest rows"
         return {"how": "exact", "why": f"{look.passed} of {nearest} pass the filters"}
     index = _index(model, vector, project_id)
-    if index in _plan_of_nearest(model, vector, project_id, look.nearest):
+    # A look that saw fewer rows than it asked for, and has enough, saw all.
+    is_all = look.nearest < semantic.NEAREST
+    if not is_all and index in _plan_of_nearest(
+        model, vector, project_id, look.nearest
+    ):
         why = "the project has an index of its own"
         ef_search = semantic.ef_search(look.nearest)
         return {"how": "index", "why": why, "ef_search": ef_search}
