@@ -32,9 +32,9 @@ LONGEST = 256  # tokens; the length the model was trained for
 # Padded tokens in one run. Measured: more is no faster, needs more memory in each thread
 # and makes a query of another thread wait longer.
 TOKENS_PER_RUN = 256
-# Runs of many texts at the same time, each by one thread. Measured on two cores: two threads for each
-# run halve the time of one text (100 tokens: 12 ms, not 20), but leave no core to the
-# search that goes on beside a query's run: hybrid p95 35 ms for 32, 52 a second for 59.
+# Runs of many texts at the same time, each by one thread. Measured on two cores: two
+# threads for each run halve the time of one text (100 tokens: 12 ms, not 20), but leave
+# no core to the search beside a query's run: hybrid p95 35 ms for 32, 52 a second for 59.
 RUNS = 2
 
 
@@ -112,9 +112,11 @@ class _Model:
         return ids
 
     def run_each(
-        self, batches: Sequence[Sequence[Sequence[int]]]
+        self, runs: Sequence[Sequence[Sequence[int]]]
     ) -> Iterable[NDArray[np.float32]]:
-        return (map if len(batches) == 1 else self._runners.map)(self.run, batches)
+        # A run alone has nothing to go beside, and needs no other thread.
+        each = map if len(runs) == 1 else self._runners.map
+        return each(self.run, runs)
 
     def run(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         import numpy as np

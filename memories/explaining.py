@@ -53,12 +53,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "keyword_lane": _asked(ranked, asked.caller),
         "semantic_lane": (
-            meaning.how(
-                ranked.look,
-                Memory,
-                ranked.vector,
-                question.project_id,
-            )
+            meaning.how(ranked.look, Memory, ranked.vector, question.project_id)
             if ranked.vector
             else None
         ),

@@ -50,8 +50,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Look:
-    """How many of a project's nearest rows were asked, how many of them pass, and
-    whether that is enough."""
+    """How many of a project's nearest rows were asked for (where too few pass: were
+    seen), how many of them pass, and whether that is enough."""
 
     nearest: int = 0
     passed: int = 0

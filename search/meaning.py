@@ -155,7 +155,8 @@ def _look(nearest: int, enough: int, index: str) -> Part:
     seen = "(SELECT count(*) FROM nearest)"
     sql = f"""
     SELECT CASE WHEN passed >= {enough} THEN {nearest} ELSE {seen} END AS nearest, passed,
-           passed >= {enough} OR {seen} < {nearest} AND to_regclass(%s) IS NULL AS is_enough
+           passed >= {enough}
+               OR ({seen} < {nearest} AND to_regclass(%s) IS NULL) AS is_enough
     FROM (SELECT count(*) AS passed FROM passed) AS counted"""
     return sql, [index]
 

@@ -109,7 +109,7 @@ def _word_start(text: str, at: int) -> int:
 
 
 def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
-    """How the words begin that may mean these lexemes; empty: in any way."""
+    """How the words begin that may mean these lexemes: in any way, with "" alone."""
     alike = ALIKE.get(language, 0)
     if not alike:
         return ("",)
