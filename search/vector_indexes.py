@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Count, Model
 
 from common import locks
 from inference import embedding
+from inference.embedding import Embedder
 
 LOCK = "vector indexes"
 PREFIX = "hnsw_"
@@ -179,12 +180,31 @@ def _drop(index: str) -> None:
 
 
 def build(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build a project's index while it is read and written. Raises Invalid.
+    """Build a project's index while it is read and written. Raises Invalid."""
+    model = embedding.active()
+    _build(vectors, project_id, model, name(vectors, project_id, model.name))
 
-    Without IF NOT EXISTS, which would take an invalid one for it.
+
+def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
+    """Build an index anew and swap it in. Raises Invalid.
+
+    Not by REINDEX: new options would have to be set before, by ALTER INDEX, which
+    searches wait for, and which tells of a graph that is not there yet.
     """
     model = embedding.active()
     index = name(vectors, project_id, model.name)
+    fresh, old = f"{index}_new", f"{index}_old"
+    _build(vectors, project_id, model, fresh)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f'ALTER INDEX "{index}" RENAME TO "{old}"')
+        cursor.execute(f'ALTER INDEX "{fresh}" RENAME TO "{index}"')
+    _drop(old)
+
+
+def _build(
+    vectors: type[Model], project_id: uuid.UUID, model: Embedder, index: str
+) -> None:
+    # Without IF NOT EXISTS, which would take an invalid one for it.
     create = CREATE.format(
         name=index, table=vectors._meta.db_table, dimensions=model.dimensions
     )
@@ -200,16 +220,6 @@ USING hnsw ((embedding::halfvec({{dimensions}})) halfvec_cosine_ops)
 WITH ({OPTIONS})
 WHERE project_id = %s AND model = %s
 """
-
-
-def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build an index anew and swap it in. Raises Invalid."""
-    model = embedding.active()
-    index = name(vectors, project_id, model.name)
-    with connection.cursor() as cursor:
-        cursor.execute(f'ALTER INDEX "{index}" SET ({OPTIONS})')
-        cursor.execute(f'REINDEX INDEX CONCURRENTLY "{index}"')
-    _measure(vectors, index, project_id, model.name)
 
 
 def _measure(

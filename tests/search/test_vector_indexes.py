@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -91,6 +92,14 @@ def large(_database, project):
 def indexed(large):
     care()
     return large
+
+
+@pytest.fixture
+def outdated(indexed):
+    """With an index of other options than now."""
+    with connection.cursor() as cursor:
+        cursor.execute(f'ALTER INDEX "{name_of(indexed)}" RESET (ef_construction)')
+    return indexed
 
 
 def care():
@@ -199,16 +208,41 @@ class TestCare:
 
         assert [i.is_valid for i in vector_indexes.found(MemoryVector)] == [True]
 
-    def test_an_index_of_other_options_is_built_as_now(self, indexed):
-        (index,) = vector_indexes.found(MemoryVector)
-        with connection.cursor() as cursor:
-            cursor.execute(f'ALTER INDEX "{index.name}" RESET (ef_construction)')
-
+    def test_an_index_of_other_options_is_built_as_now(self, outdated):
         job = care()
 
-        assert job.result["rebuilt"] == [str(indexed.pk)]
+        assert job.result["rebuilt"] == [str(outdated.pk)]
         assert [one.is_as_now for one in vector_indexes.found(MemoryVector)] == [True]
         assert not vector_indexes.due(MemoryVector)
+
+    def test_a_rebuild_that_died_while_it_built_is_still_due(self, outdated):
+        index = name_of(outdated)
+        with another_writer(outdated), connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 50")
+            with pytest.raises(OperationalError):
+                vector_indexes.rebuild(MemoryVector, outdated.pk)
+            cursor.execute("RESET lock_timeout")
+
+        due = vector_indexes.due(MemoryVector)
+
+        assert (due.drop, due.rebuild) == ([f"{index}_new"], [outdated.pk])
+        assert lane(outdated)["how"] == "index"
+        care()
+        assert names() == [index]
+        assert not vector_indexes.due(MemoryVector)
+
+    def test_of_one_that_died_after_it_swapped_only_the_old_index_goes(
+        self, outdated, monkeypatch
+    ):
+        monkeypatch.setattr(
+            vector_indexes, "_drop", Mock(side_effect=KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            vector_indexes.rebuild(MemoryVector, outdated.pk)
+
+        due = vector_indexes.due(MemoryVector)
+
+        assert (due.drop, due.rebuild) == ([f"{name_of(outdated)}_old"], [])
 
     def test_a_bloated_index_is_rebuilt(self, indexed):
         before = vector_indexes.found(MemoryVector)
