@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ CLIENTS = (1, 8)
 MOST = {"keyword": 15, "semantic": 25, "hybrid": 50}
 A_SECOND = 10  # requests of the open loop, whether the last is answered or not
 BUILDING = 50  # queries that are asked over and over while an index is built
-WARMING = 20  # requests before the first that counts
+# Searches before the first that counts: a hundred for each connection of the web server,
+# which map the vector index into its process.
+WARMING = 1_600
 # A stop word behind a query makes it another text with the same lexemes: each row of
 # the table pays for its embeddings, which the service would remember.
 STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "if", "in", "is")
@@ -45,6 +48,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--size", type=int, default=SIZE, help="of the project asked")
     parser.add_argument("--projects", type=int, default=PROJECTS)
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each row")
+    parser.add_argument(
+        "--warming", type=int, default=WARMING, help="searches before those that count"
+    )
     parser.add_argument("--plot", type=Path, help="draw the rows as SVG to this file")
     parser.add_argument(
         "--building",
@@ -68,7 +74,7 @@ def run(options: Options) -> dict[str, Any]:
         population.load(options.data),
         keep=options.keep,
     ) as project:
-        measured = measure(project, asked, given["queries"])
+        measured = measure(project, asked, given["queries"], given["warming"])
         if given["building"]:
             texts = [query.text for one in asked for query in one.queries]
             measured["building"] = building.measure(project, texts[:BUILDING])
@@ -94,12 +100,14 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
     return bars.svg("Search", told, drawn)
 
 
-def measure(project: Project, asked: Sequence[Collection], most: int) -> dict[str, Any]:
+def measure(
+    project: Project, asked: Sequence[Collection], most: int, warming: int = WARMING
+) -> dict[str, Any]:
     texts = [query.text for one in asked for query in one.queries]
     # Of each collection as many as it has of all.
     queries = texts[:: max(1, len(texts) // most)][:most]
     with web.served(project) as client:
-        _warm(client)
+        _warm(client, texts, warming)
         rows = list(_rows(client, project, queries))
         loop = _open_loop(client, queries)
     return {"rows": rows, "open_loop": loop, "queries": len(queries)}
@@ -117,9 +125,10 @@ def _open_loop(client: Client, queries: Sequence[str]) -> dict[str, Any]:
     return {"a_second": A_SECOND, "mode": "hybrid", **_percentiles(spent)}
 
 
-def _warm(client: Client) -> None:
-    for number in range(WARMING):
-        client.ask({"query": f"warm {number}"})
+def _warm(client: Client, texts: Sequence[str], searches: int) -> None:
+    queries = islice(cycle(texts), searches)
+    bodies = [{"query": f"{query} {number}"} for number, query in enumerate(queries)]
+    client.ask_by(max(CLIENTS), bodies)
 
 
 def _rows(

@@ -114,7 +114,7 @@ class TestLatency:
         sizes = ("--memories=80", "--size=40", "--projects=3", "--queries=3")
 
         numbers, printed = benchmark(
-            "latency", *sizes, "--uncapped", "--building", plot
+            "latency", *sizes, "--warming=9", "--uncapped", "--building", plot
         )
 
         rows = numbers["rows"]
