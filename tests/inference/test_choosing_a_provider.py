@@ -47,6 +47,21 @@ class TestActive:
 
         assert embedding.active() is not before
 
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_a_forked_process_begins_queries_by_threads_of_its_own(self, faked):
+        assert embedding.begin_query("before the fork").result(10)
+
+        child = os.fork()
+        if child == 0:
+            try:
+                embedding.begin_query("after the fork").result(10)
+                os._exit(0)
+            finally:
+                os._exit(1)
+
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+
     def test_an_unknown_name_is_refused_with_the_known_ones(self, settings):
         settings.EMBEDDING_PROVIDER = "cohere"
 
