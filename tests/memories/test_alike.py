@@ -12,7 +12,7 @@ from memories.drafts import Draft, build
 from memories.models import Memory, MemoryVector, PossibleDuplicate
 from memories.scopes import Scope
 from search import closeness, vector_indexes
-from tests.search.test_vector_indexes import ROWS, fill
+from tests.search.test_vector_indexes import ROWS, drop_all, fill
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIKE = 0.75  # as near as rows of one topic are to each other
@@ -25,9 +25,7 @@ def _indexed(project, monkeypatch):
     fill(project, ROWS)
     vector_indexes.build(MemoryVector, project.pk)
     yield
-    with connection.cursor() as cursor:
-        for index in vector_indexes.found(MemoryVector):
-            cursor.execute(f'DROP INDEX "{index.name}"')
+    drop_all()
 
 
 def verdict(memory, **options):

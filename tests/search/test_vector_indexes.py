@@ -45,8 +45,13 @@ def _small(monkeypatch):
 
 @pytest.fixture
 def _database(transactional_db):
-    """Of its own transactions, as CONCURRENTLY asks; without an index afterwards."""
+    """Of its own transactions, as CONCURRENTLY asks; without an index of other tests."""
+    drop_all()
     yield
+    drop_all()
+
+
+def drop_all():
     with connection.cursor() as cursor:
         for index in vector_indexes.found(MemoryVector):
             cursor.execute(f'DROP INDEX "{index.name}"')
