@@ -21,7 +21,9 @@ from benchmarks.web import Client
 from common.caller import Role
 from inference import embedding
 from memories import vectors
+from memories.models import MemoryVector
 from projects.models import Project
+from search import vector_indexes
 
 HELP = "The rate of writes until all is searchable, and what one write adds."
 TEXTS, SINGLE = 10_000, 500
@@ -42,8 +44,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> dict[str, Any]:
     count, singles = options.given["texts"], options.given["single"]
-    texts = _texts(options.data, count + WARM + singles)
-    many, few = texts[:count], texts[count:]
+    many, few = _texts(options.data, count, WARM + singles)
     with scratch.project("writing", keep=options.keep, settings=SETTINGS) as project:
         # A half before and a half after: what else the machine does, it does to both.
         alone = _embedded(many[::2])
@@ -51,6 +52,7 @@ def run(options: Options) -> dict[str, Any]:
             batches = _in_batches(project, client, many)
         alone += _embedded(many[1::2])
         scratch.settle(project)
+        vector_indexes.care(MemoryVector, lambda done, of: None)
         with _written(project) as client:
             added = _one_by_one(client, few)
     return {
@@ -62,8 +64,12 @@ def run(options: Options) -> dict[str, Any]:
     }
 
 
-def _texts(data: Path, count: int) -> list[str]:
-    """The collections' documents, in turn; a number tells the later rounds apart."""
+def _texts(data: Path, many: int, few: int) -> tuple[list[str], list[str]]:
+    """The collections' documents, in turn; a number tells the later rounds apart.
+
+    The few are of other documents than the many: nearly the same text is judged, which
+    takes longer.
+    """
     collections = [corpora.load(folder) for folder in corpora.folders(data)]
     documents = [
         f"{document.title}\n{document.text}".strip()
@@ -73,9 +79,16 @@ def _texts(data: Path, count: int) -> list[str]:
     ]
     if not documents:
         raise CommandError(f"{data} holds no collection (search/NAME/corpus.jsonl).")
+    apart = min(few, len(documents) // 2)
+    return (
+        _rounds(documents[apart:], range(many)),
+        _rounds(documents[:apart] or documents, range(many, many + few)),
+    )
+
+
+def _rounds(documents: Sequence[str], numbers: range) -> list[str]:
     return [
-        documents[place % len(documents)] + f"\n\nnote {place}"
-        for place in range(count)
+        f"{documents[number % len(documents)]}\n\nnote {number}" for number in numbers
     ]
 
 
