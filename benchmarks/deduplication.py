@@ -32,7 +32,6 @@ from memories import deduplication
 from memories.models import DuplicateFinding, Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
-from search import vector_indexes
 
 HELP = "Time and memory of a deduplication, and what is left when it is killed."
 MEMORIES, KILLS = 100_000, 2
@@ -88,7 +87,7 @@ def _filled(project: Project, count: int, passages: Passages) -> int:
     with connection.cursor() as cursor:
         for model in (Memory, MemoryVector):
             cursor.execute(f"ANALYZE {model._meta.db_table}")
-    vector_indexes.care(MemoryVector, lambda done, of: None)
+    scratch.index_vectors()
     return copied
 
 

@@ -101,7 +101,7 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def measure(
-    project: Project, asked: Sequence[Collection], most: int, warming: int = WARMING
+    project: Project, asked: Sequence[Collection], most: int, warming: int
 ) -> dict[str, Any]:
     texts = [query.text for one in asked for query in one.queries]
     # Of each collection as many as it has of all.

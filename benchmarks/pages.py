@@ -28,10 +28,9 @@ from benchmarks.population import Passages
 from benchmarks.progress import Bar
 from common.admin import RowsAdmin
 from common.caller import Caller, Role
-from memories.models import Memory, MemoryVector
+from memories.models import Memory
 from playbook.models import Playbook
 from projects.models import Project
-from search import vector_indexes
 
 HELP = "Server time and queries of every page for people, in a large project."
 MEMORIES, ENTRIES, PROPOSALS, TASKS = 100_000, 5_000, 2_000, 300
@@ -90,7 +89,7 @@ def fill(project: Project, given: Mapping[str, Any], passages: Passages) -> None
 
 def _care() -> None:
     """As the service and PostgreSQL leave a project that has stood for a while."""
-    vector_indexes.care(MemoryVector, lambda done, of: None)
+    scratch.index_vectors()
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 

@@ -19,7 +19,6 @@ from memories.drafts import Draft
 from memories.models import Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
-from search import vector_indexes
 
 PASSAGES = 2_000  # embedded, from all collections alike
 LONGEST = 300  # characters of a passage: embedding takes most of the time
@@ -94,7 +93,7 @@ def projects(
             made[size] = project
         for project in made.values():
             scratch.settle(project)
-        vector_indexes.care(MemoryVector, lambda done, of: None)
+        scratch.index_vectors()
         yield made
 
 
@@ -114,7 +113,7 @@ def among(
             other = stack.enter_context(scratch.project(f"other {number}", keep=keep))
             copies.copy(made, other, each)
         scratch.settle(made)
-        vector_indexes.care(MemoryVector, lambda done, of: None)
+        scratch.index_vectors()
         yield made
 
 

@@ -20,7 +20,7 @@ from memories.indexing import CORPUS
 from memories.models import Memory, MemoryVector
 from projects import deletion, writing
 from projects.models import Organization, Project
-from search import statistics
+from search import statistics, vector_indexes
 
 ORGANIZATION = "benchmarks"
 # Texts are measured as they are: nothing is merged, masked or refused.
@@ -83,6 +83,11 @@ class Watched(running.Run):
 
     def step(self, done: int, *args: object, **kwargs: object) -> None:
         self.watch(done)
+
+
+def index_vectors() -> None:
+    """Build and drop the vector indexes that a worker would by now."""
+    vector_indexes.care(MemoryVector, lambda done, of: None)
 
 
 def settle(made: Project) -> None:

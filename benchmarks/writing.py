@@ -21,9 +21,7 @@ from benchmarks.web import Client
 from common.caller import Role
 from inference import embedding
 from memories import vectors
-from memories.models import MemoryVector
 from projects.models import Project
-from search import vector_indexes
 
 HELP = "The rate of writes until all is searchable, and what one write adds."
 TEXTS, SINGLE = 10_000, 500
@@ -52,7 +50,7 @@ def run(options: Options) -> dict[str, Any]:
             batches = _in_batches(project, client, many)
         alone += _embedded(many[1::2])
         scratch.settle(project)
-        vector_indexes.care(MemoryVector, lambda done, of: None)
+        scratch.index_vectors()
         with _written(project) as client:
             added = _one_by_one(client, few)
     return {
