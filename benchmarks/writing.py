@@ -143,14 +143,16 @@ def _in_batches(
 def _one_by_one(client: Client, texts: Sequence[str]) -> dict[str, Any]:
     """Each text is embedded here, and then written: what is the difference?"""
     client = replace(client, path="/api/v1/memories")
-    client.ask_each([_memory(text) for text in texts[:WARM]])
     bar = Bar("single", len(texts) - WARM)
     embedded, written = [], []
-    for text in bar.over(texts[WARM:]):
-        started = time.perf_counter()
-        embedding.active().embed([text])
-        embedded.append((time.perf_counter() - started) * 1000)
-        written += client.ask_each([_memory(text)])
+    with client.connected() as ask:
+        for text in texts[:WARM]:
+            ask(_memory(text))
+        for text in bar.over(texts[WARM:]):
+            started = time.perf_counter()
+            embedding.active().embed([text])
+            embedded.append((time.perf_counter() - started) * 1000)
+            written.append(ask(_memory(text)))
     added = [whole - own for whole, own in zip(written, embedded, strict=True)]
     return {
         "single": len(added),
