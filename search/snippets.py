@@ -22,6 +22,7 @@ DEEPEST = 10_000
 # and alike in two letters at least: most texts need no second look. Other languages
 # change the beginning: German takes umlauts off, Arabic prefixes.
 ALIKE = {"simple": 2, "english": 2}
+ANY = ("",)
 
 K = TypeVar("K", bound=Hashable)
 
@@ -54,8 +55,7 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     if not wanted:
         return {key: extract(text, []) for key, text in shown.items()}
     beginnings = _beginnings(wanted, language)
-    begun = re.compile("|".join(map(re.escape, beginnings)))
-    found = {key: list(_likely(text, begun, beginnings)) for key, text in shown.items()}
+    found = {key: list(_likely(text, beginnings)) for key, text in shown.items()}
     meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
     return {
         key: extract(text, list(_marks(found[key], meaning, wanted)))
@@ -109,45 +109,50 @@ def _word_start(text: str, at: int) -> int:
 
 
 def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
-    """How the words begin that may mean these lexemes: in any way, with "" alone."""
+    """How the words begin that may mean these lexemes."""
     alike = ALIKE.get(language, 0)
     if not alike:
-        return ("",)
+        return ANY
     return tuple({lexeme[: max(alike, len(lexeme) - 1)] for lexeme in lexemes})
 
 
-def _likely(
-    text: str, begun: re.Pattern[str], beginnings: tuple[str, ...]
-) -> Iterator[Word]:
+def _likely(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
     """The words of a text, or those parts of them, that may mean a wanted lexeme."""
-    for start, end in _stretches(text, begun):
+    for start, end in _stretches(text, beginnings):
         for match in words.found(text, start, end):
             folded = words.folded(match[0])
-            parts = _parts(match, beginnings)
+            spans = words.part_spans(match[0])
+            parts = _parts(match, spans, beginnings) if spans else ()
             if parts or folded.startswith(beginnings):
                 yield Word(match.start(), match.end(), folded, parts)
 
 
-def _stretches(text: str, begun: re.Pattern[str]) -> Iterator[Span]:
-    """What stands between spaces and may hold such a word."""
+def _stretches(text: str, beginnings: tuple[str, ...]) -> list[Span]:
+    """What stands between spaces and may hold such a word.
+
+    Each beginning is looked for by itself: to compile a pattern of them took longer.
+    """
     # Folding makes other letters of some.
-    if not begun.pattern or not text.isascii():
-        yield 0, len(text)
-        return
-    end, lower = 0, text.lower()
-    while match := begun.search(lower, end):
-        start = text.rfind(" ", end, match.start() + 1) + 1 or end
-        end = text.find(" ", match.end())
-        if end < 0:
-            end = len(text)
-        yield start, end
+    if beginnings == ANY or not text.isascii():
+        return [(0, len(text))]
+    lower, found = text.lower(), set[Span]()
+    for beginning in beginnings:
+        end = 0
+        while (at := lower.find(beginning, end)) >= 0:
+            end = text.find(" ", at + len(beginning))
+            if end < 0:
+                end = len(text)
+            found.add((text.rfind(" ", 0, at) + 1, end))
+    return sorted(found)
 
 
-def _parts(match: re.Match[str], beginnings: tuple[str, ...]) -> tuple[Word, ...]:
+def _parts(
+    match: re.Match[str], spans: Iterable[Span], beginnings: tuple[str, ...]
+) -> tuple[Word, ...]:
     word, start = match[0], match.start()
     return tuple(
         Word(start + a, start + b, part)
-        for a, b in words.part_spans(word)
+        for a, b in spans
         if (part := words.folded(word[a:b])).startswith(beginnings)
     )
 
