@@ -45,6 +45,15 @@ SELECT EXISTS (
 """
 
 
+def is_shared_with(project: Project) -> tuple[str, list[Any]]:
+    """The question whether another project of the organization shares current org rows.
+
+    Asked by every search: as a queryset, building it took longer than answering.
+    """
+    organization = project.organization_id
+    return IS_SHARED, [organization, str(organization), project.pk]
+
+
 # Whether a current memory has this text: asked by every write, as above.
 IS_KNOWN = """
 SELECT EXISTS (
@@ -93,7 +102,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         )
 
     def unexpired(self) -> Self:
-        return self.filter(Q(expires_at=None) | Q(expires_at__gte=timezone.now()))
+        return self.filter(_unexpired())
 
     def readable(self) -> Self:
         """What can be opened by its id: neither deleted nor expired."""
@@ -101,11 +110,11 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def current(self) -> Self:
         """Not deleted, archived, duplicate, superseded or expired."""
-        return self.unexpired().filter(**CURRENT_COLUMNS)
+        return self.filter(_unexpired(), **CURRENT_COLUMNS)
 
     def current_or_duplicate(self) -> Self:
         columns = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
-        return self.unexpired().filter(**columns)
+        return self.filter(_unexpired(), **columns)
 
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
@@ -122,20 +131,11 @@ class MemoryQuerySet(models.QuerySet[Any]):
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
         own = Q(project=project, scope_kind__in=SHARED_SCOPES)
-        if not (self.is_shared_with(project) if shared is None else shared):
-            return self.filter(own)
-        return self.filter(own | self._shared_arm(project))
-
-    def is_shared_with(self, project: Project) -> bool:
-        """Whether another project of the organization shares current org rows.
-
-        Asked by every search: as a queryset, building it took longer than answering.
-        """
-        organization = project.organization_id
-        with connections[self.db].cursor() as cursor:
-            cursor.execute(IS_SHARED, [organization, str(organization), project.pk])
-            (found,) = cursor.fetchone()
-        return bool(found)
+        if shared is None:
+            with connections[self.db].cursor() as cursor:
+                cursor.execute(*is_shared_with(project))
+                (shared,) = cursor.fetchone()
+        return self.filter(own | self._shared_arm(project) if shared else own)
 
     @staticmethod
     def _shared_arm(project: Project) -> Q:
@@ -193,6 +193,10 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
         links = MemoryFile.objects.select_related("file")
         return self.light().prefetch_related(models.Prefetch("file_links", links))
+
+
+def _unexpired() -> Q:
+    return Q(expires_at=None) | Q(expires_at__gte=timezone.now())
 
 
 class ChangeQuerySet(models.QuerySet[Any]):

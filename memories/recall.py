@@ -19,7 +19,7 @@ from memories import page as pages
 from memories.explaining import Asked
 from memories.indexing import CORPUS
 from memories.models import Memory
-from memories.queries import Filters, MemoryQuerySet
+from memories.queries import Filters, MemoryQuerySet, is_shared_with
 from memories.scopes import Scope
 from projects.models import Project
 from search import ranking, semantic, snippets
@@ -65,11 +65,12 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
     """The best memories for a query, among those the caller may read."""
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
-    begun = ranking.begin(request.query, request.mode)
-    shared = request.scope is None and Memory.objects.is_shared_with(project)
+    question = _question(project, request, wanted=request.limit)
+    beside = None if request.scope else is_shared_with(project)
+    begun = ranking.begin(question, Memory.objects.db, beside)
+    shared = bool(begun.beside)
     rows = readable(project, request.scope, request.filters, caller, shared)
-    question = _question(project, request, shared, wanted=request.limit)
-    ranked = ranking.rank(rows, question, begun)
+    ranked = ranking.rank(rows, question, _arms(project, shared), begun)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
     # What is gone since a moment ago is no hit.
@@ -95,7 +96,7 @@ def search(project: Project, request: Request, caller: Caller) -> Answer:
 
 def rank(project: Project, rows: MemoryQuerySet, request: Request) -> ranking.Ranked:
     """Every candidate among these rows, best first; the request narrows no further."""
-    return ranking.rank(rows, _question(project, request))
+    return ranking.rank(rows, _question(project, request), _arms(project))
 
 
 def readable(
@@ -111,23 +112,21 @@ def readable(
     return rows
 
 
-def _question(
-    project: Project,
-    request: Request,
-    shared: bool = True,
-    wanted: int = semantic.DEPTH,
-) -> ranking.Question:
+def _arms(project: Project, shared: bool = True) -> list[str]:
     """`shared`: the rows may hold some of the organization's other projects."""
-    arms = [arm_lexeme("p", project.pk)]
-    if shared:
-        arms.append(arm_lexeme("o", project.organization_id))
+    own = [arm_lexeme("p", project.pk)]
+    return [*own, arm_lexeme("o", project.organization_id)] if shared else own
+
+
+def _question(
+    project: Project, request: Request, wanted: int = semantic.DEPTH
+) -> ranking.Question:
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
     return ranking.Question(
         query=request.query,
         project_id=project.pk,
         corpus=CORPUS,
-        arms=tuple(arms),
         language=options.language,
         mode=request.mode,
         fusion=request.fusion or options.fusion,

@@ -150,13 +150,12 @@ def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> ranking
         query=query,
         project_id=project.pk,
         corpus=indexing.CORPUS,
-        arms=(indexing.arm(project.pk),),
         language=options.language,
         fusion=options.fusion,
         keyword_weight=options.keyword_weight,
         semantic_weight=options.semantic_weight,
     )
-    return ranking.rank(rows, question)
+    return ranking.rank(rows, question, [indexing.arm(project.pk)])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from inference.errors import InferenceError
 from inference.vectors import Vector
 from search import fusion, lanes, meaning, semantic, words
 from search import query as queries
-from search.filtered import Filtered
+from search.filtered import Filtered, Part
 from search.fusion import Fusion as Fusion
 from search.fusion import Lanes
 from search.lanes import Asked, Look
@@ -29,12 +29,11 @@ Mode = Literal["hybrid", "keyword", "semantic"]
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for. `arms` are the lexemes of `fields.arm_lexeme`."""
+    """What is searched for."""
 
     query: str
     project_id: uuid.UUID
     corpus: str
-    arms: tuple[str, ...]
     language: str
     mode: Mode = "hybrid"
     fusion: Fusion = "relative"
@@ -85,41 +84,58 @@ class EmbeddingsUnavailable(errors.Refusal):
     code = "embeddings_unavailable"
 
 
-def begin(query: str, mode: Mode) -> Future[Vector] | None:
-    """Have a query's vector made, while what else a search needs is looked up."""
-    if mode == "keyword":
-        return None
-    return embedding.begin_query(queries.parse(query).ranked)
+class Begun(NamedTuple):
+    """What is known of a question before its rows: the vector is still being made."""
+
+    vector: Future[Vector] | None
+    terms: list[Term]
+    # What was asked in the same message.
+    beside: Any = None
+
+
+def begin(question: Question, using: str, beside: Part | None = None) -> Begun:
+    """Have a query's vector made, and meanwhile look up its terms.
+
+    `beside` is a statement of one value, which is asked in the same message.
+    """
+    ranked = queries.parse(question.query).ranked
+    is_embedded = question.mode != "keyword"
+    vector = embedding.begin_query(ranked) if is_embedded else None
+    answer = queries.terms(
+        ranked,
+        project_id=question.project_id,
+        corpus=question.corpus,
+        language=question.language,
+        using=using,
+        beside=beside,
+    )
+    return Begun(vector, *answer)
 
 
 def rank(
-    rows: QuerySet[Any], question: Question, begun: Future[Vector] | None = None
+    rows: QuerySet[Any],
+    question: Question,
+    arms: Sequence[str],
+    begun: Begun | None = None,
 ) -> Ranked:
     """Rank the rows of a queryset for a question; every filter is already in `rows`.
 
-    `rows` need `content_tsv`, `content_terms` and a relation `vectors`. `begun` is what
-    `begin` gave, if the vector was begun already. When the embedding model fails, a
-    hybrid search answers from the keyword lane alone.
+    `rows` need `content_tsv`, `content_terms` and a relation `vectors`; `arms` are the
+    lexemes that they may hold of `fields.arm_lexeme`. `begun` is what `begin` gave, if
+    it was called already. When the embedding model fails, a hybrid search answers from
+    the keyword lane alone.
     """
-    begun = begun or begin(question.query, question.mode)
+    begun = begun or begin(question, rows.db)
+    terms = begun.terms
     parsed = queries.parse(question.query)
     held: Sequence[str] = ()
     if condition := queries.condition(parsed, question.language, rows.db):
         rows, held = rows.filter(content_tsv=condition.query), condition.held
-    terms = queries.terms(
-        parsed.ranked,
-        project_id=question.project_id,
-        corpus=question.corpus,
-        language=question.language,
-        using=rows.db,
-    )
     sought = [] if question.mode == "semantic" else terms
     narrowed = Filtered.of(rows)
-    asked = Asked(
-        narrowed, question.project_id, question.arms, sought, held, question.enough
-    )
+    asked = Asked(narrowed, question.project_id, arms, sought, held, question.enough)
     found = lanes.by_words(asked)
-    vector, notes = _vector(begun, question)
+    vector, notes = _vector(begun.vector, question)
     if vector:
         found = meaning.by_meaning(asked, vector, found)
     scored = Lanes(

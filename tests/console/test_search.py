@@ -233,4 +233,4 @@ class TestThePage:
 
         # Session, account, roles, projects, waiting changes, the project; then what
         # the API's search asks.
-        assert len(queries_of(owner, url)) == few == 13
+        assert len(queries_of(owner, url)) == few == 12

@@ -59,6 +59,6 @@ def terms_of(project):
     def ask(words, language="english"):
         return query.terms(
             words, project_id=project.pk, corpus=CORPUS, language=language
-        )
+        ).terms
 
     return ask

@@ -85,7 +85,7 @@ class TestTerms:
     def test_it_counts_what_a_query_repeats(self, project):
         terms = query.terms(
             "cat cats dog", project_id=project.pk, corpus="memories", language="english"
-        )
+        ).terms
 
         assert {term.lexeme: term.count for term in terms} == {"cat": 2, "dog": 1}
 
@@ -100,17 +100,15 @@ class TestTerms:
 
         terms = query.terms(
             long, project_id=project.pk, corpus="memories", language="english"
-        )
+        ).terms
 
         assert len(terms) == query.MOST_TERMS
 
     def test_it_finds_no_lexeme_in_stop_words(self, project):
-        assert (
-            query.terms(
-                "the of", project_id=project.pk, corpus="memories", language="english"
-            )
-            == []
-        )
+        asked = {"project_id": project.pk, "corpus": "memories", "language": "english"}
+
+        assert query.terms("the of", **asked).terms == []
+        assert query.terms("the of", **asked, beside=("SELECT %s", [7])) == ([], 7)
 
 
 class TestIdf:
