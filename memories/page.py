@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from common.rows import Rows
 from memories.models import File, Memory, MemoryFile
@@ -39,8 +39,10 @@ FROM {Memory._meta.db_table}"""
 
 
 def _with_files(memory: Any, linked: Sequence[Any] | None) -> Memory:
-    # Of this memory's links, for who narrows them further and so asks again.
-    links = memory.file_links.all()
+    # Of this memory's links, for who narrows them further and so asks again. Its manager
+    # would have Django build that question for each memory, which nearly nobody asks.
+    links: Any = QuerySet(MemoryFile)
+    links._deferred_filter = (False, (), {"memory": memory})
     links._result_cache = [_link(memory, *columns) for columns in linked or ()]
     memory._prefetched_objects_cache = {"file_links": links}
     found: Memory = memory

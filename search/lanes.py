@@ -9,6 +9,7 @@ import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db import connections
 
@@ -39,8 +40,7 @@ class Asked:
     enough: int = semantic.DEPTH
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A row that a lane found, scored in both; no cosine without a vector."""
 
     id: uuid.UUID
