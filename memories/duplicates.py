@@ -57,8 +57,15 @@ def record(
 
 
 def hold(original: Memory) -> Memory | None:
-    """Lock an original until the transaction ends; None when it is one no more."""
-    locked = Memory.objects.select_for_update(no_key=True).filter(pk=original.pk)
+    """Lock an original until the transaction ends; None when it is one no more.
+
+    What it said when it was judged must be what it says now.
+    """
+    locked = Memory.objects.select_for_update(no_key=True).filter(
+        pk=original.pk,
+        similarity_hash=original.similarity_hash,
+        sensitivity=original.sensitivity,
+    )
     held: Memory | None = locked.current().first()
     return held
 
@@ -109,7 +116,7 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
     place(memory)
     action = MemoryChange.Action.UNMARK
     history.record(caller, action, memory, before=before, reason=note)
-    _embed_if_missing(memory)
+    embed_if_missing(memory)
     return memory
 
 
@@ -181,7 +188,7 @@ def reelect(memory: Memory, caller: Caller) -> Memory | None:
     )
     action = MemoryChange.Action.UNMARK
     history.record(caller, action, heir, before=before, reason="its original left")
-    _embed_if_missing(heir)
+    embed_if_missing(heir)
     return heir
 
 
@@ -250,7 +257,7 @@ class NotADuplicate(errors.Conflict):
     code = "not_a_duplicate"
 
 
-def _embed_if_missing(memory: Memory) -> None:
+def embed_if_missing(memory: Memory) -> None:
     from memories import vectors  # its job compares through here
 
     if memory.embedding is None:

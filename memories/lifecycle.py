@@ -77,11 +77,11 @@ def update(
         content=masked.get("content", memory.content),
         title=masked.get("title", memory.title),
     ).embedded_text
-    vector: Vector | None = None
+    embedded: dict[str, Vector] = {}
     if text != memory.text:
         made, _ = vectors.embed_or_none([text])
-        vector = made[0] if made else None
-    return _update(memory, masked, vector, caller, version)
+        embedded = {text: made[0]} if made else {}
+    return _update(memory, masked, embedded, caller, version)
 
 
 def refuse_immutable(changes: Mapping[str, Any]) -> None:
@@ -115,14 +115,16 @@ def _masked(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
 def _update(
     memory: Memory,
     changes: dict[str, Any],
-    vector: Vector | None,
+    embedded: Mapping[str, Vector],
     caller: Caller,
     version: int | None,
 ) -> Memory:
+    """`embedded` are vectors by their text: another's change may have made it another."""
     changes = dict(changes)  # a repeated attempt needs what is taken out here
     language = search_language.hold(memory.project_id)
     memory = hold(memory, version)
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
+    place = _place(memory)
     paths = changes.pop("file_paths", None)
     if "metadata" in changes:
         changes["metadata"] = {**memory.metadata, **changes["metadata"]}
@@ -136,18 +138,25 @@ def _update(
     indexing.fill(memory, language)
     if memory.similarity_hash != hashed:
         memory.kept_apart = False
-    if memory.is_duplicate and memory.similarity_hash == hashed:
+    if memory.is_duplicate and _place(memory) == place:
         memory.version += 1
         memory.save()
     else:
         duplicates.place(memory)
-    if memory.similarity_hash != hashed:
+    if _place(memory) != place:
         duplicates.reelect(memory, caller)
     action = MemoryChange.Action.UPDATE
     history.record(caller, action, memory, before=before)
     if memory.text != text:
-        _embed_anew(memory, vector)
+        _embed_anew(memory, embedded.get(memory.text))
+    elif _place(memory) != place:
+        duplicates.embed_if_missing(memory)
     return memory
+
+
+def _place(memory: Memory) -> tuple[str, str]:
+    """What a duplicate has in common with its original, of what can change."""
+    return memory.similarity_hash, memory.sensitivity
 
 
 def _embed_anew(memory: Memory, vector: Vector | None) -> None:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from memories import disagreement, duplicates, writing
+from memories import disagreement, duplicates, lifecycle, writing
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, PossibleDuplicate, Tag
 from memories.scopes import Scope
@@ -43,6 +43,22 @@ class TestNear:
         assert again.status == "stored"
         assert again.possible_duplicates[0].memory == first.memory
         assert PossibleDuplicate.objects.get().why_not_merged == "negation: only one"
+
+    def test_what_says_another_thing_by_now_is_no_original(
+        self, store, alice, monkeypatch
+    ):
+        first = store().memory
+        hold = duplicates.hold
+
+        def after_a_change(original):
+            monkeypatch.setattr(duplicates, "hold", hold)
+            lifecycle.update(first, {"content": "zebras have stripes"}, alice, None)
+            return hold(original)
+
+        monkeypatch.setattr(duplicates, "hold", after_a_change)
+        again = store("by the nightly job of the search service the cache is cleared")
+
+        assert (again.status, again.memory.is_duplicate) == ("stored", False)
 
     @pytest.mark.parametrize(
         "other",

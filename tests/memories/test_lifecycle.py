@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from common.caller import SYSTEM
-from memories import lifecycle, writing
+from memories import lifecycle, vectors, writing
 from memories.drafts import Draft, FileRef
 from memories.models import Memory
 
@@ -75,6 +75,48 @@ class TestChanging:
         answer = alice_api.patch(url(memory), {"content": TEXT}).json()
 
         assert answer["duplicate_of"] == str(original.pk)
+
+    def test_a_copy_is_not_hidden_behind_an_original_of_another_sensitivity(
+        self, made, alice_api, url, project
+    ):
+        original, copy = made(), made()
+        assert copy.duplicate_of == original
+
+        alice_api.patch(url(original), {"sensitivity": "sensitive"})
+
+        body = {"project_id": str(project.pk), "query": "migrations", "mode": "keyword"}
+        hits = alice_api.post("/api/v1/search", body).json()["hits"]
+        assert [hit["memory"]["id"] for hit in hits] == [str(copy.pk)]
+
+    def test_a_copy_that_gets_another_sensitivity_stands_for_itself(
+        self, made, alice_api, url, project
+    ):
+        made(sensitivity="sensitive")
+        copy = made(sensitivity="sensitive")
+
+        alice_api.patch(url(copy), {"sensitivity": "private"})
+
+        copy.refresh_from_db()
+        assert not copy.is_duplicate
+        assert copy in vectors.waiting(project.pk)
+
+    def test_a_vector_of_a_text_that_another_change_replaced_is_not_kept(
+        self, made, alice, project, monkeypatch
+    ):
+        memory = made(title="Before")
+        embed = vectors.embed_or_none
+
+        def while_it_changes(texts):
+            monkeypatch.setattr(vectors, "embed_or_none", embed)
+            lifecycle.update(memory, {"content": "Use zebra stripes."}, alice, None)
+            return embed(texts)
+
+        monkeypatch.setattr(vectors, "embed_or_none", while_it_changes)
+        lifecycle.update(memory, {"title": "After"}, alice, None)
+
+        memory.refresh_from_db()
+        assert memory.text == "After\nUse zebra stripes."
+        assert memory in vectors.waiting(project.pk)
 
     @pytest.mark.parametrize("field", ["scope", "provenance", "agent_id", "id", "kind"])
     def test_it_refuses_what_is_immutable(self, made, alice_api, url, field):
