@@ -30,7 +30,11 @@ TYPED_WORDS = 8
 # Not the quotes of pasted code: `{"user_id": "mia"}` asks for no phrase.
 _PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"(?=[\s.!?]|$)')
 # Shorter ones are flags (`ls -la`), and so are camelCase ones (`-DskipTests`).
-_EXCLUDED = re.compile(r"(?:^|(?<=\s))-(\w[^\WA-Z]{2,100})(?=\s|$)")
+_EXCLUDED = r"(?:^|(?<=\s))-(\w[^\WA-Z]{2,100})(?=\s|$)"
+# A dash within quotes is a character.
+_OPERATOR = re.compile(f"{_PHRASE.pattern}|{_EXCLUDED}")
+# Each is looked at in every row that holds the others. Nobody types so many.
+MOST_OPERATORS = 32
 
 
 class LexemeQuery(SearchQuery):
@@ -92,16 +96,17 @@ def parse(query: str) -> Parsed:
     excluded: list[str] = []
 
     def taken(found: re.Match[str]) -> str:
-        minus, phrase = found.groups()
-        (excluded if minus else phrases).append(phrase)
-        return " " if minus else phrase
+        minus, phrase, word = found.groups()
+        if word or minus:
+            excluded.append(word or phrase)
+            return " "
+        phrases.append(phrase)
+        return str(phrase)
 
     if len(_PHRASE.sub(" ", query).split()) > TYPED_WORDS:
         return Parsed(query)
-    rest = _PHRASE.sub(taken, query)
-    excluded += _EXCLUDED.findall(rest)
-    ranked = _EXCLUDED.sub(" ", rest)
-    if not ranked.strip():
+    ranked = _OPERATOR.sub(taken, query)
+    if not ranked.strip() or len(phrases) + len(excluded) > MOST_OPERATORS:
         return Parsed(query)
     return Parsed(ranked, tuple(phrases), tuple(excluded))
 
@@ -111,7 +116,9 @@ def condition(
 ) -> Condition | None:
     """What every hit must fulfil in any mode; None when nothing is asked for.
 
-    A phrase of nothing but stop words or punctuation asks for nothing.
+    A phrase of nothing but stop words or punctuation asks for nothing. An identifier
+    that has one among its parts (`no_cache`) is asked for as a whole: without it, it
+    would be any `cached`.
     """
     if parsed.is_plain:
         return None
@@ -123,6 +130,7 @@ def condition(
             [
                 language,
                 [words.spaced(phrase) for phrase, _ in wanted + unwanted],
+                [_whole(phrase) for phrase, _ in wanted + unwanted],
                 [operator for _, operator in wanted + unwanted],
             ],
         )
@@ -133,14 +141,24 @@ def condition(
     return Condition(LexemeQuery(" & ".join(part for part, _ in rows)), tuple(held))
 
 
+def _whole(phrase: str) -> str | None:
+    """The lexeme of a phrase that is one identifier."""
+    found = words.compounds(phrase)
+    return found[0] if found == [phrase.strip().lower()] else None
+
+
 CONDITION = """
-SELECT operator || '(' || phrase::text || ')',
-       CASE operator WHEN '' THEN tsvector_to_array(to_tsvector(language, asked.words))
-       ELSE '{}' END
+SELECT operator || '(' || CASE WHEN is_cut THEN array_to_tsvector(ARRAY[whole])::text
+                               ELSE phrase::text END || ')',
+       CASE WHEN operator <> '' THEN '{}'
+            WHEN is_cut THEN ARRAY[whole]
+            ELSE tsvector_to_array(to_tsvector(language, asked.words)) END
 FROM (SELECT %s::regconfig AS language) AS given,
-     unnest(%s::text[], %s::text[]) AS asked (words, operator),
-     phraseto_tsquery(language, asked.words) AS phrase
-WHERE numnode(phrase) > 0
+     unnest(%s::text[], %s::text[], %s::text[]) AS asked (words, whole, operator),
+     phraseto_tsquery(language, asked.words) AS phrase,
+     phraseto_tsquery('simple', asked.words) AS uncut,
+     LATERAL (SELECT whole IS NOT NULL AND numnode(phrase) < numnode(uncut) AS is_cut) AS _
+WHERE is_cut OR numnode(phrase) > 0
 """
 
 

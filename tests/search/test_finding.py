@@ -43,6 +43,36 @@ class TestIdentifiers:
         assert contents(query, mode="keyword") == [content]
 
 
+class TestIdentifiersOfStopWords:
+    """`no` and `on` are no lexemes: alone, the other part would be any `cached`."""
+
+    @pytest.fixture(autouse=True)
+    def _memories(self, remember):
+        self.cached = "Redis keeps every page cached while a row is deleted"
+        self.flagged = "Redis was started with no_cache and on_delete of the row"
+        remember(self.cached)
+        remember(self.flagged)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("name", ["no_cache", "on_delete", "NO_CACHE"])
+    def test_it_is_asked_for_and_left_out_whole(self, contents, mode, name):
+        assert contents(f'redis "{name}"', mode=mode) == [self.flagged]
+        assert contents(f"redis -{name.lower()}", mode=mode) == [self.cached]
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_the_parts_of_any_other_stand_side_by_side(self, remember, contents, mode):
+        remember("Redis is set up in src/auth.py by the user_id")
+
+        for name in ('"auth.py"', '"src/auth"', '"user id"', '"user_id"'):
+            assert len(contents(f"redis {name}", mode=mode)) == 1
+        assert len(contents("redis -user_id", mode=mode)) == 2
+
+    def test_a_dash_within_quotes_is_a_character(self, remember, contents):
+        remember("Redis takes the flag -name for its instance")
+
+        assert len(contents('redis "-name"', mode="keyword")) == 1
+
+
 class TestPhrases:
     @pytest.fixture(autouse=True)
     def _memories(self, remember):

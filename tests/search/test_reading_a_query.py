@@ -28,6 +28,8 @@ class TestParse:
                 Parsed("cache    ", (), ("redis2", "in_memory")),
             ),
             ('Who said "off by one"?', Parsed("Who said off by one?", ("off by one",))),
+            ('find "-name"', Parsed("find -name", ("-name",))),
+            ('"git push -force"', Parsed("git push -force", ("git push -force",))),
         ],
     )
     def test_it_takes_out_phrases_and_excluded_words(self, typed, parsed):
@@ -60,6 +62,12 @@ class TestParse:
         typed = 'Articles on text formatting systems, including "what you see" -systems, in C'
 
         assert query.parse(typed) == Parsed(typed)
+
+    def test_more_operators_than_anybody_types_are_words(self):
+        typed = '"a" ' * query.MOST_OPERATORS
+
+        assert len(query.parse(typed).phrases) == query.MOST_OPERATORS
+        assert query.parse(typed + '"b"') == Parsed(typed + '"b"')
 
     def test_a_long_phrase_is_no_prose(self):
         phrase = "one two three four five six seven eight nine ten"
