@@ -52,11 +52,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
         "candidates": dict(ranked.candidates),
         "terms": [_shown(term, asked.caller) for term in ranked.terms],
         "keyword_lane": _asked(ranked, asked.caller),
-        "semantic_lane": (
-            meaning.how(ranked.look, Memory, ranked.vector, question.project_id)
-            if ranked.vector
-            else None
-        ),
+        "semantic_lane": _semantic(asked, ranked),
         "fusion": question.fusion,
         "weights": {
             "keyword": question.keyword_weight,
@@ -71,6 +67,15 @@ def _asked(ranked: Ranked, caller: Caller) -> dict[str, Any] | None:
         return None
     asked = [" & ".join(lexemes) for lexemes in ranked.sought.postings]
     return {"asked": asked, "all_rows": ranked.sought.is_all}
+
+
+def _semantic(asked: Asked, ranked: Ranked) -> dict[str, Any] | None:
+    """How the lane found its rows; why tells of rows that a bound caller never sees."""
+    if ranked.vector is None:
+        return None
+    project_id = asked.question.project_id
+    told = meaning.how(ranked.look, Memory, ranked.vector, project_id)
+    return {"how": told["how"]} if asked.caller.user_id else told
 
 
 def _shown(term: Term, caller: Caller) -> dict[str, Any]:
@@ -149,6 +154,8 @@ def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
         "keyword": "it holds none of the words" if not scores.keyword else "",
         "semantic": "it has no vector yet" if scores.semantic is None else "",
     }
+    if ranked.vector is None:
+        reasons["semantic"] = "the model did not answer"
     asked = ["keyword", "semantic"] if question.mode == "hybrid" else [question.mode]
     return "; ".join(
         f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best looked at'}"

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from common.caller import SYSTEM
+from inference import fake
 from memories import lifecycle
 from memories.models import Memory, MemoryVector
 from memories.scopes import Scope
@@ -141,6 +142,13 @@ def test_both_lanes_say_what_they_thought_of_it(why, kept, remember, monkeypatch
     )
 
 
+def test_a_lane_without_its_model_is_said_to_have_none(why, kept):
+    with fake.outage():
+        assert why(kept, "zebra")["why"] == (
+            "keyword: it holds none of the words; semantic: the model did not answer"
+        )
+
+
 class TestOthers:
     """Nothing is told of what the caller may not see."""
 
@@ -171,6 +179,18 @@ class TestOthers:
         bound = client_of(project, user_id="u2")
 
         assert ask(bound, str(memory.pk)).status_code == 404
+
+    def test_a_bound_key_is_told_no_counts_of_rows_that_it_may_not_read(
+        self, client_of, project, kept
+    ):
+        bound = client_of(project, user_id="u2")
+        asked = {"project_id": str(project.pk), "query": "warmed cache"}
+
+        shown = bound.post(URL, asked | {"explain": True}, format="json").json()
+
+        assert shown["explanation"]["semantic_lane"] == {"how": "exact"}
+        assert shown["explanation"]["keyword_lane"] is None
+        assert all(set(term) == {"lexeme"} for term in shown["explanation"]["terms"])
 
     def test_a_memory_of_another_project_that_both_may_read(
         self, ask, client_of, project, organization, remember
