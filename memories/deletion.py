@@ -8,7 +8,6 @@ from django.db import transaction
 
 from common import append_only
 from jobs.running import Run
-from memories import index_care
 from memories.models import (
     DuplicateFinding,
     File,
@@ -50,4 +49,3 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
     Tag.objects.filter(project_id=project_id).delete()
     Purge.objects.filter(project_id=project_id).delete()
     statistics.forget(project_id)
-    index_care.start_due()

@@ -190,8 +190,9 @@ class TestCare:
         queue.enqueue(deletion.KIND, project_id=indexed.pk)
 
         run_jobs()
-
         assert not Project.objects.filter(pk=indexed.pk).exists()
+        care()
+
         assert names() == []
 
     def test_the_index_of_another_model_goes(self, indexed, settings):
