@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 
 from benchmarks import metrics
+from common import locks
 from common.caller import SYSTEM
 from inference import embedding
 from memories import recall
@@ -49,7 +50,7 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
 
 def _build(project: Project) -> None:
     try:
-        with vector_indexes.patience():
+        with locks.patience():
             vector_indexes.build(MemoryVector, project.pk)
     finally:
         connection.close()

@@ -59,3 +59,26 @@ def read_under_lock(name: str, query: str, params: Sequence[Any] = ()) -> Any:
         cursor.nextset()
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Let statements of this session take and wait as long as they need.
+
+    Serial builds: parallel ones take every core, and shared memory that containers
+    rarely have.
+    """
+    chosen = {
+        "statement_timeout": "0",
+        "lock_timeout": "0",
+        "max_parallel_maintenance_workers": "0",
+    }
+    with connection.cursor() as cursor:
+        for setting, value in chosen.items():
+            cursor.execute(f"SET {setting} = {value}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            for setting in chosen:
+                cursor.execute(f"RESET {setting}")

@@ -39,10 +39,9 @@ __all__ = [
 @shared_task
 def refresh_statistics() -> None:
     """Count lexemes anew for the projects in which enough was written."""
+    projects = Project.objects.live().values_list("pk", flat=True)
     rows = Memory.objects.current()
-    for project_id in Project.objects.live().values_list("pk", flat=True):
-        if statistics.is_stale(rows, project_id=project_id, name=indexing.CORPUS):
-            statistics.rebuild(rows, project_id=project_id, name=indexing.CORPUS)
+    statistics.refresh(rows, projects=projects, name=indexing.CORPUS)
     Heartbeat.beat("statistics")
 
 

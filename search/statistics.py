@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from django.db import connection, transaction
+import structlog
+from django.db import Error, connection, transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from common import locks
 from search.models import Corpus, LexemeStat
+
+log = structlog.get_logger(__name__)
 
 # A project is counted again when this many rows, or this share, were written since
 # (03, "Keyword lane": 20 % stale rows still agree in 0.97 of the answers).
@@ -18,6 +21,41 @@ ROWS_SINCE = 50
 SHARE_SINCE = 0.05
 # Counting this few takes about 30 ms, so any write is reason enough.
 SMALL = 1_000
+
+
+def refresh(rows: QuerySet[Model], *, projects: Iterable[uuid.UUID], name: str) -> None:
+    """Count anew the projects in which enough was written.
+
+    One that cannot be counted keeps its old count, and the others do not wait for it.
+    Its error is raised when they are done: a task that fails each time, and so does not
+    beat, is seen; an error that is only logged is not.
+    """
+    first: Error | None = None
+    for project_id in projects:
+        try:
+            _refresh(rows, project_id, name)
+        except Error as error:
+            log.error(
+                "count_failed", project_id=str(project_id), corpus=name, exc_info=error
+            )
+            first = first or error
+            if not connection.is_usable():
+                connection.close()  # the next project is counted over a new one
+    if first:
+        raise first
+
+
+def _refresh(rows: QuerySet[Model], project_id: uuid.UUID, name: str) -> None:
+    """Count a project anew, unless another process is at it."""
+    if not is_stale(rows, project_id=project_id, name=name):
+        return
+    with locks.try_advisory_lock(_lock(project_id, name)) as is_mine:
+        if is_mine:
+            rebuild(rows, project_id=project_id, name=name)
+
+
+def _lock(project_id: uuid.UUID, name: str) -> str:
+    return f"statistics:{name}:{project_id}"
 
 
 def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool:
@@ -34,10 +72,15 @@ def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool
 
 
 def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpus:
-    """Count the lexemes of a project's rows anew; readers see the old count until then."""
+    """Count the lexemes of a project's rows anew; readers see the old count until then.
+
+    However long it takes: a very large project needs more than a statement may, and
+    who waits for another's count waits as long.
+    """
     chosen = rows.filter(project_id=project_id)
-    with transaction.atomic():
-        locks.lock_in_transaction(f"statistics:{name}:{project_id}")
+    # Outside the transaction: in one that failed, no limit could be set again.
+    with locks.patience(), transaction.atomic():
+        locks.lock_in_transaction(_lock(project_id, name))
         newest = chosen.order_by("-pk").values_list("pk", flat=True).first()
         corpus, _ = Corpus.objects.update_or_create(
             project_id=project_id,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -154,7 +153,7 @@ def care(
         if not mine:
             raise Busy
         todo = due(vectors)
-        with patience():
+        with locks.patience():
             for done, work in enumerate(_works(vectors, todo)):
                 step(done, len(todo))
                 work()
@@ -234,26 +233,3 @@ def _measure(
         cursor.execute(
             f'COMMENT ON INDEX "{index}" IS %s', [f"{fresh.bytes / max(rows, 1):.0f}"]
         )
-
-
-@contextmanager
-def patience() -> Iterator[None]:
-    """Let statements of this session take and wait as long as they need.
-
-    Serial builds: parallel ones take every core, and shared memory that containers
-    rarely have.
-    """
-    chosen = {
-        "statement_timeout": "0",
-        "lock_timeout": "0",
-        "max_parallel_maintenance_workers": "0",
-    }
-    with connection.cursor() as cursor:
-        for setting, value in chosen.items():
-            cursor.execute(f"SET {setting} = {value}")
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            for setting in chosen:
-                cursor.execute(f"RESET {setting}")

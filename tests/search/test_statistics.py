@@ -3,8 +3,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import DataError, OperationalError, connection
 
+from common import locks
+from jobs.models import Heartbeat
+from memories import tasks
 from memories.indexing import CORPUS
 from memories.models import Memory
 from search import statistics
@@ -15,6 +18,10 @@ def stale(project):
     return statistics.is_stale(
         Memory.objects.current(), project_id=project.pk, name=CORPUS
     )
+
+
+def counted():
+    return set(Corpus.objects.values_list("project_id", flat=True))
 
 
 class TestRebuild:
@@ -77,6 +84,109 @@ class TestRebuild:
         corpus = Corpus.objects.get(project_id=project.pk, name=CORPUS)
         counted = dict(corpus.lexemes.values_list("lexeme", "df"))
         assert counted == {"appl": 5, "↑appl": 5}
+
+    def test_it_takes_longer_than_a_statement_may(self, remember, project):
+        remember("apple number one")
+        work = "(SELECT count(*) FROM generate_series(1, 1000000)) > 0"
+        rows = Memory.objects.current().extra(where=[work])
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 20")
+
+        corpus = statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
+
+        assert corpus.documents == 1
+
+    def test_the_limits_hold_again_afterwards(self, remember, project):
+        def limits():
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT current_setting('statement_timeout'), "
+                    "current_setting('lock_timeout')"
+                )
+                return cursor.fetchone()
+
+        before = limits()
+        rows = Memory.objects.current().extra(where=["1 / 0 > 0"])
+        with pytest.raises(DataError):
+            statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
+
+        assert limits() == before
+
+
+class TestRefresh:
+    @pytest.fixture
+    def broken(self, request, monkeypatch):
+        """One of two projects, whose count fails."""
+        chosen = request.getfixturevalue(request.param)
+        rebuild = statistics.rebuild
+
+        def fail(rows, *, project_id, name):
+            if project_id == chosen.pk:
+                raise OperationalError("canceling statement due to statement timeout")
+            return rebuild(rows, project_id=project_id, name=name)
+
+        monkeypatch.setattr(statistics, "rebuild", fail)
+        return chosen
+
+    @pytest.fixture
+    def two(self, remember, project, other_project):
+        remember("apple number one")
+        remember("apple of Charlie", where=other_project)
+        return {project.pk, other_project.pk}
+
+    def test_it_counts_what_is_stale(self, two):
+        tasks.refresh_statistics()
+
+        assert counted() == two
+        assert Heartbeat.objects.filter(name="statistics").exists()
+
+    # Whichever of them comes first.
+    @pytest.mark.parametrize("broken", ["project", "other_project"], indirect=True)
+    def test_a_project_that_fails_does_not_hold_up_the_others(
+        self, two, broken, caplog
+    ):
+        with pytest.raises(OperationalError):
+            tasks.refresh_statistics()
+
+        assert counted() == two - {broken.pk}
+        assert not Heartbeat.objects.filter(name="statistics").exists()
+        (record,) = [
+            each for each in caplog.records if each.name == statistics.__name__
+        ]
+        assert record.msg["project_id"] == str(broken.pk)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_nor_does_one_whose_count_costs_the_connection(self, two, monkeypatch):
+        rebuild = statistics.rebuild
+
+        def lose(rows, **of):
+            monkeypatch.setattr(statistics, "rebuild", rebuild)
+            fatal = "pg_terminate_backend(pg_backend_pid())"
+            return rebuild(rows.extra(where=[fatal]), **of)
+
+        monkeypatch.setattr(statistics, "rebuild", lose)
+        with pytest.raises(OperationalError):
+            tasks.refresh_statistics()
+
+        assert len(counted()) == 1
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_project_is_left_to_the_process_that_counts_it(
+        self, two, project, other_project
+    ):
+        def refresh():
+            try:
+                tasks.refresh_statistics()
+            finally:
+                connection.close()
+
+        with (
+            ThreadPoolExecutor(1) as other,
+            locks.try_advisory_lock(f"statistics:{CORPUS}:{project.pk}"),
+        ):
+            other.submit(refresh).result()
+
+        assert counted() == {other_project.pk}
 
 
 class TestStale:
