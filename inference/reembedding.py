@@ -59,8 +59,9 @@ class Shelf:
     text: Callable[[Any], str]
     # Stores the vector of a row unless its text changed meanwhile.
     put: Callable[[Any, Vector], None]
-    # What was left to do until the model is the active one.
-    settle: Callable[[], None] = lambda: None
+    # What was left to do until the model is the active one. It calls what it is given
+    # more often than the job's lease lasts.
+    settle: Callable[[Callable[[], None]], None] = lambda step: None
 
     def lacking(self, model: str) -> QuerySet[Any]:
         """Rows that have no vector of this model and should."""
@@ -177,7 +178,7 @@ def reembed(run: running.Run) -> dict[str, Any]:
     filling.fill()
     is_news = not _switch(filling)
     for shelf in SHELVES:
-        shelf.settle()
+        shelf.settle(lambda: run.step(filling.done))
     result = {"model": model.name, "refused": sorted(map(str, filling.refused))}
     if is_news:
         again = timezone.now() + GRACE

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
 import structlog
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from common import locks
 from common.ids import uuid7
@@ -22,6 +22,7 @@ from jobs import errors as job_errors
 from jobs import queue, running
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
+from search.fields import searched_of
 
 log = structlog.get_logger(__name__)
 
@@ -195,14 +196,34 @@ def _store_unchanged(memory: Memory, vector: Vector) -> None:
     store_all(_unchanged([(memory, vector)]))
 
 
-def compare_embedded() -> None:
+def compare_embedded(step: Callable[[], None]) -> None:
     """Compare what was not embedded by the model before: with the new one's vectors."""
-    found = MemoryVector.objects.filter(
-        model=embedding.active().name,
-        memory__in=Memory.objects.filter(LIVE, is_compared=False),
-    )
-    for stored in found.select_related("memory").order_by("memory_id"):
-        _keep([(stored.memory, stored.vector)])
+    projects = _uncompared().order_by("project_id").values_list("project_id", flat=True)
+    for project_id in list(projects.distinct()):
+        rows = _uncompared().filter(project_id=project_id)
+        light = rows.select_related("memory").defer(*searched_of("memory"))
+        for ids in _newest_first(rows):
+            batch = light.filter(memory_id__in=ids).order_by("memory_id")
+            _keep([(stored.memory, stored.vector) for stored in batch])
+            step()
+
+
+def _uncompared() -> QuerySet[MemoryVector]:
+    rows = Memory.objects.filter(LIVE, is_compared=False)
+    return MemoryVector.objects.filter(model=embedding.active().name, memory__in=rows)
+
+
+def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
+    """Batches of memories, each before those that are older.
+
+    All have their vectors: an original that was compared first would find its
+    duplicates of a later batch, and be marked as one of theirs.
+    """
+    ids = rows.order_by("-memory_id").values_list("memory_id", flat=True)
+    last = uuid.UUID(int=2**128 - 1)
+    while window := list(ids.filter(memory_id__lt=last)[:WINDOW]):
+        last = window[-1]
+        yield from batches(window, size=BATCH)
 
 
 reembedding.SHELVES.append(

@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.models import AuditEvent
@@ -18,7 +20,7 @@ from inference.errors import ProviderDown, Refused
 from inference.models import ActiveModel
 from jobs import queue, running
 from jobs.models import Job
-from memories import duplicates, lifecycle, recall
+from memories import duplicates, lifecycle, recall, vectors
 from memories.models import Memory, MemoryVector
 from memories.queries import Filters
 from playbook import curation, relevance
@@ -320,6 +322,70 @@ class TestWritesMeanwhile:
 
         twin.refresh_from_db()
         assert (twin.is_compared, twin.is_duplicate) == (True, True)
+
+
+class TestComparingAfterTheSwitch:
+    """What was written while the old model was down, in batches of two."""
+
+    TEXT = "The broker of Celery is Redis and it may lose anything at any time"
+
+    @pytest.fixture(autouse=True)
+    def _batches(self, monkeypatch):
+        monkeypatch.setattr(vectors, "BATCH", 2)
+
+    @pytest.fixture
+    def late(self, remember):
+        def write(*texts, where=None):
+            with fake.outage():
+                return [remember(text, where=where) for text in texts]
+
+        return write
+
+    @pytest.fixture
+    def three(self, late):
+        return late("Celery asks the broker", "Redis loses it", "Nothing of this kind")
+
+    def test_the_lease_is_extended_between_batches(self, three, reembed, monkeypatch):
+        left, step = [], running.Run.step
+
+        def note(self, *args, **kwargs):
+            left.append(Memory.objects.filter(is_compared=False).count())
+            step(self, *args, **kwargs)
+
+        monkeypatch.setattr(running.Run, "step", note)
+        reembed()
+
+        assert left[-2:] == [1, 0]
+
+    def test_a_window_follows_the_other(self, three, reembed, monkeypatch):
+        monkeypatch.setattr(vectors, "WINDOW", 1)
+        reembed()
+
+        assert not Memory.objects.filter(is_compared=False).exists()
+
+    def test_the_columns_of_searches_are_not_read(self, three, reembed):
+        reembed()
+        Memory.objects.update(is_compared=False)
+        with CaptureQueriesContext(connection) as queries:
+            vectors.compare_embedded(lambda: None)
+
+        assert not [each for each in queries if "content_terms" in each["sql"]]
+
+    def test_each_project_is_compared_within_itself(self, late, reembed, other_project):
+        late("Celery asks the broker", "Redis loses it", self.TEXT)
+        first, twin = late(self.TEXT, f"{self.TEXT}.", where=other_project)
+        reembed()
+
+        twin.refresh_from_db()
+        assert twin.duplicate_of == first
+
+    def test_the_original_is_the_earliest_though_in_another_batch(self, late, reembed):
+        first, _, twin = late(self.TEXT, "Nothing of this kind", f"{self.TEXT}!")
+        reembed()
+
+        first.refresh_from_db()
+        twin.refresh_from_db()
+        assert (first.is_duplicate, twin.duplicate_of) == (False, first)
 
 
 class TestTheJob:
