@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,8 +118,8 @@ def condition(
     """What every hit must fulfil in any mode; None when nothing is asked for.
 
     A phrase of nothing but stop words or punctuation asks for nothing. An identifier
-    that has one among its parts (`no_cache`) is asked for as a whole: without it, it
-    would be any `cached`.
+    of which the stop words leave one word or none (`no_cache`) is asked for as a whole:
+    it would be any `cached`.
     """
     if parsed.is_plain:
         return None
@@ -142,9 +143,10 @@ def condition(
 
 
 def _whole(phrase: str) -> str | None:
-    """The lexeme of a phrase that is one identifier."""
+    """The lexeme of a phrase that is one identifier, as in `no_cache()`."""
     found = words.compounds(phrase)
-    return found[0] if found == [phrase.strip().lower()] else None
+    is_one = found == [phrase.strip(f"{string.whitespace}()=.,:;!?").lower()]
+    return found[0] if is_one else None
 
 
 CONDITION = """
@@ -157,7 +159,8 @@ FROM (SELECT %s::regconfig AS language) AS given,
      unnest(%s::text[], %s::text[], %s::text[]) AS asked (words, whole, operator),
      phraseto_tsquery(language, asked.words) AS phrase,
      phraseto_tsquery('simple', asked.words) AS uncut,
-     LATERAL (SELECT whole IS NOT NULL AND numnode(phrase) < numnode(uncut) AS is_cut) AS _
+     LATERAL (SELECT whole IS NOT NULL AND numnode(phrase) <= 1
+                     AND numnode(phrase) < numnode(uncut) AS is_cut) AS _
 WHERE is_cut OR numnode(phrase) > 0
 """
 

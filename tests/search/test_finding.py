@@ -57,7 +57,18 @@ class TestIdentifiersOfStopWords:
     @pytest.mark.parametrize("name", ["no_cache", "on_delete", "NO_CACHE"])
     def test_it_is_asked_for_and_left_out_whole(self, contents, mode, name):
         assert contents(f'redis "{name}"', mode=mode) == [self.flagged]
+        assert contents(f'redis "{name}()"', mode=mode) == [self.flagged]
         assert contents(f"redis -{name.lower()}", mode=mode) == [self.cached]
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_one_with_words_enough_is_found_within_a_longer_one(
+        self, remember, contents, mode
+    ):
+        remember("Redis waits: run tests/test_jobs.py::test_it_retries_once for it")
+        remember("Redis is set up in /repo/src/in/auth.py by hand")
+
+        assert len(contents('redis "test_it_retries_once"', mode=mode)) == 1
+        assert len(contents('redis "src/in/auth.py"', mode=mode)) == 1
 
     @pytest.mark.parametrize("mode", MODES)
     def test_the_parts_of_any_other_stand_side_by_side(self, remember, contents, mode):
