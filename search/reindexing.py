@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from common import locks
 from common.writing import write
 from jobs import running
 from projects import search_language
@@ -50,7 +51,9 @@ def reindex(run: running.Run) -> dict[str, Any] | None:
             done += written
     for shelf in SHELVES:
         run.step(done)
-        statistics.rebuild(shelf.counted(), project_id=project_id, name=shelf.corpus)
+        with locks.patience():
+            rows = shelf.counted()
+            statistics.rebuild(rows, project_id=project_id, name=shelf.corpus)
     return {"rows": done}
 
 

@@ -51,7 +51,9 @@ def _refresh(rows: QuerySet[Model], project_id: uuid.UUID, name: str) -> None:
         return
     with locks.try_advisory_lock(_lock(project_id, name)) as is_mine:
         if is_mine:
-            rebuild(rows, project_id=project_id, name=name)
+            # A very large project takes longer than a statement may.
+            with locks.patience():
+                rebuild(rows, project_id=project_id, name=name)
 
 
 def _lock(project_id: uuid.UUID, name: str) -> str:
@@ -72,14 +74,9 @@ def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool
 
 
 def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpus:
-    """Count the lexemes of a project's rows anew; readers see the old count until then.
-
-    However long it takes: a very large project needs more than a statement may, and
-    who waits for another's count waits as long.
-    """
+    """Count the lexemes of a project's rows anew; readers see the old count until then."""
     chosen = rows.filter(project_id=project_id)
-    # Outside the transaction: in one that failed, no limit could be set again.
-    with locks.patience(), transaction.atomic():
+    with transaction.atomic():
         locks.lock_in_transaction(_lock(project_id, name))
         newest = chosen.order_by("-pk").values_list("pk", flat=True).first()
         corpus, _ = Corpus.objects.update_or_create(

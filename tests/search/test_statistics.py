@@ -85,33 +85,6 @@ class TestRebuild:
         counted = dict(corpus.lexemes.values_list("lexeme", "df"))
         assert counted == {"appl": 5, "↑appl": 5}
 
-    def test_it_takes_longer_than_a_statement_may(self, remember, project):
-        remember("apple number one")
-        work = "(SELECT count(*) FROM generate_series(1, 1000000)) > 0"
-        rows = Memory.objects.current().extra(where=[work])
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = 20")
-
-        corpus = statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
-
-        assert corpus.documents == 1
-
-    def test_the_limits_hold_again_afterwards(self, remember, project):
-        def limits():
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "SELECT current_setting('statement_timeout'), "
-                    "current_setting('lock_timeout')"
-                )
-                return cursor.fetchone()
-
-        before = limits()
-        rows = Memory.objects.current().extra(where=["1 / 0 > 0"])
-        with pytest.raises(DataError):
-            statistics.rebuild(rows, project_id=project.pk, name=CORPUS)
-
-        assert limits() == before
-
 
 class TestRefresh:
     @pytest.fixture
@@ -133,6 +106,37 @@ class TestRefresh:
         remember("apple number one")
         remember("apple of Charlie", where=other_project)
         return {project.pk, other_project.pk}
+
+    @pytest.fixture
+    def due(self, monkeypatch):
+        monkeypatch.setattr(statistics, "is_stale", lambda rows, **of: True)
+
+    def test_it_takes_longer_than_a_statement_may(self, remember, project, due):
+        remember("apple number one")
+        work = "(SELECT count(*) FROM generate_series(1, 1000000)) > 0"
+        rows = Memory.objects.current().extra(where=[work])
+        with connection.cursor() as cursor:
+            cursor.execute("SET statement_timeout = 20")
+
+        statistics.refresh(rows, projects=[project.pk], name=CORPUS)
+
+        assert Corpus.objects.get().documents == 1
+
+    def test_the_limits_hold_again_afterwards(self, remember, project, due):
+        def limits():
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT current_setting('statement_timeout'), "
+                    "current_setting('lock_timeout')"
+                )
+                return cursor.fetchone()
+
+        before = limits()
+        rows = Memory.objects.current().extra(where=["1 / 0 > 0"])
+        with pytest.raises(DataError):
+            statistics.refresh(rows, projects=[project.pk], name=CORPUS)
+
+        assert limits() == before
 
     def test_it_counts_what_is_stale(self, two):
         tasks.refresh_statistics()
