@@ -130,8 +130,7 @@ def _keep(memory: Memory, verdict: Verdict, job: Job) -> None:
 
 def _apply(memory: Memory, verdict: Verdict, job: Job) -> None:
     """Mark a memory, or file its doubts, unless it changed since it was read."""
-    fresh = duplicates.hold(memory)
-    if fresh and fresh.similarity_hash == memory.similarity_hash:
+    if fresh := duplicates.hold(memory):
         found_by = f", found by job {job.pk}"
         duplicates.record(fresh, verdict, SYSTEM, found=found_by)
 

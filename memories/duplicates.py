@@ -163,6 +163,11 @@ def decide(
         newer = hold(pair.memory)
         if original is None or newer is None:
             raise errors.Conflict("One of the two memories is not current any more.")
+        if (newer.sensitivity, newer.key) != (original.sensitivity, original.key):
+            raise errors.Conflict(
+                "The two have different sensitivities or keys: who may read the one "
+                "would not find the other. Change one of them, or keep both."
+            )
         mark(newer, original, caller, reason=note or "merged by a person")
     return remember(pair.memory, pair.other, verdict, caller, note=note)
 

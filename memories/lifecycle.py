@@ -137,7 +137,8 @@ def _update(
         _relink(memory, paths)
     indexing.fill(memory, language)
     if memory.similarity_hash != hashed:
-        memory.kept_apart = False
+        # What was made of others is never marked a duplicate.
+        memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
     if memory.is_duplicate and _place(memory) == place:
         memory.version += 1
         memory.save()
@@ -155,8 +156,12 @@ def _update(
 
 
 def _place(memory: Memory) -> tuple[str, str]:
-    """What a duplicate has in common with its original, of what can change."""
-    return memory.similarity_hash, memory.sensitivity
+    """What a duplicate has in common with its original, of what can change.
+
+    A fact with a key has that in common, whatever its sensitivity.
+    """
+    is_keyed = memory.kind == Memory.Kind.FACT and memory.key
+    return memory.similarity_hash, "" if is_keyed else memory.sensitivity
 
 
 def _embed_anew(memory: Memory, vector: Vector | None) -> None:
@@ -301,9 +306,11 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
             "A memory that others read is not superseded by a private one.",
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
+    # Both, or two requests could make a circle.
+    held = {row.pk: hold(row) for row in sorted((memory, by), key=lambda row: row.pk)}
+    memory, by = held[memory.pk], held[by.pk]
     if memory.pk in _successors(by):
         raise errors.Conflict("That memory is superseded by this one already.")
-    memory = hold(memory)
     if memory.superseded_by_id == by.pk:
         return memory
     before = history.state(memory)

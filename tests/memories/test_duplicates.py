@@ -44,15 +44,18 @@ class TestNear:
         assert again.possible_duplicates[0].memory == first.memory
         assert PossibleDuplicate.objects.get().why_not_merged == "negation: only one"
 
+    @pytest.mark.parametrize(
+        "change", [{"content": "zebras have stripes"}, {"sensitivity": "sensitive"}]
+    )
     def test_what_says_another_thing_by_now_is_no_original(
-        self, store, alice, monkeypatch
+        self, store, alice, monkeypatch, change
     ):
         first = store().memory
         hold = duplicates.hold
 
         def after_a_change(original):
             monkeypatch.setattr(duplicates, "hold", hold)
-            lifecycle.update(first, {"content": "zebras have stripes"}, alice, None)
+            lifecycle.update(first, change, alice, None)
             return hold(original)
 
         monkeypatch.setattr(duplicates, "hold", after_a_change)
@@ -126,6 +129,21 @@ class TestDeciding:
         assert newer.memory.duplicate_of == first.memory
         again = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/keep", {})
         assert again.status_code == 409
+
+    def test_a_private_one_is_not_merged_into_a_sensitive_one(
+        self, store, monkeypatch, alice_api, alice
+    ):
+        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
+        first, _ = store().memory, store(TEXT + " search")
+        lifecycle.update(first, {"sensitivity": "sensitive"}, alice, None)
+        pair = PossibleDuplicate.objects.get()
+
+        answer = alice_api.post(f"/api/v1/possible-duplicates/{pair.pk}/merge", {})
+
+        assert answer.status_code == 409
+        assert "sensitivities" in answer.json()["detail"]
+        pair.refresh_from_db()
+        assert pair.state == PossibleDuplicate.State.OPEN
 
 
 class TestConcurrency:

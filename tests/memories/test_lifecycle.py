@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from common import errors
 from common.caller import SYSTEM
-from memories import lifecycle, vectors, writing
+from memories import derivation, lifecycle, promotion, vectors, writing
 from memories.drafts import Draft, FileRef
-from memories.models import Memory
+from memories.models import Memory, MemoryChange
+from memories.scopes import Scope
 
 TEXT = "Run the migrations before the tests, or the fixtures fail."
 
@@ -99,6 +104,32 @@ class TestChanging:
         copy.refresh_from_db()
         assert not copy.is_duplicate
         assert copy in vectors.waiting(project.pk)
+
+    def test_the_same_fact_stays_with_its_key_whatever_its_sensitivity(
+        self, made, alice_api, url
+    ):
+        fact = {"kind": "fact", "key": "python"}
+        original, copy = made("3.11", **fact), made("3.11", **fact)
+
+        alice_api.patch(url(original), {"sensitivity": "sensitive"})
+
+        copy.refresh_from_db()
+        assert copy.duplicate_of == original
+        changes = MemoryChange.objects.filter(memory_id=copy.pk)
+        assert [change.action for change in changes] == ["create"]
+
+    def test_what_was_made_of_others_is_marked_a_duplicate_by_no_change(
+        self, made, alice, project, alice_api, url
+    ):
+        made()
+        source = made("Something else that is long enough.", scope=Scope("user", "u1"))
+        target = Scope("workspace", str(project.pk))
+        prepared = promotion.prepare(source, target, alice)
+        copy = derivation.commit(prepared, alice).memory
+
+        answer = alice_api.patch(url(copy), {"content": TEXT}).json()
+
+        assert (answer["content"], answer["is_duplicate"]) == (TEXT, False)
 
     def test_a_vector_of_a_text_that_another_change_replaced_is_not_kept(
         self, made, alice, project, monkeypatch
@@ -232,6 +263,27 @@ class TestConfirming:
         hits = alice_api.post("/api/v1/search", body).json()["hits"]
         assert [hit["memory"]["id"] for hit in hits] == [str(new.pk)]
         assert alice_api.get(url(old)).json()["superseded_by"] == str(new.pk)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_at_once_make_no_circle(self, made, alice):
+        pair = made(), made("Run the migrations after the tests from now on.")
+        together = Barrier(2)
+
+        def supersede(old, new):
+            together.wait()
+            try:
+                lifecycle.supersede(old, new, alice)
+            except errors.Conflict:
+                return False
+            finally:
+                connection.close()
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            done = list(pool.map(supersede, pair, reversed(pair)))
+
+        assert sorted(done) == [False, True]
+        assert Memory.objects.current().count() == 1
 
     def test_superseding_in_a_circle_is_refused(self, made, alice_api, url):
         old, new = made(), made("Run the migrations after the tests from now on.")
