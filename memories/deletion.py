@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import transaction
+from django.utils import timezone
 
 from common import append_only
 from jobs.running import Run
@@ -33,10 +34,14 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic(), append_only.unlocked():
             # Rows point to each other; together they may go, one by one they may not.
+            # Deleted, so that none takes the place of the one that it pointed to.
+            now = timezone.now()
             Memory.objects.filter(duplicate_of__in=chosen).update(
-                is_duplicate=False, duplicate_of=None, kept_apart=True
+                is_duplicate=False, duplicate_of=None, deleted_at=now
             )
-            Memory.objects.filter(superseded_by__in=chosen).update(superseded_by=None)
+            Memory.objects.filter(superseded_by__in=chosen).update(
+                superseded_by=None, deleted_at=now
+            )
             for model in (PossibleDuplicate, DuplicateFinding):
                 model.objects.filter(project_id=project_id).delete()
             MemoryFile.objects.filter(memory__in=chosen).delete()

@@ -15,6 +15,8 @@ from memories import derivation, lifecycle, promotion, vectors, writing
 from memories.drafts import Draft, FileRef
 from memories.models import Memory, MemoryChange
 from memories.scopes import Scope
+from projects import deletion
+from projects.models import Project
 
 TEXT = "Run the migrations before the tests, or the fixtures fail."
 
@@ -234,6 +236,25 @@ class TestLeaving:
         )
 
         assert not made().is_duplicate
+
+
+class TestTheEndOfTheProject:
+    @pytest.mark.parametrize("batch", [1, 1000])
+    def test_rows_that_point_to_each_other_go_with_it(
+        self, made, project, run_jobs, monkeypatch, batch
+    ):
+        monkeypatch.setattr("memories.deletion.BATCH", batch)
+        fact = {"kind": "fact", "key": "python"}
+        for text in ("3.11", "3.12", "3.12", "3.13", "3.11"):
+            made(text, **fact)
+        made(), made()
+        Project.objects.update(delete_after=timezone.now() - timedelta(days=1))
+
+        deletion.enqueue_due()
+        run_jobs()
+
+        assert not Memory.objects.exists()
+        assert not Project.objects.filter(pk=project.pk).exists()
 
 
 class TestConfirming:
