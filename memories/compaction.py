@@ -21,6 +21,7 @@ from common.writing import write
 from memories import (
     derivation,
     drafts,
+    duplicates,
     history,
     lifecycle,
     model_summary,
@@ -296,12 +297,28 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
     if not held.compacted_from or held.deleted_at:
         raise NotCompacted
     lifecycle.leave(held, caller, "its compaction was undone")
+    _release(held, caller)
     rows = Memory.objects.visible_to(caller).filter(pk__in=held.compacted_from)
-    rows.filter(superseded_by=held).update(superseded_by=None)
     for source in rows.filter(delete_reason=f"{RETIRED} {held.pk}").order_by("pk"):
         lifecycle.restore(source.pk, caller)
     found: MemoryQuerySet = rows.order_by("pk")
     return found
+
+
+def _release(gone: Memory, caller: Caller) -> None:
+    """Give facts that a memory superseded their place again, unless it is taken.
+
+    The newest has it, whether it was a source or not.
+    """
+    superseded = Memory.objects.filter(superseded_by=gone)
+    superseded.exclude(deleted_at=None).update(superseded_by=None)
+    kept = superseded.filter(deleted_at=None).select_for_update(no_key=True)
+    for fact in kept.order_by("-pk"):
+        before = history.state(fact)
+        fact.superseded_by = None
+        duplicates.place(fact)
+        action = MemoryChange.Action.RESTORE
+        history.record(caller, action, fact, before=before, reason="its fact left")
 
 
 def past(project: Project, caller: Caller) -> QuerySet[MemoryChange]:

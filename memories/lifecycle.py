@@ -63,6 +63,12 @@ def get(memory_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Memor
     return found
 
 
+def project_of(memory_id: uuid.UUID, caller: Caller) -> uuid.UUID | None:
+    """The project of a memory that the caller may see, whether it is deleted or not."""
+    rows = Memory.objects.visible_to(caller).filter(pk=memory_id)
+    return rows.values_list("project_id", flat=True).first()
+
+
 def update(
     memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
 ) -> Memory:
@@ -266,6 +272,10 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
     else:
         memory.archived_at = None
     duplicates.place(memory)
+    if memory.is_duplicate:
+        # It left without an heir: what points to it goes on to its original.
+        copies = Memory.objects.filter(duplicate_of=memory)
+        copies.update(duplicate_of=memory.duplicate_of)
     history.record(caller, MemoryChange.Action.RESTORE, memory, before=before)
     vectors.embed_later(memory.project_id)
     return memory

@@ -26,11 +26,12 @@ class PromoteDoor(Door):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Make a memory known in a broader scope."""
+        # The first answer may have been that it is gone.
+        if answered := self.replayed(lifecycle.project_of(memory_id, self.caller)):
+            return answered
         memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
         data = self.body(forms.Promote)
         target = scopes.resolve(data["target_scope"], memory.project, self.caller)
-        if answered := self.replayed(memory.project_id):
-            return answered
         prepared = promotion.prepare(
             memory,
             target,
@@ -78,6 +79,8 @@ class UndoCompactionDoor(Door):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Bring the sources of a compaction back and delete its result."""
+        if answered := self.replayed(lifecycle.project_of(memory_id, self.caller)):
+            return answered
         memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
 
         def act() -> tuple[int, Any]:
