@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -99,7 +99,7 @@ def prepare(project: Project, draft: Draft, caller: Caller) -> Draft:
         user_id=caller.user_id or draft.user_id,
         scope=draft.scope or Scope("workspace", str(project.pk)),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags if tag.strip())),
-        files=_one_per_relation(draft.files),
+        files=one_per_relation(draft.files),
     )
     return guard_secrets(project.options.secrets, draft)
 
@@ -158,7 +158,8 @@ def in_tree(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _one_per_relation(files: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+def one_per_relation(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
+    """Each file once in each relation, without `./` before its path."""
     cleaned = (
         replace(ref, path=ref.path.strip().removeprefix("./"))
         for ref in files

@@ -181,8 +181,8 @@ def _embed_anew(memory: Memory, vector: Vector | None) -> None:
 
 def _relink(memory: Memory, paths: list[str]) -> None:
     """Make the plain references of a memory these; what tools did stays."""
-    refs = [FileRef(path) for path in dict.fromkeys(paths)]
-    known = files.ensure(memory.project, paths)
+    refs = drafts.one_per_relation(map(FileRef, paths))
+    known = files.ensure(memory.project, (ref.path for ref in refs))
     gone = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
     gone.exclude(file__in=known.values()).delete()
     linked = set(memory.file_links.values_list("file__file_path", flat=True))

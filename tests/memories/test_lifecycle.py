@@ -169,6 +169,15 @@ class TestChanging:
         assert answer.json()["code"] == "stale_version"
         assert answer.json()["current_version"] == 2
 
+    def test_a_path_from_here_is_the_same_file(self, made, alice_api, url):
+        memory = made(files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(
+            url(memory), {"file_paths": ["./src/a.py", " src/a.py", "b.py"]}
+        ).json()
+
+        assert {link["file_path"] for link in answer["files"]} == {"src/a.py", "b.py"}
+
     def test_null_clears_the_expiry(self, made, alice_api, url):
         memory = made(expires_at=timezone.now() + timedelta(days=1))
 
