@@ -104,7 +104,7 @@ def weigh(
     narrows the peers; `close` is what is near in the project, when that is known. A
     fact with a key is compared by its key alone.
     """
-    if memory.kept_apart or (memory.kind == Memory.Kind.FACT and memory.key):
+    if memory.kept_apart or memory.is_keyed_fact:
         return NO_VERDICT
     close = close or near(memory.project_id, [vector], threshold=threshold)[0]
     if close.is_empty:

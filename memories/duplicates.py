@@ -239,7 +239,7 @@ def original_of(memory: Memory) -> Memory | None:
 
 def current_fact(memory: Memory) -> Memory | None:
     """Hold the current fact of the same scope and key, other than this one."""
-    if memory.kind != Memory.Kind.FACT or not memory.key:
+    if not memory.is_keyed_fact:
         return None
     found: Memory | None = (
         Memory.objects.select_for_update(no_key=True)

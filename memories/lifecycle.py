@@ -145,18 +145,19 @@ def _update(
     if memory.similarity_hash != hashed:
         # What was made of others is never marked a duplicate.
         memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
-    if memory.is_duplicate and _place(memory) == place:
+    has_moved = _place(memory) != place
+    if memory.is_duplicate and not has_moved:
         memory.version += 1
         memory.save()
     else:
         duplicates.place(memory)
-    if _place(memory) != place:
+    if has_moved:
         duplicates.reelect(memory, caller)
     action = MemoryChange.Action.UPDATE
     history.record(caller, action, memory, before=before)
     if memory.text != text:
         _embed_anew(memory, embedded.get(memory.text))
-    elif _place(memory) != place:
+    elif has_moved:
         duplicates.embed_if_missing(memory)
     return memory
 
@@ -166,8 +167,8 @@ def _place(memory: Memory) -> tuple[str, str]:
 
     A fact with a key has that in common, whatever its sensitivity.
     """
-    is_keyed = memory.kind == Memory.Kind.FACT and memory.key
-    return memory.similarity_hash, "" if is_keyed else memory.sensitivity
+    sensitivity = "" if memory.is_keyed_fact else memory.sensitivity
+    return memory.similarity_hash, sensitivity
 
 
 def _embed_anew(memory: Memory, vector: Vector | None) -> None:

@@ -264,6 +264,11 @@ class Memory(models.Model):
         return Scope(self.scope_kind, self.scope_key, self.scope_type).shown
 
     @property
+    def is_keyed_fact(self) -> bool:
+        """Whether it is compared, and superseded, by its key alone."""
+        return self.kind == self.Kind.FACT and bool(self.key)
+
+    @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at < timezone.now()
 

@@ -158,9 +158,7 @@ def _stored_together(
     if prepared.vectors or len(built) <= vectors.AT_ONCE:
         return {}
     plain = {
-        place: memory
-        for place, memory in built.items()
-        if memory.kind != Memory.Kind.FACT or not memory.key
+        place: memory for place, memory in built.items() if not memory.is_keyed_fact
     }
     inserted = insert_new(list(plain.values()))
     rows = {place: memory for place, memory in plain.items() if memory.pk in inserted}
