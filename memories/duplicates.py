@@ -163,7 +163,7 @@ def decide(
         newer = hold(pair.memory)
         if original is None or newer is None:
             raise errors.Conflict("One of the two memories is not current any more.")
-        if (newer.sensitivity, newer.key) != (original.sensitivity, original.key):
+        if not alike.peers(newer).filter(pk=original.pk).exists():
             raise errors.Conflict(
                 "The two have different sensitivities or keys: who may read the one "
                 "would not find the other. Change one of them, or keep both."
