@@ -150,12 +150,11 @@ def _filtered(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop]:
 def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
     """Why no lane has it among its best."""
     scores = ranking.scores_of(memory, ranked)
+    unseen = "it has no vector yet" if ranked.vector else "the model did not answer"
     reasons = {
         "keyword": "it holds none of the words" if not scores.keyword else "",
-        "semantic": "it has no vector yet" if scores.semantic is None else "",
+        "semantic": unseen if scores.semantic is None else "",
     }
-    if ranked.vector is None:
-        reasons["semantic"] = "the model did not answer"
     asked = ["keyword", "semantic"] if question.mode == "hybrid" else [question.mode]
     return "; ".join(
         f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best looked at'}"
