@@ -21,10 +21,10 @@ from common.writing import write
 from memories import (
     derivation,
     drafts,
-    duplicates,
     history,
     lifecycle,
     model_summary,
+    places,
     summarizing,
 )
 from memories.derivation import Derivation
@@ -316,7 +316,7 @@ def _release(gone: Memory, caller: Caller) -> None:
     for fact in kept.order_by("-pk"):
         before = history.state(fact)
         fact.superseded_by = None
-        duplicates.place(fact)
+        places.place(fact)
         action = MemoryChange.Action.RESTORE
         history.record(caller, action, fact, before=before, reason="its fact left")
 

@@ -25,7 +25,7 @@ from common.caller import SYSTEM
 from common.writing import write
 from jobs import running
 from jobs.models import Job
-from memories import deduplication, planned_compaction, quotas, writing
+from memories import deduplication, places, planned_compaction, quotas
 from memories.compaction import Wish
 from memories.models import DuplicateFinding, Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
@@ -145,7 +145,7 @@ def _archive(
     rows = Memory.objects.filter(pk=memory_id, **CURRENT_COLUMNS)
     memory = rows.select_for_update(no_key=True).first()
     if memory:
-        writing.archive(memory, SYSTEM, reason=reason)
+        places.archive(memory, SYSTEM, reason=reason)
         run.step(run.job.done, cursor=cursor)
 
 

@@ -1,21 +1,19 @@
-"""Which memories say the same: marked, doubted, unmarked, re-elected."""
+"""Which memories say the same: marked, doubted, unmarked."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
 from inference.vectors import Vector
-from memories import alike, files, history
+from memories import alike, files, history, places
 from memories.alike import NO_VERDICT, Likeness, Verdict
 from memories.models import Memory, MemoryChange, PossibleDuplicate
-from memories.queries import CURRENT_COLUMNS
 from projects.models import Project
 
 
@@ -110,13 +108,18 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
     memory = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
     if not memory.is_duplicate or memory.duplicate_of is None:
         raise NotADuplicate
+    if fact := places.current_fact(memory):
+        raise errors.Conflict(
+            f"A key has one current fact, and {fact.pk} is it. Change that one, or store "
+            "this one with another key."
+        )
     before = history.state(memory)
     remember(memory, memory.duplicate_of, "kept_both", caller, note=note)
     memory.kept_apart = True
-    place(memory)
+    places.place(memory)
     action = MemoryChange.Action.UNMARK
     history.record(caller, action, memory, before=before, reason=note)
-    embed_if_missing(memory)
+    places.embed_if_missing(memory)
     return memory
 
 
@@ -172,98 +175,7 @@ def decide(
     return remember(pair.memory, pair.other, verdict, caller, note=note)
 
 
-def reelect(memory: Memory, caller: Caller) -> Memory | None:
-    """Make the earliest live duplicate of an original that left the new original.
-
-    Called in the transaction in which `memory` stopped being current.
-    """
-    heir: Memory | None = (
-        Memory.objects.select_for_update(no_key=True)
-        .unexpired()
-        .filter(duplicate_of=memory, deleted_at=None, archived_at=None)
-        .order_by("pk")
-        .first()
-    )
-    if heir is None:
-        return None
-    before = history.state(heir)
-    place(heir)
-    Memory.objects.filter(duplicate_of=memory).exclude(pk=heir.pk).update(
-        duplicate_of=heir.duplicate_of or heir
-    )
-    action = MemoryChange.Action.UNMARK
-    history.record(caller, action, heir, before=before, reason="its original left")
-    embed_if_missing(heir)
-    return heir
-
-
-def place(memory: Memory) -> None:
-    """Save a row as an original, or as a duplicate of whoever holds its place.
-
-    Re-election, restore and a changed text all come through here, so that a place
-    is never held twice.
-    """
-    memory.version += 1
-    memory.is_duplicate, memory.duplicate_of = False, None
-    fact = current_fact(memory)
-    if fact and fact.similarity_hash != memory.similarity_hash:
-        memory.superseded_by = fact
-    elif original := fact or original_of(memory):
-        memory.is_duplicate, memory.duplicate_of = True, original
-    try:
-        with transaction.atomic():
-            memory.save()
-    except IntegrityError as error:
-        # Another writer took the place between the look and the save.
-        raise errors.Busy from error
-
-
-def original_of(memory: Memory) -> Memory | None:
-    """Hold the live row with the same text, whether it has expired or not."""
-    found: Memory | None = (
-        Memory.objects.select_for_update(no_key=True)
-        .filter(
-            project_id=memory.project_id,
-            scope_hash=memory.scope_hash,
-            sensitivity=memory.sensitivity,
-            key=memory.key,
-            similarity_hash=memory.similarity_hash,
-            kept_apart=False,
-            **CURRENT_COLUMNS,
-        )
-        .exclude(pk=memory.pk)
-        .first()
-    )
-    return None if memory.kept_apart else found
-
-
-def current_fact(memory: Memory) -> Memory | None:
-    """Hold the current fact of the same scope and key, other than this one."""
-    if not memory.is_keyed_fact:
-        return None
-    found: Memory | None = (
-        Memory.objects.select_for_update(no_key=True)
-        .filter(
-            project_id=memory.project_id,
-            scope_hash=memory.scope_hash,
-            key=memory.key,
-            kind=Memory.Kind.FACT,
-            **CURRENT_COLUMNS,
-        )
-        .exclude(pk=memory.pk)
-        .first()
-    )
-    return found
-
-
 class NotADuplicate(errors.Conflict):
     """This memory is not marked as a duplicate."""
 
     code = "not_a_duplicate"
-
-
-def embed_if_missing(memory: Memory) -> None:
-    from memories import vectors  # its job compares through here
-
-    if memory.embedding is None:
-        vectors.embed_later(memory.project_id)

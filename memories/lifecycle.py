@@ -20,9 +20,9 @@ from memories import (
     files,
     history,
     indexing,
+    places,
     tags,
     vectors,
-    writing,
 )
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, MemoryChange, MemoryFile
@@ -150,25 +150,22 @@ def _update(
         memory.version += 1
         memory.save()
     else:
-        duplicates.place(memory)
+        places.place(memory)
     if has_moved:
-        duplicates.reelect(memory, caller)
+        places.reelect(memory, caller)
     action = MemoryChange.Action.UPDATE
     history.record(caller, action, memory, before=before)
     if memory.text != text:
         _embed_anew(memory, embedded.get(memory.text))
     elif has_moved:
-        duplicates.embed_if_missing(memory)
+        places.embed_if_missing(memory)
     return memory
 
 
-def _place(memory: Memory) -> tuple[str, str]:
-    """What a duplicate has in common with its original, of what can change.
-
-    A fact with a key has that in common, whatever its sensitivity.
-    """
-    sensitivity = "" if memory.is_keyed_fact else memory.sensitivity
-    return memory.similarity_hash, sensitivity
+def _place(memory: Memory) -> tuple[Any, ...]:
+    """What a duplicate has in common with its original, of what can change."""
+    value = memory.value if memory.is_keyed_fact else None
+    return memory.similarity_hash, memory.sensitivity, value
 
 
 def _embed_anew(memory: Memory, vector: Vector | None) -> None:
@@ -244,7 +241,7 @@ def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) ->
     action = MemoryChange.Action.DELETE
     history.record(caller, action, memory, before=before, reason=reason)
     if elect:
-        duplicates.reelect(memory, caller)
+        places.reelect(memory, caller)
 
 
 class NotDeleted(errors.Conflict):
@@ -272,7 +269,7 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.deleted_by = memory.delete_reason = ""
     else:
         memory.archived_at = None
-    duplicates.place(memory)
+    places.place(memory)
     if memory.is_duplicate:
         # It left without an heir: what points to it goes on to its original.
         copies = Memory.objects.filter(duplicate_of=memory)
@@ -330,7 +327,7 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
     memory.save(update_fields=["superseded_by", "version", "updated_at"])
     action = MemoryChange.Action.SUPERSEDE
     history.record(caller, action, memory, before=before, reason=note)
-    duplicates.reelect(memory, caller)
+    places.reelect(memory, caller)
     return memory
 
 
@@ -366,5 +363,5 @@ def _archive(memory_id: uuid.UUID, caller: Caller) -> bool:
     )
     if memory is None:
         return False
-    writing.archive(memory, caller, reason="expired")
+    places.archive(memory, caller, reason="expired")
     return True

@@ -14,7 +14,7 @@ from audit.models import AuditEvent
 from common.caller import Caller
 from common.masks import Way, columns, emptied, name, text, tree
 from common.personal_data import Holding, Part, Reach, register
-from memories import duplicates, indexing
+from memories import indexing, places
 from memories.models import (
     DuplicateFinding,
     File,
@@ -201,7 +201,7 @@ class MemoryData(Part):
         originals = Memory.objects.filter(duplicate_of__in=reach.of("memory"))
         wanted = originals.exclude(pk__in=reach.of("memory")).values("duplicate_of")
         for memory in rows.filter(pk__in=wanted).order_by("pk"):
-            duplicates.reelect(memory, caller)
+            places.reelect(memory, caller)
 
     def after(self, reach: Reach) -> None:
         if reach.of("memory"):

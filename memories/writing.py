@@ -20,6 +20,7 @@ from memories import (
     duplicates,
     files,
     history,
+    places,
     tags,
     vectors,
 )
@@ -186,9 +187,8 @@ def _store(
         return _store_duplicate(memory, original, draft, caller, cosine)
     memory.is_compared = vector is not None
     for _ in range(ATTEMPTS):
-        if same := duplicates.current_fact(memory):
-            is_same = same.similarity_hash == memory.similarity_hash
-            if is_same and same.value == memory.value and not draft.is_derived:
+        if same := places.current_fact(memory):
+            if places.repeats(memory, same):
                 return _store_duplicate(memory, same, draft, caller, "the same fact")
             _supersede(same, memory, caller)
         if insert_new([memory]):
@@ -201,6 +201,9 @@ def _store(
         vectors.put(memory, vector)
         duplicates.file_doubts(memory, verdict.doubts)
     history.record(caller, _action(draft), memory, reason=reason)
+    if same and not draft.is_derived:
+        # Sources that are retired leave no heirs.
+        places.reelect(same, caller)
     return Receipt(
         status="superseded_key" if same else "stored",
         memory=memory,
@@ -233,9 +236,9 @@ def _store_duplicate(
 
 def _original_of(memory: Memory, caller: Caller) -> Memory | None:
     """Hold the row with the same text; one that expired is archived to make place."""
-    found = duplicates.original_of(memory)
+    found = places.original_of(memory)
     if found and found.is_expired:
-        archive(found, caller, reason="expired")
+        places.archive(found, caller, reason="expired")
         return None
     return found
 
@@ -245,19 +248,8 @@ def _set_aside(receipt: Receipt, full: QuotaExceeded, caller: Caller) -> Receipt
     if receipt.memory is None or receipt.duplicate_of:
         return receipt
     note = f"archived at once: the quota {full.extra['quota']} is full"
-    archive(receipt.memory, caller, reason=note)
+    places.archive(receipt.memory, caller, reason=note)
     return replace(receipt, notes=(*receipt.notes, note))
-
-
-def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
-    """Take a memory out of every read for good, and let a duplicate take its place."""
-    before = history.state(memory)
-    memory.archived_at = timezone.now()
-    memory.version += 1
-    memory.save(update_fields=["archived_at", "version", "updated_at"])
-    action = MemoryChange.Action.ARCHIVE
-    history.record(caller, action, memory, before=before, reason=reason)
-    duplicates.reelect(memory, caller)
 
 
 def _supersede(old: Memory, new: Memory, caller: Caller) -> None:

@@ -106,6 +106,17 @@ class TestDeciding:
             "other", flat=True
         )
 
+    def test_a_repeated_fact_is_not_unmarked(self, store, alice_api):
+        fact = {"kind": "fact", "key": "python"}
+        current, again = store("3.11", **fact).memory, store("3.11", **fact).memory
+
+        answer = alice_api.post(f"/api/v1/memories/{again.pk}/unmark-duplicate", {})
+
+        assert answer.status_code == 409
+        assert str(current.pk) in answer.json()["detail"]
+        again.refresh_from_db()
+        assert again.duplicate_of == current
+
     def test_a_writer_may_not_unmark(self, store, bob_api):
         store()
         again = store().memory

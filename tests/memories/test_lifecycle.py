@@ -107,18 +107,18 @@ class TestChanging:
         assert not copy.is_duplicate
         assert copy in vectors.waiting(project.pk)
 
-    def test_the_same_fact_stays_with_its_key_whatever_its_sensitivity(
-        self, made, alice_api, url
+    @pytest.mark.parametrize("change", [{"sensitivity": "sensitive"}, {"value": 2}])
+    def test_a_fact_that_changes_supersedes_its_copies(
+        self, made, alice_api, url, change
     ):
-        fact = {"kind": "fact", "key": "python"}
+        fact = {"kind": "fact", "key": "python", "value": 1}
         original, copy = made("3.11", **fact), made("3.11", **fact)
 
-        alice_api.patch(url(original), {"sensitivity": "sensitive"})
+        alice_api.patch(url(original), change)
 
         copy.refresh_from_db()
-        assert copy.duplicate_of == original
-        changes = MemoryChange.objects.filter(memory_id=copy.pk)
-        assert [change.action for change in changes] == ["create"]
+        assert not copy.is_duplicate
+        assert copy.superseded_by == original
 
     def test_what_was_made_of_others_is_marked_a_duplicate_by_no_change(
         self, made, alice, project, alice_api, url

@@ -181,6 +181,46 @@ class TestFacts:
 
         assert answer.json()["status"] == "superseded_key"
 
+    def test_the_same_for_other_readers_supersedes(self, write):
+        write(kind="fact", key="python", content="3.11", sensitivity="sensitive")
+
+        answer = write(kind="fact", key="python", content="3.11")
+
+        assert answer.json()["status"] == "superseded_key"
+
+    def test_one_that_expired_is_repeated_by_none(self, write):
+        expired = timezone.now() - timedelta(seconds=1)
+        write(kind="fact", key="python", content="3.11", expires_at=expired)
+
+        answer = write(kind="fact", key="python", content="3.11")
+
+        assert answer.json()["status"] == "superseded_key"
+
+    def test_a_note_that_repeated_a_superseded_one_stands_for_itself(self, write):
+        fact = {"kind": "fact", "key": "python"}
+        text = "The service runs with Python 3.11."
+        write(**fact, content=text)
+        copies = [write(**fact, content=text).json()["id"] for _ in range(2)]
+        note = write(key="python", content=text).json()["id"]
+
+        newer = write(**fact, content="It runs with 3.12.").json()["id"]
+
+        assert not Memory.objects.get(pk=note).is_duplicate
+        first, second = Memory.objects.filter(pk__in=copies).order_by("pk")
+        assert str(first.superseded_by_id) == newer
+        assert second.duplicate_of == first
+
+    def test_a_restored_one_takes_the_place_of_one_that_expired(self, write, alice_api):
+        fact = {"kind": "fact", "key": "python"}
+        old = write(**fact, content="3.11").json()["id"]
+        alice_api.delete(f"/api/v1/memories/{old}")
+        expired = timezone.now() - timedelta(seconds=1)
+        write(**fact, content="3.12", expires_at=expired)
+
+        alice_api.post(f"/api/v1/memories/{old}/restore")
+
+        assert Memory.objects.current().filter(pk=old).exists()
+
 
 class TestBatch:
     def test_each_item_has_its_own_receipt(self, alice_api, project):

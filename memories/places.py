@@ -1,0 +1,134 @@
+"""Who holds a place: one original of a text, one current fact of a key."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from common import errors
+from common.caller import SYSTEM, Caller
+from memories import history
+from memories.models import Memory, MemoryChange
+from memories.queries import CURRENT_COLUMNS
+
+
+def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
+    """Take a memory out of every read for good, and let a duplicate take its place."""
+    before = history.state(memory)
+    memory.archived_at = timezone.now()
+    memory.version += 1
+    memory.save(update_fields=["archived_at", "version", "updated_at"])
+    action = MemoryChange.Action.ARCHIVE
+    history.record(caller, action, memory, before=before, reason=reason)
+    reelect(memory, caller)
+
+
+def reelect(memory: Memory, caller: Caller) -> None:
+    """Make the earliest live duplicate of an original that left the new original.
+
+    Called in the transaction in which `memory` stopped being current. Where its key has
+    a newer fact, that supersedes a duplicate which is a fact, and a note is next.
+    """
+    heir = (
+        Memory.objects.select_for_update(no_key=True)
+        .unexpired()
+        .filter(duplicate_of=memory, deleted_at=None, archived_at=None)
+        .order_by("pk")
+        .first()
+    )
+    if heir is None:
+        return
+    before = history.state(heir)
+    place(heir)
+    others = Memory.objects.filter(duplicate_of=memory).exclude(pk=heir.pk)
+    if heir.superseded_by:
+        others = others.filter(kind=heir.kind)
+    others.update(duplicate_of=heir.duplicate_of or heir)
+    action = MemoryChange.Action.UNMARK
+    history.record(caller, action, heir, before=before, reason="its original left")
+    embed_if_missing(heir)
+    if heir.superseded_by:
+        reelect(memory, caller)
+
+
+def place(memory: Memory) -> None:
+    """Save a row as an original, or as a duplicate of whoever holds its place.
+
+    Re-election, restore and a changed text all come through here, so that a place
+    is never held twice.
+    """
+    memory.version += 1
+    memory.is_duplicate, memory.duplicate_of = False, None
+    fact = current_fact(memory)
+    if fact and fact.is_expired:
+        archive(fact, SYSTEM, reason="expired")
+        fact = current_fact(memory)
+    if fact and not repeats(memory, fact):
+        memory.superseded_by = fact
+    elif original := fact or original_of(memory):
+        memory.is_duplicate, memory.duplicate_of = True, original
+    try:
+        with transaction.atomic():
+            memory.save()
+    except IntegrityError as error:
+        # Another writer took the place between the look and the save.
+        raise errors.Busy from error
+
+
+def repeats(memory: Memory, fact: Memory) -> bool:
+    """Whether a fact says the same as the current one of its key, to the same readers.
+
+    What was made of others, or unmarked, repeats nothing.
+    """
+    return (
+        fact.similarity_hash == memory.similarity_hash
+        and fact.value == memory.value
+        and fact.sensitivity == memory.sensitivity
+        and not fact.is_expired
+        and not memory.kept_apart
+    )
+
+
+def original_of(memory: Memory) -> Memory | None:
+    """Hold the live row with the same text, whether it has expired or not."""
+    found: Memory | None = (
+        Memory.objects.select_for_update(no_key=True)
+        .filter(
+            project_id=memory.project_id,
+            scope_hash=memory.scope_hash,
+            sensitivity=memory.sensitivity,
+            key=memory.key,
+            similarity_hash=memory.similarity_hash,
+            kept_apart=False,
+            **CURRENT_COLUMNS,
+        )
+        .exclude(pk=memory.pk)
+        .first()
+    )
+    return None if memory.kept_apart else found
+
+
+def current_fact(memory: Memory) -> Memory | None:
+    """Hold the current fact of the same scope and key, other than this one."""
+    if not memory.is_keyed_fact:
+        return None
+    found: Memory | None = (
+        Memory.objects.select_for_update(no_key=True)
+        .filter(
+            project_id=memory.project_id,
+            scope_hash=memory.scope_hash,
+            key=memory.key,
+            kind=Memory.Kind.FACT,
+            **CURRENT_COLUMNS,
+        )
+        .exclude(pk=memory.pk)
+        .first()
+    )
+    return found
+
+
+def embed_if_missing(memory: Memory) -> None:
+    from memories import vectors  # its job compares through here
+
+    if memory.embedding is None:
+        vectors.embed_later(memory.project_id)
