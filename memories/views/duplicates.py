@@ -20,12 +20,13 @@ from memories import (
 )
 from memories.models import (
     DuplicateFinding,
+    Memory,
     PossibleDuplicate,
 )
 from memories.serializers import duplicates as duplicate_forms
 from memories.serializers import fields
 from memories.serializers import memories as memory_forms
-from memories.views.memories import detail
+from memories.views.memories import changed_once
 
 
 class UnmarkDuplicateDoor(Door):
@@ -37,9 +38,12 @@ class UnmarkDuplicateDoor(Door):
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Say that a memory is no duplicate; it is never marked as one again."""
         data = self.body(fields.Note)
-        memory = lifecycle.get(memory_id, self.caller, Role.CURATOR)
-        duplicates.unmark(memory, self.caller, note=data["note"])
-        return detail(lifecycle.get(memory_id, self.caller), self)
+
+        def unmark() -> Memory:
+            memory = lifecycle.get(memory_id, self.caller, Role.CURATOR)
+            return duplicates.unmark(memory, self.caller, note=data["note"])
+
+        return changed_once(self, memory_id, unmark)
 
 
 class PossibleDuplicatesDoor(Door):
@@ -73,10 +77,13 @@ class DecideDoor(Door):
         if pair is None:
             raise errors.NotFound
         self.caller.require(Role.CURATOR, pair.project_id)
-        duplicates.decide(pair, self.verdict, self.caller, note=data["note"])
-        return Response(
-            duplicate_forms.PossibleDuplicateOut(pairs.in_full().get(pk=pair_id)).data
-        )
+
+        def act() -> tuple[int, dict[str, Any]]:
+            duplicates.decide(pair, self.verdict, self.caller, note=data["note"])
+            decided = pairs.in_full().get(pk=pair_id)
+            return 200, duplicate_forms.PossibleDuplicateOut(decided).data
+
+        return self.once(pair.project_id, act)
 
 
 class MergePairDoor(DecideDoor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -200,10 +201,26 @@ class MemoryDoor(Door):
 
 
 def detail(memory: Memory, door: Door) -> Response:
+    return Response(in_full(memory, door))
+
+
+def in_full(memory: Memory, door: Door) -> dict[str, Any]:
     lineage = recall.lineage(memory, door.caller)
-    return Response(
-        memory_forms.MemoryDetail(memory, context={"lineage": lineage}).data
-    )
+    shown: dict[str, Any] = memory_forms.MemoryDetail(
+        memory, context={"lineage": lineage}
+    ).data
+    return shown
+
+
+def changed_once(
+    door: Door, memory_id: uuid.UUID, change: Callable[[], Memory]
+) -> Response:
+    """The changed memory, or the answer that was given before to this Idempotency-Key."""
+
+    def act() -> tuple[int, dict[str, Any]]:
+        return 200, in_full(change(), door)
+
+    return door.once(lifecycle.project_of(memory_id, door.caller), act)
 
 
 class RestoreDoor(Door):
@@ -214,8 +231,9 @@ class RestoreDoor(Door):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Bring a deleted memory back."""
-        lifecycle.restore(memory_id, self.caller)
-        return detail(lifecycle.get(memory_id, self.caller), self)
+        return changed_once(
+            self, memory_id, lambda: lifecycle.restore(memory_id, self.caller)
+        )
 
 
 class HistoryDoor(Door):
@@ -239,9 +257,12 @@ class VerifyDoor(Door):
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Confirm that a memory still holds."""
         data = self.body(fields.Note)
-        memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
-        lifecycle.verify(memory, self.caller, note=data["note"])
-        return detail(lifecycle.get(memory_id, self.caller), self)
+
+        def verify() -> Memory:
+            memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
+            return lifecycle.verify(memory, self.caller, note=data["note"])
+
+        return changed_once(self, memory_id, verify)
 
 
 class SupersedeDoor(Door):
@@ -253,10 +274,13 @@ class SupersedeDoor(Door):
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Say that another memory replaces this one."""
         data = self.body(draft_forms.Supersede)
-        memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
-        by = lifecycle.get(data["by"], self.caller)
-        lifecycle.supersede(memory, by, self.caller, note=data["note"])
-        return detail(lifecycle.get(memory_id, self.caller), self)
+
+        def supersede() -> Memory:
+            memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
+            by = lifecycle.get(data["by"], self.caller)
+            return lifecycle.supersede(memory, by, self.caller, note=data["note"])
+
+        return changed_once(self, memory_id, supersede)
 
 
 class DeleteByScopeDoor(Door):

@@ -133,9 +133,14 @@ class TestDeciding:
         query = {"project_id": str(project.pk)}
         pair = alice_api.get("/api/v1/possible-duplicates", query).json()["results"][0]
 
-        answer = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/merge", {})
+        url, headers = (
+            f"/api/v1/possible-duplicates/{pair['id']}/merge",
+            {"Idempotency-Key": "1"},
+        )
+        answer = alice_api.post(url, {}, headers=headers)
 
         assert answer.json()["state"] == "merged"
+        assert alice_api.post(url, {}, headers=headers).json() == answer.json()
         newer.memory.refresh_from_db()
         assert newer.memory.duplicate_of == first.memory
         again = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/keep", {})

@@ -324,6 +324,47 @@ class TestConfirming:
         assert answer.status_code == 409
 
 
+class TestIdempotency:
+    @pytest.mark.parametrize("step", ["verify", "supersede", "unmark-duplicate"])
+    def test_a_step_that_is_sent_again_is_taken_once(self, made, alice_api, url, step):
+        first, again = made(), made()
+        body = {"by": str(first.pk)} if step == "supersede" else {}
+        headers = {"Idempotency-Key": "build-1"}
+        taken = alice_api.post(url(again, step), body, headers=headers)
+        alice_api.delete(url(again))
+
+        repeated = alice_api.post(url(again, step), body, headers=headers)
+
+        assert repeated.headers["Idempotent-Replay"] == "true"
+        assert repeated.json() == taken.json()
+        changes = MemoryChange.objects.filter(memory_id=again.pk)
+        assert changes.count() == 3
+
+    def test_a_restore_that_is_sent_again_is_no_refusal(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+        headers = {"Idempotency-Key": "build-1"}
+        answers = [
+            alice_api.post(url(memory, "restore"), headers=headers) for _ in range(2)
+        ]
+
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json() == answers[1].json()
+
+    def test_the_text_of_one_that_expired_is_shown_when_it_comes_back(
+        self, made, alice_api, url
+    ):
+        memory = made(expires_at=timezone.now() + timedelta(hours=1))
+        alice_api.delete(url(memory))
+        past = timezone.now() - timedelta(seconds=1)
+        Memory.objects.filter(pk=memory.pk).update(expires_at=past)
+
+        answer = alice_api.post(url(memory, "restore"))
+
+        assert answer.status_code == 200
+        assert answer.json()["content"] == TEXT
+
+
 class TestHistory:
     def test_it_tells_each_step_newest_first(self, made, alice_api, url):
         memory = made()
