@@ -17,7 +17,7 @@ from memories.scopes import Scope
 from projects.models import Project
 
 # Characters: docs/limits.md
-CONTENT, PART = 50_000, 20_000
+CONTENT, PART, TITLE, TAG = 50_000, 20_000, 500, 64
 TEXTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
 TREES = ("value", "tool_usage", "steps", "metadata", "provenance")
 
@@ -126,7 +126,20 @@ def guard_secrets(mode: str, draft: Draft) -> Draft:
         return draft
     notes = (*draft.notes, f"masked: {found}")
     guarded = dict(zip(fields, values, strict=True))
-    return replace(draft, **guarded, tags=tuple(tags), notes=notes)
+    masked = replace(draft, **guarded, tags=tuple(tags), notes=notes)
+    _refuse_long(masked)
+    return masked
+
+
+def _refuse_long(draft: Draft) -> None:
+    """A mask can be longer than what it hides."""
+    for name, values, most in (
+        ("title", [draft.title], TITLE),
+        ("tags", draft.tags, TAG),
+    ):
+        if any(len(value) > most for value in values):
+            told = f"With its secret masked, this is longer than {most} characters."
+            raise errors.Invalid(errors={name: [told]})
 
 
 def guard(mode: str, value: Any) -> tuple[Any, list[str]]:

@@ -8,12 +8,11 @@ from rest_framework import serializers
 
 from access.doors import InProject
 from common.pagination import LARGEST
-from memories.drafts import CONTENT, PART, FileRef
+from memories.drafts import CONTENT, PART, TAG, TITLE, FileRef
 from memories.models import Memory
 from memories.scopes import KEYS
 from memories.serializers.fields import (
     LINKS,
-    TAG,
     CommaList,
     FileRefSerializer,
     Note,
@@ -26,7 +25,7 @@ from memories.serializers.fields import (
 class MemoryTextFields(serializers.Serializer[Any]):
     """What a caller may write into a memory, when it is made and later."""
 
-    title = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    title = serializers.CharField(max_length=TITLE, required=False, allow_blank=True)
     value = serializers.JSONField(required=False, allow_null=True)
     goal = serializers.CharField(
         max_length=PART, required=False, allow_blank=True, allow_null=True

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from memories.drafts import TAG
 from memories.models import (
     Memory,
     MemoryFile,
@@ -13,7 +14,7 @@ from memories.models import (
 from memories.scopes import KEYS
 
 # Lengths: docs/limits.md
-TAG, TAGS, LINKS, PATH = 64, 100, 1_000, 1_000
+TAGS, LINKS, PATH = 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
 
 

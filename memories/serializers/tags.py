@@ -7,12 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.models import (
-    Tag,
-)
-from memories.serializers.fields import (
-    TAG,
-)
+from memories.drafts import TAG
+from memories.models import Tag
 
 
 class TagOut(serializers.ModelSerializer[Tag]):

@@ -65,6 +65,21 @@ class TestReceipt:
         assert secret not in answer.json()["memory"]["content"]
         assert answer.json()["notes"][0].startswith("masked: ")
 
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("title", "x" * 475 + " redis://a:b1c@host"),
+            ("tags", ["x" * 40 + " redis://a:b1c@host"]),
+        ],
+    )
+    def test_a_mask_that_makes_it_too_long_is_told_with_its_field(
+        self, write, field, value
+    ):
+        answer = write(**{field: value})
+
+        assert answer.status_code == 400
+        assert "masked" in answer.json()["errors"][field][0]
+
     def test_it_refuses_a_secret_where_the_project_says_so(self, write, project):
         project.settings = {"secrets": "reject"}
         project.save()
