@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.shown import Shown
 from memories.models import (
     Memory,
     MemoryChange,
@@ -13,7 +14,7 @@ from memories.models import (
 from memories.receipts import Receipt
 
 
-class FileLink(serializers.Serializer[Any]):
+class FileLink(Shown):
     """A file of a memory; `suspect_since`: it has changed since, not yet confirmed."""
 
     file_id = serializers.UUIDField()
@@ -24,7 +25,7 @@ class FileLink(serializers.Serializer[Any]):
     suspect_since = serializers.DateTimeField(allow_null=True)
 
 
-class MemoryOut(serializers.ModelSerializer[Memory]):
+class MemoryOut(Shown, serializers.ModelSerializer[Memory]):
     """A memory in full, without its vector."""
 
     project_id = serializers.UUIDField(read_only=True)

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from access.doors import InProject
 from common.caller import Caller
+from common.shown import Shown
 from memories import recall, scopes
 from memories.models import Memory
 from memories.queries import Filters
@@ -116,12 +117,12 @@ def request_of(
     )
 
 
-class LaneOut(serializers.Serializer[Any]):
+class LaneOut(Shown):
     rank = serializers.IntegerField()
     score = serializers.FloatField()
 
 
-class HitOut(serializers.Serializer[Any]):
+class HitOut(Shown):
     memory = MemoryOut()
     score = serializers.FloatField()
     lanes = serializers.DictField(child=LaneOut())
