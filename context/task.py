@@ -244,7 +244,7 @@ def _touched(links: Sequence[MemoryFile]) -> str:
 
 
 def _named(project: Project, description: str, caller: Caller) -> list[str]:
-    wanted = {word.lstrip("./") for word in text.identifiers(description)}
+    wanted = {word.removeprefix("./") for word in text.identifiers(description)}
     files = File.objects.visible_to(caller).filter(project=project)
     found = files.filter(file_path__in=wanted).order_by("file_path")
     return list(found.values_list("file_path", flat=True))

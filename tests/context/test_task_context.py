@@ -49,6 +49,27 @@ class TestContext:
         assert answer["files"][0]["file_path"] == "avatars/crop.py"
         assert answer["files"][0]["reason"] == "named in the task"
 
+    @pytest.mark.parametrize(
+        ("stored", "named"),
+        [
+            (".github/workflows/ci.yml", ".github/workflows/ci.yml"),
+            ("/workspace/src/auth.py", "/workspace/src/auth.py"),
+            ("./src/auth.py", "src/auth.py"),
+            ("src/auth.py", "./src/auth.py"),
+        ],
+    )
+    def test_a_named_file_is_found_as_it_is_stored(
+        self, ask, project, alice, stored, named
+    ):
+        content = "The cache is keyed by the lock file."
+        draft = Draft(content=content, memory_type="learning", files=(FileRef(stored),))
+        writing.store(project, draft, alice)
+
+        answer = ask(f"mend the signing in {named}").json()
+
+        assert answer["files"][0]["file_path"] == stored.removeprefix("./")
+        assert answer["files"][0]["reason"] == "named in the task"
+
     def test_it_never_gives_more_than_asked_for(self, ask):
         assert len(ask("invoice export", top_k=1).json()["memories"]) == 1
 
