@@ -42,7 +42,7 @@ class Projects(Door):
     def get(self, request: Request) -> Response:
         asked = self.query(shapes.ListProjects)
         rows = (
-            Project.objects.deleted_for(self.caller)
+            Project.objects.deleted_for(self.caller).in_grace()
             if asked["deleted"]
             else Project.objects.visible_to(self.caller)
         )

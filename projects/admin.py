@@ -74,7 +74,7 @@ class ProjectAdmin(RowsAdmin):
             Role.OWNER,
             lambda project, caller, text: writing.restore(project, caller),
             "restored",
-            fits=lambda project: project.delete_after is not None,
+            fits=lambda project: bool(project.delete_after) and not project.is_over,
         ),
     ]
 
@@ -95,7 +95,7 @@ class ProjectAdmin(RowsAdmin):
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        """With the deleted ones that the caller may restore."""
+        """With the deleted ones that the caller owns."""
         live = Project.objects.visible_to(caller)
         return live | Project.objects.deleted_for(caller)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from audit.recording import record
 from common.caller import SYSTEM
@@ -39,24 +38,22 @@ def register(remover: Remover) -> Remover:
 
 def enqueue_due() -> None:
     """Enqueue the deletion of every project whose grace is over."""
-    due = Project.objects.filter(delete_after__lte=timezone.now())
-    for project_id in due.values_list("pk", flat=True)[:AT_ONCE]:
+    for project_id in Project.objects.over().values_list("pk", flat=True)[:AT_ONCE]:
         queue.enqueue(KIND, project_id=project_id, key=str(project_id))
 
 
 @handler(KIND)
 def delete(run: Run) -> dict[str, Any] | None:
     project_id = run.job.project_id
-    project = Project.objects.filter(pk=project_id).first() if project_id else None
-    if project_id is None or project is None or not is_over(project):
+    if project_id is None or not _is_over(project_id):
         return None
     for position, remover in enumerate(reversed(REMOVERS)):
         run.step(position, len(REMOVERS))
         remover(project_id, run)
     with transaction.atomic():
-        # Locked against a restore between the look and the delete.
+        # Locked against a second worker.
         held = Project.objects.select_for_update().filter(pk=project_id).first()
-        if held is None or not is_over(held):
+        if held is None:
             return None
         held.delete()
         record(
@@ -70,5 +67,8 @@ def delete(run: Run) -> dict[str, Any] | None:
     return {"deleted": str(project_id)}
 
 
-def is_over(project: Project) -> bool:
-    return project.delete_after is not None and project.delete_after <= timezone.now()
+@transaction.atomic
+def _is_over(project_id: uuid.UUID) -> bool:
+    # Locked: a restore that was in time ends first, and none is taken from then on.
+    rows = Project.objects.over().select_for_update(no_key=True)
+    return bool(rows.filter(pk=project_id))

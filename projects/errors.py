@@ -9,6 +9,12 @@ class ProjectExists(errors.Conflict):
     code = "project_exists"
 
 
+class GraceOver(errors.Conflict):
+    """The project's grace is over and its rows are being deleted; make a new one."""
+
+    code = "grace_over"
+
+
 class NoSuchAccount(errors.NotFound):
     """No active account has this username; an administrator makes accounts."""
 

@@ -36,8 +36,16 @@ class ProjectQuerySet(models.QuerySet["Project"]):
             return self.live()
         return self.live().filter(pk__in=caller.roles)
 
+    def in_grace(self) -> ProjectQuerySet:
+        """Deleted ones that can be restored."""
+        return self.filter(delete_after__gt=timezone.now())
+
+    def over(self) -> ProjectQuerySet:
+        """Those whose grace has ended: each is to be emptied, or is being emptied."""
+        return self.filter(delete_after__lte=timezone.now())
+
     def deleted_for(self, caller: Caller) -> ProjectQuerySet:
-        """Projects in their grace that the caller owns, and so may restore."""
+        """Deleted projects that the caller owns."""
         gone = self.filter(delete_after__isnull=False)
         if caller.everywhere == Role.OWNER:
             return gone
@@ -81,6 +89,11 @@ class Project(models.Model):
     def is_visible_to(self, caller: Caller) -> bool:
         """Whether it is among `visible_to`, of a row that is at hand."""
         return self.delete_after is None and caller.role_in(self.pk) is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is among `over`, of a row that is at hand."""
+        return self.delete_after is not None and self.delete_after <= timezone.now()
 
     def hide(self) -> None:
         days = timedelta(days=settings.PROJECT_GRACE_DAYS)

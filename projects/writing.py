@@ -14,7 +14,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.writing import write
 from projects import finding, search_language
-from projects.errors import NoSuchAccount, ProjectExists
+from projects.errors import GraceOver, NoSuchAccount, ProjectExists
 from projects.models import Membership, Organization, Project
 from projects.options import ProjectOptions
 
@@ -85,9 +85,14 @@ def update(
 
 @write
 def delete(project: Project, caller: Caller) -> Project:
-    """Hide a project at once; a job deletes it when its grace is over."""
+    """Hide a project at once; a job deletes it when its grace is over.
+
+    The grace of one that is deleted already stays as it is.
+    """
     caller.require(Role.OWNER, project.pk)
     project = hold(project)
+    if project.delete_after:
+        return project
     project.hide()
     project.save(update_fields=["delete_after", "updated_at"])
     until = project.delete_after.isoformat() if project.delete_after else ""
@@ -99,6 +104,8 @@ def delete(project: Project, caller: Caller) -> Project:
 def restore(project: Project, caller: Caller) -> Project:
     caller.require(Role.OWNER, project.pk)
     project = hold(project)
+    if project.is_over:
+        raise GraceOver
     project.delete_after = None
     project.save(update_fields=["delete_after", "updated_at"])
     _record(caller, "project.restored", project)

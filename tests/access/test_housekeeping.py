@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from access import tasks
@@ -36,6 +38,16 @@ def end_grace(project, alice):
     Project.objects.update(delete_after=past)
 
 
+def run_impatiently(job):
+    """Give up at once where the job waits for a lock of another transaction."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '10ms'")
+        running.run(job.pk)
+    finally:
+        connection.close()
+
+
 class TestProjects:
     def test_one_in_its_grace_stays(self, project, alice, run_jobs):
         writing.delete(project, alice)
@@ -59,13 +71,22 @@ class TestProjects:
         assert not ApiKey.objects.get(pk=alice_api.key.pk).projects.exists()
         assert AuditEvent.objects.get(verb="project.ended").project_id == project.pk
 
-    def test_one_restored_meanwhile_stays(self, project, alice, run_jobs, removers):
-        end_grace(project, alice)
-        tasks.housekeeping()
-        writing.restore(project, alice)
-        run_jobs()
+    @pytest.mark.django_db(transaction=True)
+    def test_a_restore_that_was_in_time_comes_before_the_removers(
+        self, project, alice, removers, time_machine
+    ):
+        deletion.register(lambda project_id, run: pytest.fail("it is emptied"))
+        writing.delete(project, alice)
+        job = Job.objects.create(kind=deletion.KIND, project_id=project.pk)
 
-        assert Project.objects.filter(pk=project.pk).exists()
+        with transaction.atomic(), ThreadPoolExecutor() as pool:
+            writing.restore(project, alice)
+            time_machine.move_to(timezone.now() + timedelta(days=31))
+            pool.submit(run_impatiently, job).result()
+
+        job.refresh_from_db()
+        assert "lock timeout" in job.error
+        assert Project.objects.get().delete_after is None
 
     def test_one_that_is_gone_already_is_no_error(self, run_jobs):
         job = Job.objects.create(kind=deletion.KIND, project_id=uuid.uuid4())

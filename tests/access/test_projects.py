@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
+from projects import writing
 from projects.models import Membership, Project
 
 pytestmark = pytest.mark.django_db
@@ -207,6 +210,27 @@ class TestDelete:
 
         for api in (bob_api, charlie_api):
             assert api.post(f"{PROJECTS}/{project.pk}/restore").status_code == 404
+
+    def test_one_whose_grace_is_over_is_not_restored(
+        self, alice_api, project, time_machine
+    ):
+        alice_api.delete(f"{PROJECTS}/{project.pk}")
+        time_machine.move_to(timezone.now() + timedelta(days=30, seconds=1))
+
+        gone = alice_api.get(f"{PROJECTS}?deleted=true").json()["results"]
+        answer = alice_api.post(f"{PROJECTS}/{project.pk}/restore")
+
+        assert gone == []
+        assert (answer.status_code, answer.json()["code"]) == (409, "grace_over")
+        assert alice_api.get(f"{PROJECTS}/{project.pk}").status_code == 404
+
+    def test_a_second_delete_does_not_begin_the_grace_anew(
+        self, alice, project, time_machine
+    ):
+        first = writing.delete(project, alice).delete_after
+        time_machine.move_to(timezone.now() + timedelta(days=31))
+
+        assert writing.delete(project, alice).delete_after == first
 
     def test_a_live_project_is_not_restored(self, alice_api, project):
         assert alice_api.post(f"{PROJECTS}/{project.pk}/restore").status_code == 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.messages import get_messages
 from django.urls import reverse
+from django.utils import timezone
 
 from access.models import ApiKey
 from audit.models import AuditEvent
@@ -393,6 +394,16 @@ class TestProjects:
 
         do(owner, project, "restore")
         assert project.delete_after is None
+
+    def test_it_restores_none_whose_grace_is_over(self, owner, project):
+        Project.objects.update(delete_after=timezone.now())
+
+        html = owner.get(page(project)).content.decode()
+        told = do(owner, project, "restore")
+
+        assert "/do/restore/" not in html
+        assert "grace is over" in told[0]
+        assert project.delete_after
 
     def test_it_lets_a_curator_change_nothing(self, curator, project):
         curator.post(page(project), self.fields())
