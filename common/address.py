@@ -26,6 +26,11 @@ def client_address(request: HasMeta) -> str:
     return _known(address.strip())
 
 
+def address_or_none(request: HasMeta) -> str | None:
+    """For django-axes, which does not find the attempts from an empty one again."""
+    return client_address(request) or None
+
+
 def is_loopback(request: HasMeta) -> bool:
     """Is the request from this machine, and did no proxy pass it on?"""
     if any(name in request.META for name in FORWARDED):

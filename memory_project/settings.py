@@ -220,6 +220,7 @@ LOGIN_REDIRECT_URL = "admin:index"
 AXES_FAILURE_LIMIT = number("LOGIN_FAILURE_LIMIT", 5, least=1)
 AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "common.address.address_or_none"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False  # its line would stand above the output of every command
 

@@ -52,6 +52,28 @@ class TestSigningIn:
 
         assert sign_in(browser).status_code == 429
 
+    def test_behind_a_proxy_a_stranger_locks_nobody_else_out(self, account, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
+        stranger = Client(headers={"x-forwarded-for": "1.2.3.4"})
+
+        for _ in range(2):
+            sign_in(stranger, "wrong")
+
+        assert sign_in(stranger).status_code == 429
+        assert (
+            sign_in(Client(headers={"x-forwarded-for": "5.6.7.8"})).status_code == 302
+        )
+
+    def test_it_locks_where_the_address_is_unknown(self, account, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        browser = Client(REMOTE_ADDR="")
+
+        for _ in range(2):
+            sign_in(browser, "wrong")
+
+        assert sign_in(browser).status_code == 429
+
     def test_it_signs_out(self, account):
         browser = Client()
         sign_in(browser)
