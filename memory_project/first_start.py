@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+import axes.utils
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -77,11 +78,15 @@ def has_admin() -> bool:
 
 @write
 def make_admin() -> Credentials:
-    """Give the admin a new password and make a key that may do everything."""
+    """Give the admin a new password and make a key that may do everything.
+
+    Wrong passwords before it lock nobody out of it.
+    """
     password = secrets.token_urlsafe(12)
     admin, _ = get_user_model().objects.get_or_create(username=ADMIN)
     admin.is_active = admin.is_staff = admin.is_superuser = True
     admin.set_password(password)
     admin.save()
+    axes.utils.reset(username=ADMIN)
     key = keys.issue(name="first key", role=Role.OWNER)
     return Credentials(password, key.secret)

@@ -5,6 +5,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from memory_project import first_start
+
 LOGIN = "admin:login"
 PASSWORD = "a long phrase of harbours"
 
@@ -14,8 +16,8 @@ def account(db):
     return User.objects.create_user("alice", password=PASSWORD, is_staff=True)
 
 
-def sign_in(browser, password=PASSWORD):
-    return browser.post(reverse(LOGIN), {"username": "alice", "password": password})
+def sign_in(browser, password=PASSWORD, username="alice"):
+    return browser.post(reverse(LOGIN), {"username": username, "password": password})
 
 
 class TestSigningIn:
@@ -73,6 +75,17 @@ class TestSigningIn:
             sign_in(browser, "wrong")
 
         assert sign_in(browser).status_code == 429
+
+    def test_a_new_password_of_the_admin_ends_the_lock(self, db, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        first_start.make_admin()
+        for _ in range(2):
+            sign_in(Client(), "wrong", first_start.ADMIN)
+
+        made = first_start.make_admin()
+
+        answer = sign_in(Client(), made.password, first_start.ADMIN)
+        assert answer.status_code == 302
 
     def test_it_signs_out(self, account):
         browser = Client()
