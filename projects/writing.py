@@ -7,6 +7,7 @@ from typing import Any
 
 import pydantic
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from audit.recording import record
@@ -136,6 +137,14 @@ def remove_member(project: Project, username: str, caller: Caller) -> None:
     if not rows.delete()[0]:
         raise errors.NotFound("Nobody of this username is a member of the project.")
     _record(caller, "member.removed", project, username=username)
+
+
+@write
+def remove_everywhere(account: AbstractBaseUser, caller: Caller) -> None:
+    """Remove a person from every project, each with its audit row."""
+    members = Membership.objects.filter(account_id=account.pk)
+    for member in members.select_related("project"):
+        remove_member(member.project, account.get_username(), caller)
 
 
 def hold(project: Project, version: int | None = None) -> Project:

@@ -17,6 +17,8 @@ from common.admin import GlobalAdmin, caller_of
 from common.caller import Role
 from common.list_filters import chosen, exactly
 from common.panels import Panel, moment, words
+from projects import writing
+from projects.models import Membership
 
 
 class AuditedAdmin(GlobalAdmin):
@@ -105,6 +107,15 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     last = staticmethod(
         panels.column("last_login", moment, title="last login", ordering="last_login")
     )
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Memberships have no delete page, but go with their account."""
+        rows, counts, forbidden, protected = super().get_deleted_objects(objs, request)
+        return rows, counts, forbidden - {Membership._meta.verbose_name}, protected
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        writing.remove_everywhere(obj, caller_of(request))
+        super().delete_model(request, obj)
 
 
 @admin.register(Group)

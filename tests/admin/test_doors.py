@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.urls import reverse
 from django.utils import timezone
@@ -537,6 +538,22 @@ class TestAccounts:
 
         assert response.status_code == 302
         assert AuditEvent.objects.filter(verb="account.created").exists()
+
+    def test_it_deletes_a_member_with_the_memberships(
+        self, superuser, project, other_project
+    ):
+        dave = person("dave")
+        for place in (project, other_project):
+            Membership.objects.create(project=place, account=dave, role=Role.OWNER)
+
+        answer = superuser.post(page(dave, "delete"), {"post": "yes"})
+
+        assert answer.status_code == 302
+        assert not User.objects.filter(username="dave").exists()
+        assert AuditEvent.objects.filter(verb="account.deleted").exists()
+        told = AuditEvent.objects.filter(verb="member.removed")
+        assert {event.project_id for event in told} == {project.pk, other_project.pk}
+        assert {event.detail["username"] for event in told} == {"dave"}
 
 
 @pytest.mark.django_db
