@@ -14,8 +14,8 @@ from ace.model import asking
 from ace.models import AceRun, Observation, Reflection
 from common import errors
 from common.caller import Caller
-from common.masks import text, tree
-from common.personal_data import Holding, Part, Reach, register
+from common.masks import columns, text, tree
+from common.personal_data import Holding, Part, Reach, Rows, naming, register
 from jobs.models import Job
 
 State = AceRun.State
@@ -33,6 +33,13 @@ KEPT = (
     "kind",
 )
 JSON = tree(*KEPT)
+# The parts of an ACEResult that tell what the playbook says.
+OF_PLAYBOOK = columns(
+    dict.fromkeys(
+        ("related_playbook_entries", "updated_bullets", "playbook_delta"), JSON
+    )
+)
+PLACEMENT = columns({"placement": JSON})
 OURS = "a name of the code"
 
 
@@ -44,6 +51,18 @@ class RunUnfinished(errors.Conflict):
 
 def _runs(reach: Reach) -> Any:
     return AceRun.objects.filter(pk__in=reach.of("run"))
+
+
+def _of_others(model: Any, column: str, run: str = "pk") -> Rows:
+    """Rows of other runs that name an entry which goes, or a proposal about it."""
+
+    def rows(reach: Reach) -> Any:
+        ids = [*reach.of("entry"), *reach.of("delta")]
+        found = model.objects.filter(project_id=reach.project_id)
+        others = found.exclude(**{f"{run}__in": reach.of("run")})
+        return naming(others, column, ids) if ids else found.none()
+
+    return rows
 
 
 @register
@@ -69,6 +88,12 @@ class RunData(Part):
                     JSON,
                 ),
             },
+        ),
+        Holding(AceRun, _of_others(AceRun, "result"), {"result": OF_PLAYBOOK}),
+        Holding(
+            Reflection,
+            _of_others(Reflection, "lessons", "run"),
+            {"lessons": lambda lessons: [PLACEMENT(lesson) for lesson in lessons]},
         ),
         # What a second sighting would teach from: without the text it teaches nothing.
         Holding(

@@ -131,6 +131,26 @@ class TestCascade:
         assert not entry.vectors.exists()
         assert receipt.counts["playbook_playbookentry"] == 1
 
+    def test_a_run_of_another_memory_tells_its_text_no_more(
+        self, learned, purge, bob_api, project
+    ):
+        task = {
+            "project_id": str(project.pk),
+            "goal": "Rename the harbour",
+            "outcome": "success",
+            "cited_entry_ids": [str(learned.entry_id)],
+        }
+        result = bob_api.post(f"{API}/complete-task", task).json()
+        assert [told["content"] for told in result["updated_bullets"]] == [TEXT]
+
+        purge(cascade=True)
+
+        run = bob_api.get(f"{API}/ace/runs/{result['run_id']}").json()
+        [told] = run["result"]["updated_bullets"]
+        assert told["content"] == masks.masked(TEXT)
+        assert told["id"] == str(learned.entry_id)
+        assert run["request"]["goal"] == task["goal"]
+
     def test_replay_still_gives_the_present_playbook(self, learned, purge, project):
         before = replay.state_at(project)
 

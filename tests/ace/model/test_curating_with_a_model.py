@@ -6,6 +6,8 @@ import pytest
 
 from ace import run as runs
 from ace.models import AceRun, Reflection
+from common import masks
+from memories import purging
 from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.ace.model.conftest import LESSON, lesson, placed, reflection
@@ -362,3 +364,28 @@ class TestAResumedRun:
 
         assert len(model.placing) == 1
         assert [delta.operation for delta in of_curator()] == ["update"]
+
+
+class TestAPurge:
+    def test_what_it_said_of_a_purged_entry_goes_with_the_entry(
+        self, model, complete, project, alice
+    ):
+        model(reflection(lesson()))
+        learned = complete()
+        entry = PlaybookEntry.objects.get(content=LESSON)
+        content = f"{LESSON} So name one."
+        model(reflection(lesson(content=PART)))
+        model.curator(
+            {
+                "lesson_1": placed("update", entry.label, content=content),
+                "lesson_2": placed("add"),
+            }
+        )
+        run_id = complete(goal="Push the branch of the grey harbour")["run_id"]
+
+        asked = {"ids": [learned["memory_id"]]}
+        purging.purge(project, asked, alice, reason="asked", cascade=True)
+
+        [told, _] = Reflection.objects.get(run=run_id).lessons
+        assert told["placement"]["content"] == masks.masked(content)
+        assert told["content"] == PART
