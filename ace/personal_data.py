@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from ace import run as runs
-from ace.model import asking
 from ace.models import AceRun, Observation, Reflection
 from common import errors
 from common.caller import Caller
@@ -121,7 +119,7 @@ class RunData(Part):
     def hold(self, reach: Reach) -> None:
         """Refuse while a process may be learning from what is to be purged."""
         rows = _runs(reach).order_by("pk").select_for_update(no_key=True)
-        if any(_is_at_work(run) for run in rows):
+        if runs.at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
 
     def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
@@ -129,19 +127,6 @@ class RunData(Part):
         unfinished = _runs(reach).exclude(state=State.DONE)
         _cancel_jobs(unfinished.values_list("pk", flat=True))
         unfinished.update(state=State.DONE, finished_at=timezone.now())
-
-
-def _is_at_work(run: AceRun) -> bool:
-    if run.state != State.RUNNING:
-        return False
-    age = timezone.now() - run.created_at
-    jobs = Job.objects.filter(kind=runs.KIND, key=str(run.pk), state=Job.State.RUNNING)
-    return age < own_time(run) or jobs.exists()
-
-
-def own_time(run: AceRun) -> timedelta:
-    """How long the request that sent a run may be at it."""
-    return runs.TAKE_OVER + asking.longest(run.project)
 
 
 def _cancel_jobs(run_ids: Iterable[uuid.UUID]) -> None:

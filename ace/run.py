@@ -7,12 +7,14 @@ done is not done again: a resumed run goes on where it stopped.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
@@ -26,7 +28,7 @@ from common.caller import Caller, Role
 from common.writing import write
 from jobs import errors as job_errors
 from jobs import queue, running
-from jobs.models import Job
+from jobs.models import Job, JobQuerySet
 from memories import drafts, writing
 from projects.models import Project
 
@@ -62,6 +64,10 @@ def complete(
     run = earlier(ticket) if ticket else None
     if run is None:
         run = _start(project, request, caller, ticket=ticket, wait=wait)
+    elif run.state == AceRun.State.FAILED or (
+        wait and run.state == AceRun.State.RUNNING
+    ):
+        _take_up(run, wait=wait)
     if wait and run.state == AceRun.State.RUNNING:
         advance(run, caller)
     return run
@@ -130,15 +136,39 @@ def _commit(
         object_id=run.pk,
         agent=run.agent_id,
     )
-    later = timezone.now() + TAKE_OVER + asking.longest(run.project) if wait else None
+    _stand_by(run, wait=wait)
+    return run
+
+
+def _stand_by(run: AceRun, *, wait: bool) -> None:
+    """Have a job finish the run: at once, or when the request has had its time."""
+    until = timezone.now() + TAKE_OVER + asking.longest(run.project) if wait else None
     queue.enqueue(
         KIND,
         project_id=run.project_id,
         args={"run_id": str(run.pk)},
         key=str(run.pk),
-        run_after=later,
+        run_after=until,
     )
-    return run
+    if until:
+        # The lease is the request's: `at_work` knows it by that.
+        _jobs([run.pk]).filter(state=Job.State.WAITING).update(
+            run_after=until, lease_until=until
+        )
+
+
+def at_work(run_ids: Iterable[uuid.UUID]) -> bool:
+    """Whether a worker is at one of these runs, or a request within its time."""
+    by_worker = Q(state=Job.State.RUNNING)
+    by_request = Q(state=Job.State.WAITING, lease_until__gt=timezone.now())
+    return _jobs(run_ids).unfinished().filter(by_worker | by_request).exists()
+
+
+def _jobs(run_ids: Iterable[uuid.UUID]) -> JobQuerySet:
+    found: JobQuerySet = Job.objects.filter(
+        kind=KIND, key__in=[str(pk) for pk in run_ids]
+    )
+    return found
 
 
 def advance(run: AceRun, caller: Caller) -> AceRun:
@@ -193,7 +223,7 @@ def _finish(run: AceRun) -> None:
     run.finished_at = timezone.now()
     run.save(update_fields=["state", "finished_at"])
     # The job that would have taken over has nothing left to do.
-    Job.objects.filter(kind=KIND, key=str(run.pk), state=Job.State.WAITING).update(
+    _jobs([run.pk]).filter(state=Job.State.WAITING).update(
         state=Job.State.DONE, finished_at=run.finished_at, result={"by": "request"}
     )
 
@@ -209,12 +239,29 @@ def _done(started: float) -> dict[str, Any]:
 def resume(run: AceRun, caller: Caller) -> AceRun:
     """Finish a run whose process died or whose phase failed."""
     caller.require(Role.WRITER, run.project_id)
-    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
-    if not unfinished.update(state=AceRun.State.RUNNING):
+    if not _take_up(run):
         raise errors.Conflict("This run is finished; there is nothing to resume.")
-    # Anew: a purge may have ended it and taken its texts meanwhile.
-    run.refresh_from_db()
     return advance(run, acting_for(run))
+
+
+@write
+def _take_up(run: AceRun, *, wait: bool = True) -> bool:
+    """Begin again, with a job that finishes what this request does not."""
+    is_begun = _begin(run)
+    if is_begun:
+        _stand_by(run, wait=wait)
+    return is_begun
+
+
+def _begin(run: AceRun) -> bool:
+    """Put a run to work; False when it is finished.
+
+    Waits for a purge that holds the run, which ends it and takes its texts.
+    """
+    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
+    begun = unfinished.update(state=AceRun.State.RUNNING, finished_at=None)
+    run.refresh_from_db()
+    return bool(begun)
 
 
 def acting_for(run: AceRun) -> Caller:
@@ -231,7 +278,7 @@ def acting_for(run: AceRun) -> Caller:
 def take_over(job_run: running.Run) -> dict[str, Any]:
     """Finish a run in a worker."""
     run = AceRun.objects.get(pk=job_run.job.args["run_id"])
-    if run.state == AceRun.State.DONE:
+    if not _begin(run):
         return {"by": "request"}
     if job_run.job.attempts >= ATTEMPTS:
         _expect_the_worst(run)
@@ -247,9 +294,8 @@ def _expect_the_worst(run: AceRun) -> None:
     name = next((n for n in PHASES if status[n] != "done"), None)
     if name and status[name] != "failed":
         _note(run, name, _failed("The process died in this phase each time."))
-    AceRun.objects.filter(pk=run.pk).update(
-        state=AceRun.State.FAILED, finished_at=timezone.now()
-    )
+    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
+    unfinished.update(state=AceRun.State.FAILED, finished_at=timezone.now())
 
 
 def _reason(run: AceRun) -> str:

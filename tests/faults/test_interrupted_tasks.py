@@ -34,6 +34,20 @@ def broken(*args, **kwargs):
     raise RuntimeError("the playbook is on fire\x00")
 
 
+def failed(api, task):
+    """The id of a run that its request and its job could not finish."""
+    run_id = sent(api, task).json()["run_id"]
+    fail_each_attempt()
+    assert AceRun.objects.get(pk=run_id).state == "failed"
+    return run_id
+
+
+def fail_each_attempt():
+    for _ in range(runs.ATTEMPTS):
+        due()
+        running.run(Job.objects.get(kind="ace", state="waiting").pk)
+
+
 def due():
     Job.objects.filter(state="waiting").update(run_after=timezone.now())
 
@@ -87,6 +101,38 @@ class TestAPhaseThatFails:
         assert "on fire" in shown["phases"]["curator"]["error"]
         resumed = bob_api.post(f"/api/v1/ace/runs/{run_id}/resume", {})
         assert resumed.json()["state"] == "done"
+        assert tally(project) == finished
+
+    def test_a_resumption_that_fails_too_leaves_it_to_a_job(
+        self, bob_api, task, finished, project, monkeypatch, run_jobs
+    ):
+        with monkeypatch.context() as patch:
+            patch.setitem(runs.PHASES, "curator", broken)
+            resume = f"/api/v1/ace/runs/{failed(bob_api, task)}/resume"
+            resumed = bob_api.post(resume, {})
+            fail_each_attempt()
+            again = AceRun.objects.get().state
+            bob_api.post(resume, {})
+        due()
+        run_jobs()
+
+        assert (resumed.json()["state"], again) == ("running", "failed")
+        assert AceRun.objects.get().state == "done"
+        assert tally(project) == finished
+
+    @pytest.mark.parametrize("prefer", ["", "respond-async"])
+    def test_a_repetition_takes_up_a_failed_run(
+        self, bob_api, task, finished, project, monkeypatch, run_jobs, prefer
+    ):
+        with monkeypatch.context() as patch:
+            patch.setitem(runs.PHASES, "curator", broken)
+            run_id = failed(bob_api, task)
+        again = bob_api.post(URL, task, headers={**KEY, "Prefer": prefer})
+        told = (again.status_code, again.json()["state"])
+        run_jobs()
+
+        assert told == ((202, "running") if prefer else (200, "done"))
+        assert again.json()["run_id"] == run_id
         assert tally(project) == finished
 
     def test_a_repetition_goes_on_where_it_stopped(

@@ -8,10 +8,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from ace import run as runs
 from ace.models import AceRun, Observation
 from audit.models import AuditEvent
 from common import masks
 from common.caller import Role
+from jobs import running
 from jobs.models import Job
 from memories import purging
 from memories.models import File, Memory, MemoryChange, MemoryVector, Purge, Tag
@@ -24,6 +26,7 @@ from search.models import LexemeStat
 from tests.isolation.world import MARK, a_finished_task, private_part
 
 API = "/api/v1"
+LONG_AGO = timezone.now() - timedelta(days=1)
 USER = {"kind": "user", "user_id": f"user-of-{MARK}"}
 
 
@@ -317,14 +320,40 @@ class TestRefusals:
 
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
 
-    def test_it_waits_for_a_run_that_is_at_work(self, ask, bob_api, project):
-        run = AceRun.objects.get(pk=a_finished_task(bob_api, project, MARK))
-        AceRun.objects.filter(pk=run.pk).update(state="running")
+    def test_it_waits_for_whatever_is_at_a_run(
+        self, ask, bob_api, project, monkeypatch
+    ):
+        """The request, its repetition, each attempt of the job, and a resumption."""
+        refused = []
 
-        answer = ask(ids=[str(run.memory_id)])
+        def learning(run, caller):
+            answer = ask(ids=[str(run.memory_id)])
+            refused.append((answer.status_code, answer.json()["code"]))
+            raise RuntimeError
 
-        assert (answer.status_code, answer.json()["code"]) == (409, "run_unfinished")
-        assert traces(MARK)
+        def later():
+            AceRun.objects.update(created_at=LONG_AGO)
+            Job.objects.filter(state="waiting").update(
+                run_after=LONG_AGO, lease_until=LONG_AGO
+            )
+
+        monkeypatch.setitem(runs.PHASES, "reflector", learning)
+        task = {"project_id": str(project.pk), "goal": f"Fix the {MARK} build"}
+        key = {"headers": {"Idempotency-Key": "k"}}
+        run_id = bob_api.post(f"{API}/complete-task", task, **key).json()["run_id"]
+        for _ in range(runs.ATTEMPTS):
+            later()
+            running.run(Job.objects.get(kind=runs.KIND).pk)
+        assert AceRun.objects.get().state == "failed"
+        bob_api.post(f"{API}/ace/runs/{run_id}/resume")
+        later()
+        bob_api.post(f"{API}/complete-task", task, **key)
+        later()
+
+        number = 1 + runs.ATTEMPTS + 1 + 1
+        assert refused == [(409, "run_unfinished")] * number
+        memory_id = AceRun.objects.get().memory_id
+        assert ask(ids=[str(memory_id)]).status_code == 200
 
 
 class TestDryRun:
