@@ -236,12 +236,29 @@ def _done(started: float) -> dict[str, Any]:
     }
 
 
-def resume(run: AceRun, caller: Caller) -> AceRun:
-    """Finish a run whose process died or whose phase failed."""
+def resume(
+    run: AceRun, caller: Caller, *, ticket: idempotency.Ticket | None = None
+) -> AceRun:
+    """Finish a run whose process died or whose phase failed.
+
+    With a ticket, a repeated request gets the run again, finished if it was not.
+    """
     caller.require(Role.WRITER, run.project_id)
-    if not _take_up(run):
+    _resume(run, ticket)
+    if run.state == AceRun.State.RUNNING:
+        advance(run, acting_for(run))
+    return run
+
+
+@write
+def _resume(run: AceRun, ticket: idempotency.Ticket | None) -> None:
+    is_known = (
+        ticket is not None
+        and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None
+        and earlier(ticket) is not None
+    )
+    if not _take_up(run) and not is_known:
         raise errors.Conflict("This run is finished; there is nothing to resume.")
-    return advance(run, acting_for(run))
 
 
 @write

@@ -89,7 +89,9 @@ class ResumeDoor(Door):
     )
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Finish a run whose process died or whose phase failed."""
-        return Response(runs.resume(find(run_id, self), self.caller).ace_result)
+        run = find(run_id, self)
+        ticket = self.ticket(run.project_id)
+        return Response(runs.resume(run, self.caller, ticket=ticket).ace_result)
 
 
 def find(run_id: uuid.UUID, door: Door) -> AceRun:

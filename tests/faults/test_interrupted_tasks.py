@@ -135,6 +135,22 @@ class TestAPhaseThatFails:
         assert again.json()["run_id"] == run_id
         assert tally(project) == finished
 
+    def test_a_resumption_sent_again_gets_the_same_answer(
+        self, bob_api, task, finished, project, monkeypatch
+    ):
+        with monkeypatch.context() as patch:
+            patch.setitem(runs.PHASES, "curator", broken)
+            resume = f"/api/v1/ace/runs/{failed(bob_api, task)}/resume"
+            first = bob_api.post(resume, {}, headers=KEY).json()
+        second = bob_api.post(resume, {}, headers=KEY)
+        third = bob_api.post(resume, {}, headers=KEY)
+        other = bob_api.post(resume, {}, headers={"Idempotency-Key": "another"})
+
+        assert (first["state"], second.json()["state"]) == ("running", "done")
+        assert (third.status_code, third.json()) == (200, second.json())
+        assert other.status_code == 409
+        assert tally(project) == finished
+
     def test_a_repetition_goes_on_where_it_stopped(
         self, bob_api, task, finished, project, monkeypatch
     ):
