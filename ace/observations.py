@@ -114,7 +114,9 @@ def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:
         agent_id=run.agent_id,
         run_id=run.pk,
         memory_id=run.memory_id,
-        idempotency_key=drafts.key_of(run.pk, "reflector", f"retire {delta.entry_id}"),
+        idempotency_key=drafts.key_of_texts(
+            "reflector", Operation.DEPRECATE, [(delta.entry.pk, delta.entry.version)]
+        ),
     )
 
 

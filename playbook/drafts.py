@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -152,6 +152,18 @@ def of(delta: PlaybookDelta) -> Proposal:
 def key_of(run_id: uuid.UUID, producer: str, lesson: str) -> str:
     """The same for the same lesson of the same run, however often it is resumed."""
     whole = f"{run_id}\n{producer}\n{text.similarity_hash(lesson)}"
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def key_of_texts(
+    producer: str, operation: str, texts: Iterable[tuple[uuid.UUID, int]]
+) -> str:
+    """The same for the same entries at their versions, whichever run it is.
+
+    What a person kept is not brought up again by the next one.
+    """
+    sides = sorted(f"{pk} {version}" for pk, version in texts)
+    whole = "\n".join([producer, operation, *sides])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

@@ -5,13 +5,12 @@ It chooses an operation and entries; versions, counters and merged texts are cod
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from playbook import merging
+from playbook import drafts, merging
 from playbook.drafts import Operation, Producer, Proposal
 from playbook.models import PlaybookEntry
 from projects.models import Project
@@ -115,7 +114,7 @@ def _asked(
 
 
 def _key(addition: Proposal, operation: Operation, placement: Placement) -> str:
-    """The same for the same lesson of the same run, like the addition's own."""
-    targets = " ".join(str(target.entry_id) for target in placement.targets)
-    whole = f"{addition.idempotency_key}\n{operation}\n{targets}"
-    return hashlib.sha256(whole.encode()).hexdigest()
+    """An update is known by its lesson, what takes entries out by their texts."""
+    producer = addition.idempotency_key if operation == Operation.UPDATE else "model"
+    texts = ((target.entry_id, target.version) for target in placement.targets)
+    return drafts.key_of_texts(producer, operation, texts)

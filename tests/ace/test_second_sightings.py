@@ -9,6 +9,7 @@ from ace import reflection
 from ace import run as runs
 from ace.models import AceRun, Observation
 from ace.rules import task as tasks
+from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
 
 URL = "/api/v1/complete-task"
@@ -203,6 +204,19 @@ class TestRemedy:
         delta = PlaybookDelta.objects.get(operation="deprecate")
         assert str(delta.entry_id) == general["id"]
         assert "pass `cabin`" in delta.reason
+
+    def test_what_a_person_keeps_the_next_remedy_does_not_bring_up_again(
+        self, complete, alice
+    ):
+        for body in (booking(self.ERROR), booking(self.ERROR), MENDED):
+            complete(body)
+        asked = PlaybookDelta.objects.get(operation="deprecate")
+        complete(MENDED | {"goal": "Book a seat to Faro"})
+        curation.reject(asked, alice, reason="It helps in other cases.")
+
+        complete(MENDED | {"goal": "Book a seat to Lagos"})
+
+        assert PlaybookDelta.objects.get(operation="deprecate") == asked
 
 
 @pytest.mark.django_db

@@ -159,6 +159,23 @@ class TestOperations:
         assert PlaybookEntry.objects.get(pk=entry.pk).status == "active"
         assert PlaybookEntry.objects.filter(content=LESSON).exists()
 
+    @pytest.mark.parametrize("operation", ["deprecate", "merge"])
+    def test_what_a_person_keeps_the_next_run_does_not_bring_up_again(
+        self, model, complete, write_as_rule, alice, operation
+    ):
+        one, two = write_as_rule(OTHER), write_as_rule(TWIN)
+        targets = [one.label, two.label] if operation == "merge" else [one.label]
+        for goal in ("Push one branch", "Push another", "Push the last"):
+            model(reflection())
+            model.curator({"lesson_1": placed(operation, *targets)})
+            complete(goal=goal)
+            asked = PlaybookDelta.objects.get(operation=operation)
+            if goal == "Push another":
+                curation.reject(asked, alice, reason="We need it.")
+
+        assert len(model.placing) == 3
+        assert PlaybookDelta.objects.get(operation=operation).status == "rejected"
+
     @pytest.mark.usefixtures("auto")
     def test_an_entry_that_served_well_is_not_retired_without_a_person(
         self, model, complete, write_as_rule
