@@ -85,10 +85,7 @@ def curate(
         agent_id=run.agent_id,
     )
     votes.record(project, cast, supported, cause, caller)
-    learned = [
-        proposal for lesson in lessons for proposal in _learned(project, lesson, run)
-    ]
-    proposals.propose(project, learned, caller)
+    _learn(project, lessons, run, caller)
     proposals.propose(project, _refuted(project, run), caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
     changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)
@@ -102,8 +99,26 @@ def curate(
     )
 
 
-def _learned(project: Project, lesson: Lesson, run: Run) -> list[Proposal]:
-    addition = _addition(project, lesson, run)
+def _learn(
+    project: Project, lessons: Iterable[Lesson], run: Run, caller: Caller
+) -> None:
+    """Propose lessons as they were placed, and as additions where an update is refused."""
+    additions = [(lesson, _addition(project, lesson, run)) for lesson in lessons]
+    asked = [
+        (addition, proposal)
+        for lesson, addition in additions
+        for proposal in _placed(project, lesson, addition)
+    ]
+    deltas = proposals.propose(project, [proposal for _, proposal in asked], caller)
+    refused = [
+        addition
+        for (addition, proposal), delta in zip(asked, deltas, strict=True)
+        if proposal.operation == Operation.UPDATE and placements.is_refused(delta)
+    ]
+    proposals.propose(project, refused, caller)
+
+
+def _placed(project: Project, lesson: Lesson, addition: Proposal) -> list[Proposal]:
     if lesson.placement is None:
         return [addition]
     return placements.proposals(project, addition, lesson.placement)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from playbook import drafts, merging
 from playbook.drafts import Operation, Producer, Proposal
-from playbook.models import PlaybookEntry
+from playbook.models import PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
 Choice = Literal["add", "update", "merge", "deprecate", "none"]
@@ -61,6 +61,12 @@ def proposals(
         return [addition]
     asked = _asked(addition, placement, Operation.UPDATE, content=content)
     return [replace(asked, entry=entries[0])]
+
+
+def is_refused(delta: PlaybookDelta) -> bool:
+    """Whether a gate or its entry refused it, and not a person, now or before."""
+    is_known = bool(delta.reviewer or delta.payload.get("repeats"))
+    return delta.status == PlaybookDelta.Status.REJECTED and not is_known
 
 
 def _entries(project: Project, targets: Sequence[Target]) -> list[PlaybookEntry]:

@@ -274,6 +274,41 @@ class TestWhatTheGatesStop:
         [delta] = of_curator()
         assert (delta.status, delta.risk) == ("pending", "quarantine")
 
+    @pytest.mark.parametrize(
+        "content", ["When a branch has no upstream, call Bob at 5 pm.", "Push. " * 70]
+    )
+    def test_of_an_update_that_is_refused_the_lesson_is_added(
+        self, model, complete, write_as_rule, content
+    ):
+        entry = write_as_rule(OTHER)
+        model(reflection())
+        model.curator({"lesson_1": placed("update", entry.label, content=content)})
+
+        complete()
+
+        [delta] = of_curator()
+        assert (delta.operation, delta.status) == ("update", "rejected")
+        [lesson] = Reflection.objects.get().lessons
+        [added] = PlaybookDelta.objects.filter(content=lesson["content"])
+        assert (added.operation, added.producer) == ("add", "rule")
+        assert added.status == "applied"
+
+    @pytest.mark.usefixtures("auto")
+    def test_an_update_that_a_person_rejected_is_not_added_instead(
+        self, model, complete, write_as_rule, alice, project
+    ):
+        entry = write_as_rule("Use `black` 24.1 and `ruff` before each commit.")
+        model(reflection())
+        update = placed("update", entry.label, content="Use `black` before a commit.")
+        for goal in ("Push one branch", "Push another"):
+            model.curator({"lesson_1": update})
+            run_id = complete(goal=goal)["run_id"]
+            for delta in PlaybookDelta.objects.waiting():
+                curation.reject(delta, alice, reason="We need both.")
+
+        [delta] = PlaybookDelta.objects.filter(run_id=run_id)
+        assert (delta.operation, delta.status) == ("update", "rejected")
+
     @pytest.mark.usefixtures("auto")
     def test_it_cannot_retire_half_of_a_small_playbook(
         self, model, complete, write_as_rule
