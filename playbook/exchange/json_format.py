@@ -229,6 +229,8 @@ def _json(value: Any) -> str:
 def _wrong(document: Document) -> str:
     """What of a history is not as the service writes it; empty when all of it is."""
     states: dict[str, dict[str, Any]] = {}
+    # A revision retires what an entry takes the place of before it adds that entry.
+    added = {c.entry: c.revision for c in document.changes if c.operation == "add"}
     places: set[tuple[int, int]] = set()
     last = (0, -1)
     for change in document.changes:
@@ -247,7 +249,7 @@ def _wrong(document: Document) -> str:
         if state and any(state.get(n) != v for n, v in change.before.given.items()):
             return f"{told} does not follow from what stands before it"
         named = [change.after.superseded_by, *change.after.merged_from]
-        if any(label and label not in states for label in named):
+        if any(n and added.get(n, MOST + 1) > change.revision for n in named):
             return f"{told} names an entry that is not there"
         state.update(change.after.given)
         places.add(place)

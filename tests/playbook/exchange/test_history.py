@@ -6,10 +6,11 @@ import pytest
 
 from audit.models import AuditEvent
 from common.caller import Caller, Role
-from playbook import curation, proposals, replay, reverting, votes
+from playbook import curation, proposals, replay, resolving, reverting, votes
 from playbook.exchange import importing
 from playbook.models import (
     Anchor,
+    Conflict,
     Playbook,
     PlaybookChange,
     PlaybookDelta,
@@ -118,6 +119,20 @@ class TestRoundTrip:
         entry = PlaybookEntry.objects.get(project=empty, label=label)
         assert entry.status == "deleted"
 
+    def test_a_rule_that_took_the_place_of_another_as_it_came(
+        self, project, bob, alice, write, learned, exported, restore, empty, owner
+    ):
+        older = write("Always run the migrations before the tests.")
+        opposite = older.content.replace("Always", "Never")
+        proposals.propose(project, [learned(opposite)], bob)
+        resolving.supersede(Conflict.objects.get(), alice)
+
+        restore(exported("json"))
+
+        assert exported("json", of=empty, by=owner) == exported("json")
+        loser = PlaybookEntry.objects.get(project=empty, label=older.label)
+        assert loser.superseded_by and loser.superseded_by.content == opposite
+
     def test_memories_and_quotes_stay(self, lived, exported, restore, empty, memory):
         whole = exported("json")
         restore(whole)
@@ -161,6 +176,10 @@ class TestAsLines:
         assert not PlaybookEntry.objects.filter(project=empty).exists()
 
 
+def _a_successor_of_a_later_revision(document):
+    document["changes"][0]["after"]["superseded_by"] = document["changes"][-1]["entry"]
+
+
 def _another_end(document):
     document["entries"][0]["content"] = "Something else, 7 times."
 
@@ -195,6 +214,7 @@ class TestRefusing:
             _a_strange_column,
             _a_moment_of_elsewhere,
             _a_lost_successor,
+            _a_successor_of_a_later_revision,
         ],
     )
     def test_a_history_that_was_changed(
