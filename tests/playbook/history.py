@@ -11,7 +11,9 @@ from playbook import (
     conflicts,
     curation,
     proposals,
+    reopening,
     replay,
+    resolving,
     reverting,
     taking_up,
     votes,
@@ -26,6 +28,7 @@ from playbook.models import (
     PlaybookEntry,
 )
 from playbook.revisions import COUNTERS, SUPPORTS, Cause
+from playbook.rulings import Part
 
 BUDGET = 120  # tokens: about eight of the entries below
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
@@ -33,8 +36,9 @@ VOTES = ("helpful", "harmful", "neutral")
 # What a revert and its revert leave otherwise: how often the entry was changed.
 STAMPS = ("version", "updated_at")
 PERSON = ("add", "update", "delete", "restore", "deprecate", "tag", "merge", "import")
-LEARNED = ("add", "update", "merge", "deprecate", "delete", "vote")
+LEARNED = ("add", "oppose", "update", "merge", "deprecate", "delete", "vote")
 DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "take_up")
+RULINGS = ("right", "left", "split", "reject", "reopen")
 REVERTS = ("change", "delta", "run", "revision", "range")
 BEGINNING = [
     ("person", "add", 0, 1),
@@ -43,6 +47,7 @@ BEGINNING = [
     ("person", "add", 3, 2),
     ("use", "", 1, 2),
     ("person", "update", 3, 1),
+    ("learn", "oppose", 3, 1),
 ]
 
 
@@ -102,8 +107,10 @@ class History:
         curation.edit(self.project, wanted, self.alice)
 
     def learn(self, operation, n, other):
-        fields = {"producer": ("rule", "model")[n % 2], "operation": operation}
         text = self.text(n, other)
+        if operation == "oppose":
+            text, operation = f"Never {self.chosen(PlaybookEntry, n).content}", "add"
+        fields = {"producer": ("rule", "model")[n % 2], "operation": operation}
         if operation != "add":
             entry = self.chosen(PlaybookEntry, n)
             fields |= {"entry": entry, "expected_version": entry.version}
@@ -143,6 +150,18 @@ class History:
         else:
             entry = self.chosen(PlaybookEntry, other)
             taking_up.merge_into(delta, entry, self.alice)
+
+    def rule(self, what, n, other):
+        conflict = self.chosen(Conflict, n)
+        if what == "split":
+            parts = Part(f"On {WORDS[n]}"), Part(f"Off {WORDS[other]}")
+            resolving.split(conflict, *parts, self.alice)
+        elif what == "reject":
+            resolving.reject(conflict, self.alice)
+        elif what == "reopen":
+            reopening.reopen_conflict(conflict, self.alice)
+        else:
+            resolving.supersede(conflict, self.alice, winner=what)
 
     def use(self, what, n, other):
         entry = self.chosen(PlaybookEntry, n)

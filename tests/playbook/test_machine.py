@@ -20,6 +20,7 @@ from tests.playbook.history import (
     LEARNED,
     PERSON,
     REVERTS,
+    RULINGS,
     History,
     as_bytes,
 )
@@ -31,6 +32,7 @@ STEP = st.one_of(
     st.tuples(st.just("person"), st.sampled_from(PERSON), SMALL, SMALL),
     st.tuples(st.just("learn"), st.sampled_from(LEARNED), SMALL, SMALL),
     st.tuples(st.just("decide"), st.sampled_from(DECISIONS), SMALL, SMALL),
+    st.tuples(st.just("rule"), st.sampled_from(RULINGS), SMALL, SMALL),
     st.tuples(st.just("revert"), st.sampled_from(REVERTS), SMALL, SMALL),
     st.tuples(st.just("again"), st.just(""), SMALL, SMALL),
     st.tuples(st.just("use"), st.just(""), SMALL, SMALL),

@@ -29,6 +29,7 @@ def history(project, alice, bob, memory, learned, set_options):
 def test_it_comes_back_from_its_export_byte_by_byte(history, organization, steps):
     with transaction.atomic():
         history.seen_labels = {}
+        history.begin()
         for step in steps:
             history.take(step)
         whole = exporting.export(history.project, SYSTEM, format="json")
