@@ -55,7 +55,7 @@ def perform(
 
 def target(delta: PlaybookDelta) -> PlaybookEntry:
     """The entry of a delta as it is under the lock, at the version that was read."""
-    entry = _fresh(delta.entry_id)
+    entry = fresh(delta.entry_id)
     refuse_stale(entry, delta.expected_version)
     return entry
 
@@ -184,7 +184,7 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
 
 
 def _taken_up(given: Mapping[str, Any]) -> PlaybookEntry:
-    entry = _fresh(uuid.UUID(str(given["id"])))
+    entry = fresh(uuid.UUID(str(given["id"])))
     refuse_stale(entry, given.get("version"))
     return _refuse_not_live(entry)
 
@@ -217,7 +217,7 @@ def _support(revision: Revision, delta: PlaybookDelta) -> None:
         revision.support(delta.entry, gained=[delta.memory_id])
 
 
-def _fresh(entry_id: uuid.UUID | None) -> PlaybookEntry:
+def fresh(entry_id: uuid.UUID | None) -> PlaybookEntry:
     found = PlaybookEntry.objects.light().filter(pk=entry_id).first()
     if found is None:
         raise errors.NotFound("The entry of this delta does not exist any more.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -104,6 +104,9 @@ def _item(
     vector: Vector | None,
     kinds: tuple[str, ...],
 ) -> Item:
+    if proposal.entry:
+        # The door has read it before the revision that is compared with.
+        proposal = replace(proposal, entry=operations.fresh(proposal.entry.pk))
     if proposal.operation not in WRITES_TEXT or not proposal.content:
         return Item(proposal, proposal, neighbours.NEW, secrets=kinds)
     match = _match(project, proposal, vector)

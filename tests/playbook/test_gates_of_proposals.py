@@ -121,6 +121,29 @@ class TestProtection:
         assert (delta.status, delta.risk) == ("pending", "high")
         assert gate(delta, "protection")["verdict"] == "fail"
 
+    @pytest.mark.parametrize("at", ["before it is compared", "before it is filed"])
+    def test_it_judges_the_entry_as_it_is_under_the_lock(
+        self, project, alice, bob, learned, write, set_options, at
+    ):
+        set_options(policy="auto")
+        entry = write(author_kind="rule")
+        wanted = learned(
+            f"{entry.content} It knows no `file`.", operation="update", entry=entry
+        )
+        lock = curation.change(entry, {"locked": True}, alice, reason="", version=None)
+
+        if at == "before it is compared":
+            curation.edit(project, lock, alice)
+        prepared = proposals.prepare(project, [wanted], bob)
+        if at == "before it is filed":
+            curation.edit(project, lock, alice)
+        [delta] = proposals.file(prepared)
+
+        assert (delta.status, gate(delta, "protection")["value"]) == (
+            "pending",
+            "locked",
+        )
+
     def test_it_leaves_the_taking_up_of_a_written_entry_to_people(
         self, project, bob, learned, write, set_options
     ):
