@@ -203,7 +203,6 @@ def change(
     """A person's change of an entry, of the given version if there is one."""
     if not changes:
         raise errors.Invalid("A change names at least one column to change.")
-    version = version or _version_seen(entry, caller)
     return proposed(
         Operation.UPDATE,
         changes,
@@ -217,7 +216,6 @@ def change(
 def removal(
     entry: PlaybookEntry, caller: Caller, *, reason: str, version: int | None
 ) -> Proposal:
-    version = version or _version_seen(entry, caller)
     return proposed(
         Operation.DELETE,
         {},
@@ -249,13 +247,6 @@ def sources(memory: Memory) -> dict[str, str]:
 def edit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
     """File a person's own change: a curator's is applied, a writer's waits."""
     return proposals.propose(project, [proposal], caller)[0]
-
-
-def _version_seen(entry: PlaybookEntry | None, caller: Caller) -> int | None:
-    """A writer's change waits, so it must fit what the writer saw."""
-    if entry is None or caller.may(Role.CURATOR, entry.project_id):
-        return None
-    return entry.version
 
 
 def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> None:

@@ -173,6 +173,8 @@ def _file(playbook: Playbook, item: Item, prepared: Prepared) -> PlaybookDelta:
     delta.status = decision.status
     delta.risk = decision.risk
     delta.review_note = decision.reason[:1000]
+    if delta.status == PlaybookDelta.Status.PENDING:
+        _pin(delta)
     if decision.repeats:
         delta.payload["repeats"] = str(decision.repeats)
     delta.save(force_insert=True)
@@ -265,6 +267,16 @@ def _delta(project: Project, item: Item, caller: Caller) -> PlaybookDelta:
         memory_id=proposal.memory_id,
         idempotency_key=proposal.idempotency_key or uuid7().hex,
     )
+
+
+def _pin(delta: PlaybookDelta) -> None:
+    """What waits is for its entries as they are now, unless other versions are named."""
+    if delta.entry and delta.expected_version is None:
+        delta.expected_version = delta.entry.version
+    for target in delta.targets:
+        if target.get("version") is None:
+            entry = operations.fresh(uuid.UUID(str(target["id"])))
+            target["version"] = entry.version
 
 
 def _near(match: Match) -> dict[str, Any]:

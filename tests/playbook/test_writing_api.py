@@ -216,6 +216,30 @@ class TestProposing:
         assert [answer.status_code for answer in answers] == [400, 400]
         assert "targets" in answers[0].json()["errors"]
 
+    @pytest.mark.parametrize("changed", ["entry", "target"])
+    def test_what_waits_is_for_its_entries_as_they_were(
+        self, alice_api, bob_api, project, write, changed
+    ):
+        entry, target = write("Run `make a` first."), write("Run `make b` first.")
+        merge = {
+            "project_id": project.pk,
+            "operation": "merge",
+            "producer": "human",
+            "entry_id": entry.pk,
+            "targets": [{"id": target.pk}],
+            "content": "Run `make a` and `make b` first.",
+        }
+        waiting = bob_api.post(f"{URL}/deltas", merge).json()
+        other = {"entry": entry, "target": target}[changed]
+        newer = {"content": "Run `make c` first."}
+        alice_api.patch(f"{URL}/entries/{other.pk}", newer)
+
+        answer = alice_api.post(f"{URL}/deltas/{waiting['id']}/accept", {})
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "stale_version")
+        other.refresh_from_db()
+        assert (other.content, other.is_live) == (newer["content"], True)
+
     def test_it_flags_a_persons_quote_that_the_memory_does_not_hold(
         self, alice_api, proposal
     ):
