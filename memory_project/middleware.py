@@ -7,7 +7,12 @@ from zoneinfo import ZoneInfo
 
 from csp.decorators import csp_update
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import (
+    HttpRequest,
+    HttpResponseBase,
+    HttpResponsePermanentRedirect,
+)
+from django.middleware.common import CommonMiddleware
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
@@ -18,6 +23,18 @@ from projects.models import Project
 PAGES = {"admin", "console"}  # the apps whose views people open
 ZONE = "zone"  # the cookie
 NOBODY = Caller(name="nobody")
+PROBES = {"/healthz", "/readyz"}
+
+
+class HostMiddleware(CommonMiddleware):
+    """Refuse hosts that are not allowed, but not to probes, which ask by address."""
+
+    def process_request(
+        self, request: HttpRequest
+    ) -> HttpResponsePermanentRedirect | None:
+        if request.path_info in PROBES:
+            return None
+        return super().process_request(request)
 
 
 class AdminMiddleware:

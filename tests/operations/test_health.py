@@ -35,6 +35,13 @@ class TestHealthz:
         assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
+@pytest.mark.parametrize(("path", "status"), [("/healthz", 200), ("/admin/", 400)])
+def test_only_probes_are_answered_by_address(client, settings, path, status):
+    settings.ALLOWED_HOSTS = ["memory.lan"]
+
+    assert client.get(path, headers={"host": "10.0.0.7"}).status_code == status
+
+
 @ready
 class TestReadyz:
     @pytest.mark.usefixtures("_alive")
@@ -52,6 +59,12 @@ class TestReadyz:
             "last_success",
             "embeddings",
         ]
+
+    @pytest.mark.usefixtures("_alive")
+    def test_it_is_asked_by_address(self, client, settings):
+        settings.ALLOWED_HOSTS = ["memory.lan"]
+
+        assert client.get("/readyz", headers={"host": "10.0.0.7"}).status_code == 200
 
     @pytest.mark.usefixtures("_alive")
     def test_it_tells_that_another_model_is_configured(self, client, monkeypatch):
