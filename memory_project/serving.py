@@ -25,7 +25,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
 STOP_SECONDS = 20.0  # what a task in hand may take; a killed one is leased again
 RETRY_SECONDS = 5.0
-SLOW_START_SECONDS = 20.0  # after these the reason of a 503 is shown
+# After these the reason of a 503 is shown, and what dies is started again.
+SLOW_START_SECONDS = 20.0
 
 
 @dataclass
@@ -195,25 +196,32 @@ def run(*, url: str) -> NoReturn:
     for child in prepared.family:
         if child.process is None:
             child.start()
-    wait_until_ready(prepared.family, url=url)
+    wait_until_ready(prepared, url=url)
     while True:
         tend(prepared)
         time.sleep(LOOK_SECONDS)
 
 
-def wait_until_ready(family: list[Child], *, url: str) -> None:
+def wait_until_ready(service: Prepared, *, url: str) -> None:
     began = time.monotonic()
-    explained = False
+    is_slow = False
     while (answer := ask(url)).status != http.client.OK:
-        for child in family:
-            if not child.is_running:
-                say(f"{child.name} ended at its start:\n{child.last_words()}")
-                raise SystemExit(1)
-        if not explained and time.monotonic() - began > SLOW_START_SECONDS:
-            explained = True
+        if is_slow:
+            tend(service)
+        elif time.monotonic() - began > SLOW_START_SECONDS:
+            is_slow = True
             say(f"Not ready yet: {answer.reason}")
+        else:
+            refuse_ended(service.family)
         time.sleep(LOOK_SECONDS)
     say(f"Ready: {url}")
+
+
+def refuse_ended(family: list[Child]) -> None:
+    for child in family:
+        if not child.is_running:
+            say(f"{child.name} ended at its start:\n{child.last_words()}")
+            raise SystemExit(1)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,13 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from memory_project import embedded, keeper
+from memory_project import embedded, keeper, serving
+from memory_project.children import Child
 from tests.servers import scratch_folder
 
 # Each start loads Django four times, on a machine that may be busy.
@@ -240,3 +242,43 @@ class TestSecondStart:
     def test_it_makes_a_new_password_and_key_on_demand(self, first_life, service):
         for start in ("Admin: ", "API key: "):
             assert said(first_life.lines, start) != said(service.lines, start) != []
+
+
+class TestSlowStart:
+    @pytest.fixture
+    def waiting(self, tmp_path):
+        """A service whose one child ends at once."""
+        say = [sys.executable, "-c", "print('begun')"]
+        child = Child("worker", say, tmp_path / "worker.log", tmp_path)
+        child.start()
+        yield serving.Prepared(embedded.Lock(tmp_path / "up.lock"), None, [child])
+        child.stop(seconds=5)
+
+    @pytest.fixture
+    def url(self, waiting):
+        """Where it is ready when its child was started twice."""
+        (child,) = waiting.family
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                is_ready = child.last_words().count("begun") > 1
+                self.send_response(200 if is_ready else 503)
+                self.end_headers()
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever).start()
+            yield f"http://127.0.0.1:{server.server_port}/"
+            server.shutdown()
+
+    def test_what_dies_in_it_is_started_again(self, waiting, url, monkeypatch, capsys):
+        monkeypatch.setattr(serving, "SLOW_START_SECONDS", 0)
+
+        serving.wait_until_ready(waiting, url=url)
+
+        assert "worker ended with status 0" in capsys.readouterr().out
+
+    def test_what_dies_before_it_ends_all(self, waiting, url, capsys):
+        with pytest.raises(SystemExit):
+            serving.wait_until_ready(waiting, url=url)
+
+        assert "worker ended at its start:\nbegun" in capsys.readouterr().out
