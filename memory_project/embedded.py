@@ -258,11 +258,16 @@ def start_keeper(home: Home, *, for_tests: bool) -> None:
         )
     with keeper:
         assert keeper.stdout
-        said = keeper.stdout.readline().strip()
-        if said != READY:
-            said = "\n".join([said, keeper.stdout.read()]).strip()
-            said = said or log_path.read_text()[-1000:]
-            raise EmbeddedError(f"The embedded servers did not start. {said}")
+        try:
+            said = keeper.stdout.readline().strip()
+            if said != READY:
+                said = "\n".join([said, keeper.stdout.read()]).strip()
+                said = said or log_path.read_text()[-1000:]
+                raise EmbeddedError(f"The embedded servers did not start. {said}")
+        except BaseException:
+            # It is waited for here, and would itself wait for this process to leave.
+            keeper.terminate()
+            raise
         # Popen would otherwise wait for a process that is meant to stay.
         keeper.returncode = 0
 

@@ -226,6 +226,17 @@ class TestFirstStart:
             "Stopped",
         ]
 
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_while_the_servers_start_ends_them(self, number):
+        service = Service(scratch_folder()).start(until="Data: ")
+        assert eventually(service.processes)
+
+        service.process.send_signal(number)
+
+        assert service.process.wait(60) == 0
+        assert service.processes() == {}
+        shutil.rmtree(service.folder)
+
     def test_a_killed_parent_leaves_nothing_running(self):
         service = Service(scratch_folder()).start(until="PostgreSQL and Redis: ")
 
