@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_project import embedded
+
+MAKE = f"source {embedded.BASE_DIR / 'bin/setup'}; make_environment"
+
+
+@pytest.fixture
+def python(tmp_path):
+    """The Python of an environment that was made without pip."""
+    bare = [sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"]
+    subprocess.run(bare, check=True)
+    return tmp_path / ".venv/bin/python"
+
+
+def make_environment(python: Path) -> None:
+    folder = python.parents[2]
+    subprocess.run(["bash", "-euc", MAKE], cwd=folder, check=True, timeout=60)
+
+
+def has_pip(python: Path) -> bool:
+    asked = [python, "-m", "pip", "--version"]
+    return subprocess.run(asked, check=False, capture_output=True).returncode == 0
+
+
+def test_a_half_made_environment_is_made_anew(python):
+    make_environment(python)
+
+    assert has_pip(python)
+
+
+def test_one_where_pip_was_half_installed_is_made_anew(python):
+    make_environment(python)
+    packages = next(python.parents[1].glob("lib/python*/site-packages"))
+    for noted in packages.glob("pip-*.dist-info/*"):
+        noted.unlink()
+    (packages / "pip/_vendor/__init__.py").unlink()
+
+    make_environment(python)
+
+    assert has_pip(python)
+
+
+def test_a_whole_one_stays(python):
+    make_environment(python)
+    (python.parent / "mine").touch()
+
+    make_environment(python)
+
+    assert (python.parent / "mine").exists()
