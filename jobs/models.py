@@ -104,6 +104,8 @@ class Job(models.Model):
 class Heartbeat(models.Model):
     """When a part of the service last showed that it works end to end."""
 
+    WORKER = "worker"  # the name of what any worker shows
+
     name = models.CharField(primary_key=True, max_length=64)
     at = models.DateTimeField()
     detail = models.JSONField(default=dict)

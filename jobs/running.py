@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import uuid
 from collections.abc import Callable
@@ -78,6 +79,7 @@ class Run:
     ) -> None:
         """Record progress and extend the lease; raises Cancelled when it is lost.
 
+        It shows that the worker lives: while all are busy, no sweep does.
         `cursor` is what the next attempt needs to go on from here. Inside the
         transaction of a step's own writes both are committed, or neither is.
         """
@@ -88,6 +90,9 @@ class Run:
             changed["cursor"] = self.job.cursor = cursor
         if not self._mine.update(**changed):
             raise errors.Cancelled
+        # After the commit: a row that all workers write must not be held for long.
+        show_life = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
+        transaction.on_commit(show_life, robust=True)
 
     def finish(self, result: dict[str, Any] | None) -> None:
         with transaction.atomic():

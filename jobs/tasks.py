@@ -24,7 +24,7 @@ def sweep() -> None:
     due = Job.objects.due().order_by("run_after").values_list("pk", flat=True)
     for job_id in due[:SWEEP_LIMIT]:
         waking.wake(job_id)
-    Heartbeat.beat("worker")
+    Heartbeat.beat(Heartbeat.WORKER)
 
 
 @worker_ready.connect

@@ -100,7 +100,7 @@ def of_database() -> dict[str, Check]:
         return checks
     beats = dict(Heartbeat.objects.values_list("name", "at"))
     checks |= {
-        "worker": worker(beats.get("worker")),
+        "worker": worker(beats.get(Heartbeat.WORKER)),
         "oldest_job": oldest_job(),
         "dead_letters": dead_letters(),
         "last_success": last_success(beats),

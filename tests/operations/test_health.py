@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from inference import switching
 from inference.models import ActiveModel, ModelCall
+from jobs import running
 from jobs.models import Heartbeat, Job
 from memory_project import health
 
@@ -88,6 +89,16 @@ class TestReadyz:
         Heartbeat.objects.create(name="worker", at=at)
 
         assert readyz(client)[0] == status
+
+    def test_a_working_job_shows_that_its_worker_lives(self, client):
+        hour_ago = timezone.now() - timedelta(hours=1)
+        Heartbeat.objects.create(name="worker", at=hour_ago)
+        job = Job.objects.create(kind="x")
+        how = running.Handler("x", lambda run: None, 1, timedelta(minutes=1))
+
+        running.Run(running.claim(job.pk), how).step(1)
+
+        assert readyz(client)[0] == 200
 
     @pytest.mark.usefixtures("_alive")
     @pytest.mark.parametrize(("age", "status"), [(200, 200), (400, 503)])
