@@ -31,8 +31,8 @@ class AccessData(Part):
                 IdempotencyKey.objects.filter(
                     Q(project_id=reach.project_id) | Q(project_id=None)
                 ),
-                "answer",
                 reach.all,
+                "answer",
             ),
             {"answer": tree(*KEPT)},
         ),

@@ -58,7 +58,7 @@ def _of_others(model: Any, column: str, run: str = "pk") -> Rows:
         ids = [*reach.of("entry"), *reach.of("delta")]
         found = model.objects.filter(project_id=reach.project_id)
         others = found.exclude(**{f"{run}__in": reach.of("run")})
-        return naming(others, column, ids) if ids else found.none()
+        return naming(others, ids, column) if ids else found.none()
 
     return rows
 

@@ -220,12 +220,24 @@ def _take(holding: Holding, batch: Sequence[Change]) -> None:
     )
 
 
-def naming(rows: QuerySet[Any], column: str, ids: Sequence[uuid.UUID]) -> QuerySet[Any]:
-    """The rows whose JSON names one of these ids anywhere."""
+def naming(
+    rows: QuerySet[Any], ids: Sequence[uuid.UUID], *columns: str
+) -> QuerySet[Any]:
+    """The rows whose JSON in these columns names one of the ids anywhere.
+
+    A batch in each statement: 50 kB of JSON take 2 ms, and rows may be a million.
+    """
     table = rows.model._meta.db_table
+    texts = ", ".join(f'"{table}"."{column}"' for column in columns)
     sql = (
-        f'EXISTS (SELECT 1 FROM regexp_matches("{table}"."{column}"::text, %s, \'g\')'
+        f"EXISTS (SELECT 1 FROM regexp_matches(concat_ws(' ', {texts}), %s, 'g')"
         " AS found WHERE found[1]::uuid = ANY(%s))"
     )
     named: Any = RawSQL(sql, [ANY_ID, list(ids)], output_field=BooleanField())
-    return rows.filter(named)
+    looked = rows.order_by("pk").values_list("pk", named)
+    found: list[uuid.UUID] = []
+    rest = looked
+    while batch := list(rest[:BATCH]):
+        found += [pk for pk, is_named in batch if is_named]
+        rest = looked.filter(pk__gt=batch[-1][0])
+    return rows.filter(pk__in=found)

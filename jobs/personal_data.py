@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-from typing import Any
-
 from django.db.models import QuerySet
 
 from common.masks import masked, tree
@@ -15,10 +11,8 @@ KEPT = ("actor", "kind", "by", "state")
 
 def _naming(reach: Reach) -> QuerySet[Job]:
     """Jobs that name what is purged in what they were asked, answer or remember."""
-    jobs: Any = Job.objects.filter(project_id=reach.project_id)
-    return reduce(
-        or_, (naming(jobs, name, reach.all) for name in ("args", "result", "cursor"))
-    )
+    jobs = Job.objects.filter(project_id=reach.project_id)
+    return naming(jobs, reach.all, "args", "result", "cursor")
 
 
 def _error(value: str) -> str:

@@ -6,12 +6,14 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from access.models import IdempotencyKey
 from ace import run as runs
 from ace.models import AceRun, Observation
 from audit.models import AuditEvent
-from common import masks
+from common import masks, personal_data
 from common.caller import Role
 from jobs import running
 from jobs.models import Job
@@ -481,6 +483,23 @@ class TestLargePurge:
         assert (done["state"], done["counts"]["memories_memory"]) == ("done", 3)
         assert not traces("flu")
         assert not traces(USER["user_id"])
+
+    def test_each_statement_looks_through_a_batch_of_kept_answers(
+        self, ask, store, bob_api, monkeypatch
+    ):
+        monkeypatch.setattr(personal_data, "BATCH", 2)
+        _keyed(bob_api)
+        ids = [store(f"Bob has the flu for day {n} of his leave") for n in range(5)]
+
+        with CaptureQueriesContext(connection) as asked:
+            receipt = ask(ids=ids[1:]).json()
+
+        looks = [one["sql"] for one in asked if "regexp_matches" in one["sql"]]
+        assert looks
+        assert all(sql.endswith("LIMIT 2") for sql in looks)
+        assert receipt["counts"]["access_idempotencykey"] == 4
+        answers = str(list(IdempotencyKey.objects.values_list("answer")))
+        assert answers.count("the flu") == 1
 
 
 def test_a_deleted_project_leaves_no_receipt(ask, store, project, run_jobs):
