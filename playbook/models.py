@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import uuid
+from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -572,6 +574,25 @@ class Conflict(models.Model):
 
     def __str__(self) -> str:
         return self.reason
+
+    @property
+    def decision(self) -> dict[str, Any]:
+        """How it was decided, as JSON; `decide_again` reads it back."""
+        return {
+            "state": self.state,
+            "note": self.note,
+            "decided_by": self.decided_by,
+            "decided_at": self.decided_at.isoformat() if self.decided_at else None,
+            "decided_with": [str(pk) for pk in self.decided_with],
+        }
+
+    def decide_again(self, decision: dict[str, Any]) -> None:
+        decided_at = decision["decided_at"]
+        self.state, self.note = decision["state"], decision["note"]
+        self.decided_by = decision["decided_by"]
+        self.decided_at = datetime.fromisoformat(decided_at) if decided_at else None
+        self.decided_with = [uuid.UUID(pk) for pk in decision["decided_with"]]
+        self.save(update_fields=list(decision))
 
 
 class Exposure(models.Model):

@@ -49,7 +49,10 @@ QUOTES = {
 }
 TEXTS = {
     "content": text,
-    "payload": tree("outcome", "feedback_source", "vote", "reason_code", "origin"),
+    "payload": tree(
+        *("outcome", "feedback_source", "vote", "reason_code", "origin"),
+        *("status", "reviewer", "state", "decided_by"),
+    ),
     "suggested": tree("operation", "category", "producer"),
 }
 # Deltas that are in the playbook, or were: their text is that of their entry.

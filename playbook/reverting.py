@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from audit import recording
@@ -208,7 +208,7 @@ def _mark_deltas(
             _mark_in_force_again(delta)
             changed.append(delta)
     _open_conflicts(project, [d for d in changed if d.status == Status.REVERTED])
-    _close_conflicts(project, [d for d in changed if d.status != Status.REVERTED])
+    _close_conflicts(project, changed)
     # As `unwinding` writes entries: each row is there, and is updated.
     PlaybookDelta.objects.bulk_create(
         changed,
@@ -245,31 +245,43 @@ def _mark_in_force_again(delta: PlaybookDelta) -> None:
 
 
 def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
-    """A decision that was taken back is to be made again."""
+    """A decision that was taken back is to be made again; its delta keeps it."""
     by_id = {delta.pk: delta for delta in deltas}
     rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
     for conflict in rows.exclude(state=Conflict.State.OPEN):
         for pk in set(conflict.decided_with) & by_id.keys():
-            states = by_id[pk].payload[KEPT].setdefault("conflicts", {})
-            states[str(conflict.pk)] = conflict.state
+            _keep(by_id[pk], conflict.pk, conflict.decision)
         conflict.state = Conflict.State.OPEN
         conflict.save(update_fields=["state"])
 
 
-def _close_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
-    """A decision is in force again once all of its deltas are."""
-    states: dict[str, str] = {}
-    for delta in deltas:
-        states |= delta.payload.pop(KEPT, {}).get("conflicts", {})
-    again = {delta.pk for delta in deltas}
-    rows = Conflict.objects.filter(project=project, state=Conflict.State.OPEN)
-    for conflict in rows.filter(pk__in=states):
-        reverted = PlaybookDelta.objects.filter(
-            pk__in=set(conflict.decided_with) - again, status=Status.REVERTED
-        )
-        if not reverted.exists():
-            conflict.state = states[str(conflict.pk)]
-            conflict.save(update_fields=["state"])
+def _keep(
+    delta: PlaybookDelta, conflict_id: uuid.UUID, decision: dict[str, Any]
+) -> None:
+    delta.payload[KEPT].setdefault("decisions", {})[str(conflict_id)] = decision
+
+
+def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None:
+    """A decision is in force again once all of its deltas are.
+
+    Until then one of the others keeps it. What a person decided since stays.
+    """
+    decisions: dict[str, dict[str, Any]] = {}
+    for delta in changed:
+        if delta.status != Status.REVERTED:
+            decisions |= delta.payload.pop(KEPT, {}).get("decisions", {})
+    conflicts = Conflict.objects.filter(project=project, pk__in=decisions)
+    by_id = {delta.pk: delta for delta in changed}
+    for conflict in conflicts.filter(Q(state=Conflict.State.OPEN) | Q(decided_by="")):
+        decision = decisions[str(conflict.pk)]
+        rows = PlaybookDelta.objects.filter(pk__in=decision["decided_with"])
+        made = [by_id.get(delta.pk, delta) for delta in rows]
+        out = [delta for delta in made if delta.status not in PlaybookDelta.IN_FORCE]
+        if not out:
+            conflict.decide_again(decision)
+        elif out[0].status == Status.REVERTED:
+            _keep(out[0], conflict.pk, decision)
+            out[0].save(update_fields=["payload"])
 
 
 def _event(delta: PlaybookDelta, caller: Caller) -> Any:

@@ -92,6 +92,28 @@ def test_a_reopened_proposal_supersedes_nothing_when_it_is_accepted(waiting, ali
     assert PlaybookEntry.objects.current().count() == 2
 
 
+@pytest.mark.parametrize("of", ["waiting", "standing"])
+@pytest.mark.parametrize("decision", ["newer", "split"])
+@pytest.mark.parametrize("undone", [slice(None), slice(None, None, -1)])
+@pytest.mark.parametrize("redone", [slice(None), slice(None, None, -1)])
+def test_it_is_decided_as_before_once_its_deltas_are_in_force_again(
+    request, project, alice, of, decision, undone, redone
+):
+    conflict = request.getfixturevalue(of)
+    decided = DECISIONS[decision](conflict, alice)
+    made = [reverting.delta(project, pk, alice) for pk in decided.decided_with]
+    for target in made[undone]:
+        reverting.revert(project, target, alice)
+        assert Conflict.objects.get().state in ("open", "rejected")
+
+    for pk in decided.decided_with[redone]:
+        assert Conflict.objects.get().decision != decided.decision
+        reverting.revert(project, reverting.delta(project, pk, alice), alice)
+
+    assert Conflict.objects.get().decision == decided.decision
+    assert reopening.reopen_conflict(decided, alice).state == "open"
+
+
 class TestRefusals:
     def test_one_that_waits(self, waiting, alice):
         with pytest.raises(ConflictState, match="waits for a decision already"):
