@@ -21,8 +21,6 @@ def written(
     door: Door, project: Project, proposal: Proposal, *, status: int
 ) -> Response:
     """File a person's own change; 202 says that it waits for another person."""
-    if answered := door.replayed(project.pk):
-        return answered
     prepared = proposals.prepare(project, [proposal], door.caller)
 
     def act() -> tuple[int, dict[str, Any]]:

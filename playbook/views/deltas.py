@@ -52,10 +52,10 @@ class DeltasDoor(Door):
         """Propose a change; its status and gates say what became of it and why."""
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
-        curation.refuse_unknown_category(project, data)
-        proposal = self.proposal(project, data)
         if answered := self.replayed(project.pk):
             return answered
+        curation.refuse_unknown_category(project, data)
+        proposal = self.proposal(project, data)
         prepared = proposals.prepare(project, [proposal], self.caller)
 
         def act() -> tuple[int, dict[str, Any]]:

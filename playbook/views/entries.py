@@ -91,6 +91,8 @@ class EntriesDoor(Door):
         """Write an entry: a curator's is applied (201), a writer's waits (202)."""
         data = self.body(entry_forms.CreateEntry)
         project = self.project(data)
+        if answered := self.replayed(project.pk):
+            return answered
         changes = entry_forms.settings_of(data)
         curation.refuse_unknown_category(project, changes)
         proposal = curation.addition(changes, self.caller, reason=data["reason"])
@@ -116,6 +118,8 @@ class EntryDoor(Door):
         """Change an entry: at once by a curator, else as a delta that waits (202)."""
         entry = curation.entry(entry_id, self.caller, Role.WRITER)
         data = self.body(entry_forms.UpdateEntry)
+        if answered := self.replayed(entry.project_id):
+            return answered
         changes = entry_forms.settings_of(data)
         curation.refuse_unknown_category(entry.project, changes)
         proposal = curation.change(
@@ -136,6 +140,8 @@ class EntryDoor(Door):
         """Delete an entry: at once by a curator, else as a delta that waits (202)."""
         entry = curation.entry(entry_id, self.caller, Role.WRITER)
         data = self.query(entry_forms.DeleteEntryQuery)
+        if answered := self.replayed(entry.project_id):
+            return answered
         proposal = curation.removal(
             entry,
             self.caller,

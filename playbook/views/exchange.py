@@ -48,9 +48,9 @@ class ImportDoor(Door):
         """
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
-        curation.refuse_unknown_category(project, data)
         if answered := self.replayed(project.pk):
             return answered
+        curation.refuse_unknown_category(project, data)
         # Outside of the key's transaction: it is written in pieces, and posting it
         # again changes nothing.
         imported = importing.take_in(

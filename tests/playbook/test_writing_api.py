@@ -85,6 +85,23 @@ class TestEntries:
         assert first.json() == second.json()
         assert PlaybookEntry.objects.count() == 1
 
+    @pytest.mark.parametrize("verb", ["post", "patch"])
+    def test_an_idempotency_key_answers_when_the_category_is_gone(
+        self, alice_api, body, write, set_options, verb
+    ):
+        url = f"{URL}/entries" if verb == "post" else f"{URL}/entries/{write().pk}"
+        sent = body if verb == "post" else {"category": "gotchas", "priority": 1}
+
+        answers = []
+        for categories in (["gotchas", "general"], ["general"]):
+            set_options(categories=categories)
+            keyed = {"headers": {"Idempotency-Key": "k"}}
+            answers.append(getattr(alice_api, verb)(url, sent, **keyed))
+
+        first, second = answers
+        assert (second.status_code, second.json()) == (first.status_code, first.json())
+        assert second.headers["Idempotent-Replay"] == "true"
+
     def test_it_changes_and_deletes(self, alice_api, write):
         url = f"{URL}/entries/{write().pk}"
 
@@ -142,6 +159,20 @@ class TestProposing:
         assert shown["status"] == "rejected"
         assert (gates["verbatim"], gates["grounded"]) == ("pass", "fail")
         assert "conftest.py" in shown["review_note"]
+
+    def test_an_idempotency_key_answers_when_the_memory_is_gone(
+        self, bob_api, proposal, memory, set_options
+    ):
+        def send():
+            keyed = {"headers": {"Idempotency-Key": "k"}}
+            return bob_api.post(f"{URL}/deltas", proposal, **keyed)
+
+        first = send()
+        memory.delete()
+        set_options(categories=["general"])
+        second = send()
+
+        assert (second.status_code, second.json()) == (201, first.json())
 
     def test_it_waits_when_it_rests_on_the_agents_word(self, bob_api, proposal):
         text = "Run the tests after each fix of the suite."
