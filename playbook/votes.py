@@ -14,6 +14,7 @@ from typing import Literal
 from common.caller import Caller, Role
 from common.writing import write
 from memories.models import Memory
+from playbook import chains
 from playbook.models import PlaybookChange, PlaybookEntry, Support
 from playbook.revisions import Cause, Revision, hold
 from projects.models import Project
@@ -103,13 +104,14 @@ def count(
 
 
 def _voted(run_id: uuid.UUID | None, entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Which of these entries a run has voted on; without a run nobody has."""
+    """On which of these entries a vote of a run is in force; without a run on none."""
     if run_id is None:
         return set()
-    cast = PlaybookChange.objects.filter(
-        run_id=run_id, action="vote", entry_id__in=list(entry_ids)
-    )
-    return set(cast.values_list("entry_id", flat=True))
+    # A revert belongs to the run of what it takes back.
+    rows = PlaybookChange.objects.filter(run_id=run_id, entry_id__in=list(entry_ids))
+    kept = rows.in_order().only("action", "entry_id", "reverts_id")
+    cast = (c for c in chains.linked(kept) if c.root.action == "vote" and c.is_in_force)
+    return {chain.root.entry_id for chain in cast}
 
 
 def is_refuted(entry: PlaybookEntry) -> bool:

@@ -91,6 +91,20 @@ def test_a_change_waits_for_the_entry_as_it_is_now(waiting, write, alice):
     assert again.expected_version == entry.version
 
 
+def test_a_vote_counts_again_once_it_is_accepted(project, bob, alice, write, learned):
+    entry = write(author_kind="rule")
+    vote = learned(None, operation="vote", entry=entry, vote="helpful", evidence=())
+    [delta] = proposals.propose(project, [vote], bob)
+
+    again = reopening.reopen(delta, alice)
+    entry.refresh_from_db()
+    assert (delta.status, entry.helpful) == ("applied", 0)
+    curation.accept(again, alice)
+
+    entry.refresh_from_db()
+    assert entry.helpful == 1
+
+
 def test_it_is_refused_when_later_changes_stand_on_it(waiting, alice):
     delta = curation.accept(waiting(), alice)
     wanted = curation.change(

@@ -7,7 +7,7 @@ from django.db.models import ProtectedError
 
 from common.errors import Forbidden
 from memories.models import Memory
-from playbook import replay, votes
+from playbook import replay, reverting, votes
 from playbook.models import Playbook, PlaybookChange
 from playbook.revisions import Cause
 from playbook.votes import Vote
@@ -49,6 +49,18 @@ class TestVotes:
 
         entry.refresh_from_db()
         assert (entry.helpful, entry.harmful) == (1, 0)
+
+    def test_it_counts_a_vote_anew_that_was_taken_back(self, write, alice, bob, cause):
+        entry = write()
+        cast = entry.project, [votes.Vote(entry.pk, "helpful")], [], cause, bob
+        votes.record(*cast)
+        run = reverting.run(entry.project, cause.run_id, alice)
+        reverting.revert(entry.project, run, alice)
+
+        assert [len(votes.record(*cast)) for _ in range(2)] == [1, 0]
+
+        entry.refresh_from_db()
+        assert entry.helpful == 1
 
     def test_it_leaves_the_version_and_the_text_alone(self, write, bob, cause):
         entry = write(locked=True)
