@@ -11,17 +11,18 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from jobs import errors
+from jobs import errors, waking
 from jobs.models import Heartbeat, Job
 
 log = structlog.get_logger(__name__)
 
 FIRST_DELAY = timedelta(seconds=5)
 LONGEST_DELAY = timedelta(minutes=30)
+TURN = timedelta(minutes=1)  # what a job works before those that wait go first
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def handler(
     """Register a function for jobs of one kind.
 
     It returns the job's result, may raise `errors.Permanent` or `errors.Later`,
-    and calls `run.step()` more often than its lease lasts.
+    and calls `run.step()` more often than its lease lasts. When many of its kind may
+    take long, it calls `run.give_way()`, too, and goes on where it stopped.
     """
 
     def register(
@@ -94,6 +96,21 @@ class Run:
         show_life = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
         transaction.on_commit(show_life, robust=True)
 
+    def give_way(self) -> None:
+        """End a turn that was long where others wait; the job goes on after them.
+
+        After a step that brought it forward, and outside of its transaction.
+        """
+        assert self.job.started_at
+        is_long = timezone.now() - self.job.started_at > TURN
+        if is_long and Job.objects.due().exists():
+            raise errors.TurnOver
+
+    def pause(self) -> None:
+        """Wait for the next turn. This one is no failed attempt, and is not counted."""
+        self._wait(run_after=timezone.now(), attempts=F("attempts") - 1)
+        waking.wake(self.job.pk)
+
     def finish(self, result: dict[str, Any] | None) -> None:
         with transaction.atomic():
             ended = self._mine.update(
@@ -121,20 +138,16 @@ class Run:
         delay = min(FIRST_DELAY * 2 ** (self.job.attempts - 1), LONGEST_DELAY)
         delay *= random.uniform(0.5, 1.5)
         log.warning("job_again", **self._context(), error=text, delay=str(delay))
-        # The key may be waiting again by now; this attempt then gives way to it.
-        twin = (
-            Job.objects.filter(
-                kind=self.job.kind, key=self.job.key, state=Job.State.WAITING
-            ).exclude(pk=self.job.pk)
-            if self.job.key
-            else Job.objects.none()
-        )
-        self._mine.update(
-            state=Job.State.CANCELLED if twin.exists() else Job.State.WAITING,
-            run_after=timezone.now() + delay,
-            error=text,
-            lease_until=None,
-        )
+        self._wait(run_after=timezone.now() + delay, error=text)
+
+    def _wait(self, **changed: Any) -> None:
+        changed["lease_until"] = None
+        try:
+            with transaction.atomic():
+                self._mine.update(state=Job.State.WAITING, **changed)
+        # The key is waiting again by now; this job leaves the work to that one.
+        except IntegrityError:
+            self._mine.update(state=Job.State.CANCELLED, **changed)
 
     def _context(self) -> dict[str, Any]:
         return {
@@ -181,8 +194,10 @@ def run(job_id: uuid.UUID) -> None:
     with structlog.contextvars.bound_contextvars(job_id=str(job_id)):
         try:
             attempt.finish(how.run(attempt))
+        except errors.TurnOver:
+            attempt.pause()
         except errors.Cancelled:
-            log.info("job_gave_way", job_id=str(job_id), kind=job.kind)
+            log.info("job_cancelled", job_id=str(job_id), kind=job.kind)
         except errors.Permanent as error:
             attempt.fail(error, for_good=True)
         # The job's row is where the error goes: an operator sees and retries it.

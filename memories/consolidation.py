@@ -83,6 +83,7 @@ def _mark_duplicates(run: running.Run, project: Project) -> None:
             deduplication.compare(batch, run.job)
             cursor = {**run.job.cursor, "compared_to": str(batch[-1].pk)}
             run.step(run.job.done, cursor=cursor)
+        run.give_way()
 
 
 def _compared_to(job: Job) -> uuid.UUID:

@@ -67,6 +67,7 @@ def scan(run: running.Run) -> dict[str, Any]:
         with transaction.atomic():
             compare(batch, job)
             run.step(done, total, cursor={"last": str(last)})
+        run.give_way()
     found = DuplicateFinding.objects.filter(job_id=job.pk)
     kept = found.exclude(why_not_merged="").count()
     result: dict[str, Any] = {

@@ -50,6 +50,7 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
             Memory.objects.filter(pk__in=chosen).delete()
         done += len(chosen)
         run.step(done)
+        run.give_way()
     File.objects.filter(project_id=project_id).delete()
     Tag.objects.filter(project_id=project_id).delete()
     Purge.objects.filter(project_id=project_id).delete()

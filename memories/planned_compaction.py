@@ -180,6 +180,7 @@ def put_together(run: running.Run, project: Project, group: Group, wish: Wish) -
             project, group.source_ids, group.scope, summarizer, SYSTEM, wish
         )
         _commit(run, prepared, tally | done)
+        run.give_way()
     except errors.Refusal as refusal:
         log.warning("group_refused", memories=size, error=refusal.detail)
         run.step(run.job.done, cursor=tally | {"refused": tally["refused"] + 1})

@@ -106,17 +106,20 @@ def embed_waiting(run: running.Run) -> dict[str, Any]:
     """
     project_id = run.job.project_id
     assert project_id
-    done, refused = 0, dict[uuid.UUID, str]()
+    done, refused = run.job.done, dict[uuid.UUID, str]()
     while ids := _waiting_ids(project_id, refused):
         with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
             if not is_mine:
                 break
             for batch, begun in _begun(project_id, ids):
-                _keep(list(_embedded(batch, refused, begun)))
-                done += len(batch)
+                made = list(_embedded(batch, refused, begun))
+                _keep(made)
+                done += len(made)
                 run.step(done)
+                if made:
+                    run.give_way()
     told = [f"{memory_id}: {why}" for memory_id, why in refused.items()]
-    return {"embedded": done - len(refused), "refused": told}
+    return {"embedded": done, "refused": told}
 
 
 def _waiting_ids(

@@ -174,6 +174,7 @@ def embed_waiting(run: running.Run) -> dict[str, int]:
             _put(delta, vector)
         done += len(batch)
         run.step(done)
+        run.give_way()
     return {"embedded": done}
 
 

@@ -34,6 +34,7 @@ def remove(project_id: uuid.UUID, run: Run) -> None:
             with transaction.atomic(), append_only.unlocked():
                 rows.filter(pk__in=ids).delete()
             run.step(run.job.done)
+            run.give_way()
     Corpus.objects.filter(project_id=project_id, name=CORPUS).delete()
 
 

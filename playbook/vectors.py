@@ -84,6 +84,7 @@ def embed_waiting(run: running.Run) -> dict[str, int]:
             _keep(entry, vector, put)
         done += len(batch)
         run.step(done)
+        run.give_way()
     return {"embedded": done}
 
 

@@ -28,8 +28,8 @@ REMOVERS: list[Remover] = []
 def register(remover: Remover) -> Remover:
     """Have a function delete an app's rows of a project, whenever one is deleted.
 
-    It deletes in batches of its own transactions, calls `run.step` between them, and
-    does no harm when it is run again.
+    It deletes in batches of its own transactions, calls `run.step` and `run.give_way`
+    between them, and does no harm when it is run again.
     """
     if remover not in REMOVERS:
         REMOVERS.append(remover)

@@ -49,6 +49,7 @@ def reindex(run: running.Run) -> dict[str, Any] | None:
     for shelf in SHELVES:
         while written := _write_next(shelf, run, done, total):
             done += written
+            run.give_way()
     for shelf in SHELVES:
         run.step(done)
         with locks.patience():

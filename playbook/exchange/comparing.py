@@ -56,6 +56,7 @@ def compare_waiting(run: running.Run) -> dict[str, int]:
             _compare(delta, vector)
         done += len(batch)
         run.step(done, done + rows.count())
+        run.give_way()
     return {"compared": done}
 
 

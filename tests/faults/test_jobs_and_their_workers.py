@@ -208,23 +208,97 @@ class TestAWorkerThatDies:
 
 
 @pytest.mark.django_db
-class TestADeduplicationThatIsKilled:
+class TestALongJob:
+    @pytest.fixture
+    def turns(self, handled, monkeypatch):
+        """Each run of the probe does one of three pieces, and its turn is over."""
+        monkeypatch.setattr(running, "TURN", timedelta(0))
+
+        def act(run):
+            while run.job.cursor.get("done", 0) < 3:
+                done = run.job.cursor.get("done", 0) + 1
+                run.step(done, 3, cursor={"done": done})
+                run.give_way()
+            return {"by": run.job.attempts}
+
+        handled.act = act
+        return handled
+
+    def test_it_waits_behind_those_that_wait_already(self, turns, monkeypatch):
+        long, other = queue.enqueue("probe"), queue.enqueue("probe")
+        told = []
+        monkeypatch.setattr(waking, "wake", told.append)
+
+        running.run(long.pk)
+
+        due = Job.objects.due().order_by("run_after")
+        assert list(due) == [other, long]
+        assert told == [long.pk]
+
+    def test_it_goes_on_where_it_stopped_and_no_turn_is_a_failed_attempt(self, turns):
+        job, _ = queue.enqueue("probe"), queue.enqueue("probe")
+        seen = []
+        for _ in range(4):
+            running.run(job.pk)
+            job.refresh_from_db()
+            seen.append((job.state, job.done, job.attempts))
+
+        waits = [("waiting", done, 0) for done in (1, 2, 3)]
+        assert seen == [*waits, ("done", 3, 1)]
+
+    def test_it_leaves_the_rest_to_one_that_somebody_asked_for_anew(self, turns):
+        act = turns.act
+
+        def asked_anew(run):
+            queue.enqueue("probe", key="one")
+            act(run)
+
+        turns.act = asked_anew
+        running.run(queue.enqueue("probe", key="one").pk)
+
+        states = Job.objects.order_by("pk").values_list("state", flat=True)
+        assert list(states) == ["cancelled", "waiting"]
+
+    @pytest.mark.parametrize(
+        ("turn", "others"), [(timedelta(minutes=1), 1), (timedelta(0), 0)]
+    )
+    def test_a_short_one_and_one_that_nobody_waits_for_are_not_interrupted(
+        self, turns, monkeypatch, turn, others
+    ):
+        monkeypatch.setattr(running, "TURN", turn)
+        job = queue.enqueue("probe")
+        for _ in range(others):
+            queue.enqueue("probe")
+
+        running.run(job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, job.done, len(turns.runs)) == ("done", 3, 1)
+
+
+@pytest.mark.django_db
+class TestADeduplication:
     TEXTS = (
         "The harbour crane is oiled every Monday morning before nine by two people",
         "The harbour crane is oiled every Monday morning before nine by two people.",
+        "Quite another thing is said here and nowhere else",
     )
 
-    def test_it_goes_on_where_it_stopped_and_finds_the_same(
-        self, alice_api, project, monkeypatch
-    ):
+    @pytest.fixture
+    def job(self, alice_api, project, monkeypatch):
+        """One that compares three memories, each in a step of its own."""
         monkeypatch.setattr(deduplication, "BATCH", 1)
         asked = {"project_id": str(project.pk), "memory_type": "learning"}
         off = {"dedup": {"enabled": False}}
         alice_api.patch(f"/api/v1/projects/{project.pk}/settings", off)
-        for text in (*self.TEXTS, "Quite another thing is said here and nowhere else"):
+        for text in self.TEXTS:
             posted(alice_api, "memories", asked | {"content": text})
         body = {"project_id": str(project.pk), "apply": True}
-        job = posted(alice_api, "deduplications", body)["id"]
+        return posted(alice_api, "deduplications", body)["id"]
+
+    def test_one_that_is_killed_goes_on_where_it_stopped_and_finds_the_same(
+        self, alice_api, job, monkeypatch
+    ):
         whole, seen = deduplication.compare, []
 
         def dies_at_the_second(batch, of):
@@ -239,11 +313,25 @@ class TestADeduplicationThatIsKilled:
         expire(Job.objects.get(pk=job))
         running.run(job)
 
-        shown = alice_api.get(f"/api/v1/deduplications/{job}").json()
-        assert (shown["state"], shown["progress"]["done"]) == ("done", 3)
-        assert shown["result"]["duplicates"] == DuplicateFinding.objects.count() == 1
-        assert Memory.objects.filter(is_duplicate=True).count() == 1
+        assert_found(alice_api, job)
         assert len(seen) == 4
+
+    def test_one_that_takes_turns_finds_the_same(self, alice_api, job, monkeypatch):
+        monkeypatch.setattr(running, "TURN", timedelta(0))
+        queue.enqueue("probe")
+        for done in range(1, 4):
+            running.run(job)
+            assert Job.objects.get(pk=job).done == done
+        running.run(job)
+
+        assert_found(alice_api, job)
+
+
+def assert_found(api, job):
+    shown = api.get(f"/api/v1/deduplications/{job}").json()
+    assert (shown["state"], shown["progress"]["done"]) == ("done", 3)
+    assert shown["result"]["duplicates"] == DuplicateFinding.objects.count() == 1
+    assert Memory.objects.filter(is_duplicate=True).count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

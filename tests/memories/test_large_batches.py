@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -123,6 +124,32 @@ class TestEmbedding:
         job = Job.objects.get(kind="embed")
         assert job.result["embedded"] == 29
         assert job.result["refused"] == [f"{receipts[7]['id']}: too odd"]
+
+    def test_a_long_one_lets_others_go_first_and_tells_of_all_its_turns(
+        self, write, run_jobs, monkeypatch, other_project
+    ):
+        embed_by = embedding.embed_by
+
+        def picky(model, texts):
+            if any("number 0 " in text for text in texts):
+                raise InferenceError("too odd", retryable=False)
+            return embed_by(model, texts)
+
+        monkeypatch.setattr(embedding, "embed_by", picky)
+        monkeypatch.setattr(vectors, "BATCH", 1)
+        monkeypatch.setattr(running, "TURN", timedelta(0))
+        write(lines(30))
+        job = embed_job()
+        vectors.embed_later(other_project.pk)
+
+        running.run(job.pk)
+        job.refresh_from_db()
+        assert (job.state, job.done) == ("waiting", 1)
+
+        run_jobs()
+        job.refresh_from_db()
+        assert (job.state, job.done, job.result["embedded"]) == ("done", 29, 29)
+        assert len(job.result["refused"]) == 1
 
     @pytest.mark.django_db(transaction=True)
     def test_a_second_job_leaves_its_rows_to_the_one_at_work(self, project, write):
