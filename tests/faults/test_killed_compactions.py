@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from jobs import running
 from jobs.models import Job
-from memories import lifecycle, planned_compaction, quotas, writing
+from memories import lifecycle, places, planned_compaction, quotas, writing
 from memories.models import Memory, MemoryChange
 from memories.scopes import Scope
 from tests.memories.conftest import lines
@@ -131,7 +131,7 @@ class TestAConsolidation:
         job = Job.objects.get(kind="consolidate")
 
         with monkeypatch.context() as patch:
-            die_at(patch, writing, "archive", 3)
+            die_at(patch, places, "archive", 3)
             killed(job)
 
         assert current().count() == 4
