@@ -11,9 +11,10 @@ import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Min, QuerySet
+from django.db.models import Min, Q
 
 from playbook.models import PlaybookChange
+from playbook.queries import OF_USE, ChangeQuerySet
 from playbook.revisions import COLUMNS, COUNTERS, SUPPORTS, State
 
 # What every change moves, so that it tells nothing of an overlap.
@@ -76,8 +77,11 @@ def linked(rows: Iterable[PlaybookChange]) -> list[Chain]:
     return list({id(chain): chain for chain in found.values()}.values())
 
 
-def around(selected: QuerySet[PlaybookChange]) -> list[Chain]:
-    """The chains of selected changes and of all later ones of the same entries."""
+def around(selected: ChangeQuerySet) -> list[Chain]:
+    """The chains of selected changes and of later ones that may stand on them.
+
+    Votes and supports never do.
+    """
     first = selected.aggregate(first=Min("revision"))["first"]
     if first is None:
         return []
@@ -86,6 +90,7 @@ def around(selected: QuerySet[PlaybookChange]) -> list[Chain]:
         entry_id__in=selected.values("entry_id"),
         revision__gte=first,
     )
+    rows = rows.filter(~OF_USE | Q(pk__in=selected.values("pk")))
     found = {row.pk: row for row in rows}
     while older := {row.reverts_id for row in found.values()} - found.keys() - {None}:
         found |= PlaybookChange.objects.in_bulk([pk for pk in older if pk])

@@ -28,6 +28,8 @@ UNDECIDED = models.Q(status__in=WAITING)
 TRUSTED = ["test", "environment", "human"]
 # A rejection that only repeats an earlier one is counted there.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
+# Changes that move nothing but counters and supports.
+OF_USE = models.Q(action__in=["vote", "support"])
 
 
 class InProject(models.QuerySet[M]):
@@ -119,7 +121,14 @@ class ConflictQuerySet(InProject[Any]):
 class ChangeQuerySet(InProject[Any]):
     def of_the_rule(self) -> Self:
         """Without votes and supports, of which an entry of long use has thousands."""
-        return self.exclude(action__in=["vote", "support"])
+        return self.exclude(OF_USE)
+
+    def never_reverted(self) -> Self:
+        """Changes that are no reverts and that none names: all of them in force."""
+        reverts = self.model.objects.filter(
+            project_id=models.OuterRef("project_id"), reverts_id=models.OuterRef("pk")
+        )
+        return self.filter(~models.Exists(reverts), reverts_id=None)
 
     def in_order(self) -> Self:
         return self.order_by("revision", "position")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from audit import recording
@@ -18,6 +18,7 @@ from common.writing import write
 from playbook import chains, curation, disputes, reading, unwinding
 from playbook.chains import Chain
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.queries import ChangeQuerySet
 from playbook.revisions import Cause, Revision, hold
 from projects.models import Project
 
@@ -58,7 +59,7 @@ class TooManyChanges(errors.Refusal):
 class Target:
     """What a revert takes back. `of` picks the chains to move; `words` names it."""
 
-    rows: QuerySet[PlaybookChange]
+    rows: ChangeQuerySet
     words: str
     of: Callable[[Chain, set[uuid.UUID]], bool] = Chain.is_moved_by
 
@@ -113,9 +114,9 @@ def between(project: Project, first: int, last: int | None, caller: Caller) -> T
     return Target(rows, f"revisions {first + 1} to {last}")
 
 
-def _of(project: Project, caller: Caller) -> QuerySet[PlaybookChange]:
+def _of(project: Project, caller: Caller) -> ChangeQuerySet:
     caller.require(Role.CURATOR, project.pk)
-    rows: QuerySet[PlaybookChange] = PlaybookChange.objects.visible_to(caller)
+    rows: ChangeQuerySet = PlaybookChange.objects.visible_to(caller)
     return rows.filter(project_id=project.pk)
 
 
@@ -149,16 +150,15 @@ def revert(
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = hold(project)
-    around = chains.around(target.rows)
     selected = set(target.rows.values_list("pk", flat=True))
+    if len(selected) > MOST:
+        # Before they are loaded, which so many votes would take too long.
+        _refuse_too_many(target.rows.never_reverted().count())
+    around = chains.around(target.rows)
     moved = [chain for chain in around if target.of(chain, selected)]
     if not moved:
         raise NothingToRevert(f"Nothing of {target.words} is in force.")
-    if len(moved) > MOST:
-        raise TooManyChanges(
-            f"A revert takes back at most {MOST} changes, and these are {len(moved)}; "
-            "begin with the newest ones."
-        )
+    _refuse_too_many(len(moved))
     _refuse_overlap(moved, around)
     cause = Cause(reason=reason or f"{caller.name} took back {target.words}.")
     revision = Revision(playbook, caller, cause)
@@ -169,6 +169,14 @@ def revert(
     return Reverted(
         revision.number, changes, unwound.entries, deltas, tuple(unwound.notes)
     )
+
+
+def _refuse_too_many(number: int) -> None:
+    if number > MOST:
+        raise TooManyChanges(
+            f"A revert takes back at most {MOST} changes, and these are {number}; "
+            "begin with the newest ones."
+        )
 
 
 def _refuse_overlap(moved: Sequence[Chain], around: Sequence[Chain]) -> None:

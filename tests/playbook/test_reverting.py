@@ -3,12 +3,14 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound
 from memories.models import Memory, MemoryVector
-from playbook import curation, proposals, reading, replay, reverting, votes
+from playbook import chains, curation, proposals, reading, replay, reverting, votes
 from playbook.models import (
     Conflict,
     Playbook,
@@ -268,6 +270,44 @@ class TestRange:
 
         assert (len(done.changes), len(done.entries)) == (24, 12)
         assert Playbook.objects.get().tokens == 0
+
+    def test_it_refuses_too_many_before_it_has_loaded_them(
+        self, write, taken_back, monkeypatch
+    ):
+        monkeypatch.setattr(reverting, "MOST", 2)
+        for n in range(3):
+            write(f"Run `step_{n}` before the others.")
+
+        with (
+            CaptureQueriesContext(connection) as asked,
+            pytest.raises(reverting.TooManyChanges, match="these are 3"),
+        ):
+            taken_back(reverting.between, 0, None)
+
+        assert not any('"before"' in query["sql"] for query in asked)
+
+    def test_what_was_taken_back_does_not_count_for_the_limit(
+        self, write, taken_back, monkeypatch
+    ):
+        monkeypatch.setattr(reverting, "MOST", 2)
+        for n in range(4):
+            write(f"Run `step_{n}` before the others.")
+        taken_back(reverting.between, 2, None)
+
+        taken_back(reverting.between, 0, None)
+
+        assert not PlaybookEntry.objects.current().exists()
+
+    def test_it_loads_no_votes_that_came_later(self, write, project, alice, bob):
+        entry = write()
+        runs = [uuid.uuid4() for _ in range(3)]
+        for run_id in runs:
+            vote = votes.Vote(entry.pk, "helpful")
+            votes.record(project, [vote], [], Cause(run_id=run_id), bob)
+
+        loaded = chains.around(reverting.run(project, runs[0], alice).rows)
+
+        assert [chain.root.run_id for chain in loaded] == [runs[0]]
 
     def test_it_refuses_a_revision_to_come_and_an_empty_range(self, write, taken_back):
         write()
