@@ -20,7 +20,7 @@ def worker() -> Iterator[None]:
     """A worker and its beat, as `manage.py up` starts them."""
     processes = [
         started([*CELERY, "worker", *CONCURRENCY, *ALONE]),
-        started([*CELERY, "beat", "--pidfile", "", "--schedule", os.devnull]),
+        started([*CELERY, "beat", "--pidfile", "", *FORGETFUL]),
     ]
     try:
         yield
@@ -33,6 +33,8 @@ def worker() -> Iterator[None]:
 
 CELERY = ["-m", "celery", "--quiet", "-A", "memory_project.celery:app"]
 CONCURRENCY = ["--concurrency", os.environ.get("WORKERS", "2")]
+# The usual one keeps a file, and removes what it cannot read.
+FORGETFUL = ["--scheduler", "celery.beat:Scheduler"]
 ALONE = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
 
 
