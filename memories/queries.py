@@ -10,7 +10,7 @@ from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
 from audit.models import AuditEvent
-from common.caller import Caller, Role
+from common.caller import SYSTEM, Caller, Role
 from memories.scopes import Scope
 from projects.models import Project
 from search.fields import SEARCHED, searched_of
@@ -34,6 +34,9 @@ OWNER = Case(
     default=F("scope_user"),
 )
 
+
+# What no agent wrote: `Caller.acting_as` names the caller then.
+OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
 IS_SHARED = """
 SELECT EXISTS (

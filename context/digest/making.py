@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from common.caller import Caller, Role
 from context import selection
@@ -18,7 +18,7 @@ from context.selection import Line, Selection
 from inference import tokens
 from jobs.models import Job
 from memories.models import Memory
-from memories.queries import Filters, MemoryQuerySet
+from memories.queries import OF_NO_AGENT, Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
 
@@ -149,7 +149,9 @@ def readable(
         return rows.none()
     rows = rows.matching(Filters(sensitivities=allowed))
     if options.agents == "own" and agent_id:
-        rows = rows.filter(Q(agent_id=agent_id) | Q(agent_id=""))
+        own = Memory.objects.filter(agent_id=agent_id)
+        repeated = Exists(own.filter(duplicate_of=OuterRef("pk")))
+        rows = rows.filter(Q(agent_id=agent_id) | OF_NO_AGENT | repeated)
     return rows
 
 

@@ -48,6 +48,21 @@ class TestDigest:
         assert answer["counts"] == {"keyword": 1}
         assert answer["used"]["total"]["chars"] == len(answer["text"])
 
+    def test_an_agent_is_told_what_people_wrote_and_what_it_repeated(
+        self, remember, alice_api, body, project
+    ):
+        said = {"content": "Deploys happen on Friday.", "memory_type": "learning"}
+        asked = {"project_id": str(project.pk), **said}
+        of_a_person = alice_api.post("/api/v1/memories", asked).json()["id"]
+        of_another = remember("Deploys need two approvals.", agent_id="writer")
+        remember("Deploys need two approvals.", agent_id="crawler")
+        remember("Deploys of the writer.", agent_id="writer")
+
+        answer = alice_api.post(URL, body | {"agent_id": "crawler"}).json()
+
+        told = {line["id"] for line in answer["included"]}
+        assert told == {of_a_person, str(of_another.pk)}
+
     def test_the_same_rows_give_the_same_bytes(self, remember, alice_api, body):
         for number in range(20):
             remember(f"Deploys of the team number {number} are on day {number}.")
