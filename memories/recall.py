@@ -153,18 +153,18 @@ class Retrieval:
     """A structured read (requirement 000): no query, newest or oldest first."""
 
     scope: Scope | None = None
-    session: Scope | None = None
+    sessions: Sequence[Scope] = ()
     filters: Filters = field(default_factory=Filters)
     since: datetime | None = None
     order: str = "newest"
 
 
 def retrieve(project: Project, request: Retrieval, caller: Caller) -> MemoryQuerySet:
-    """The rows of a scope, and of the one named session when it is to be included."""
+    """The rows of a scope, and of the named session when it is to be included."""
     caller.require(Role.VIEWER, project.pk)
     rows = readable(project, request.scope, request.filters, caller)
-    if request.session:
-        rows = rows | readable(project, request.session, request.filters, caller)
+    for session in request.sessions:
+        rows = rows | readable(project, session, request.filters, caller)
     if request.since:
         rows = rows.filter(created_at__gte=request.since)
     return rows.order_by("pk" if request.order == "oldest" else "-pk").in_full()

@@ -81,6 +81,16 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
     return Scope(kind, key)
 
 
+def narrower(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
+    """What joins a read of a user's rows: the named session, the user's and nobody's.
+
+    None is discovered.
+    """
+    if scope is None or scope.kind != "user" or not session_id:
+        return ()
+    return Scope("session", session_id, user=scope.key), Scope("session", session_id)
+
+
 def _default_key(kind: str, project: Project, caller: Caller) -> str:
     if kind == "workspace":
         return str(project.pk)

@@ -78,14 +78,11 @@ class Store:
 
     def retrieve(self, query: Query) -> list[Memory]:
         """The memories of a scope that have all the tags, none of them expired."""
-        session = None
         scope = scopes.resolve(query.scope, self.project, self.caller)
-        if query.include_narrower and query.session_id and scope.kind == "user":
-            named = {"kind": "session", "session_id": query.session_id}
-            session = scopes.resolve(named, self.project, self.caller)
+        session_id = query.session_id if query.include_narrower else ""
         wanted = recall.Retrieval(
             scope=scope,
-            session=session,
+            sessions=scopes.narrower(scope, session_id),
             filters=Filters(tags=tuple(query.tags)),
             since=query.since,
             order=query.order,

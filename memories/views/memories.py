@@ -152,20 +152,15 @@ def batch_item(written: Receipt) -> dict[str, Any]:
 def retrieval_of(
     data: dict[str, Any], project: Project, door: Door
 ) -> recall.Retrieval:
-    scope = session = None
-    if data.get("scope"):
-        scope = scopes.resolve(data["scope"], project, door.caller)
-    # No session is discovered: only one that is named joins a user's rows.
-    is_user = scope is not None and scope.kind == "user"
-    if data["include_narrower"] and is_user and data.get("session_id"):
-        value = {"kind": "session", "session_id": data["session_id"]}
-        session = scopes.resolve(value, project, door.caller)
+    named = data.get("scope")
+    scope = scopes.resolve(named, project, door.caller) if named else None
+    session_id = data.get("session_id", "") if data["include_narrower"] else ""
     filters = search_forms.filters_of(
         data | {"agent_ids": [data["agent_id"]] if "agent_id" in data else []}
     )
     return recall.Retrieval(
         scope=scope,
-        session=session,
+        sessions=scopes.narrower(scope, session_id),
         filters=filters,
         since=data.get("since"),
         order=data["order"],

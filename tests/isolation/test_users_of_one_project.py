@@ -164,6 +164,21 @@ class TestReadingAForeignScope:
 
         assert key_of("u2").get(f"{API}/memories", asked).json()["results"] == []
 
+    def test_a_service_reads_the_session_of_the_user_that_it_asks_for(
+        self, kept, client_of
+    ):
+        asked = {
+            "project_id": str(kept.project.pk),
+            "scope": "user",
+            "user_id": "u1",
+            "session_id": "morning",
+            "include_narrower": "true",
+        }
+
+        found = client_of(kept.project).get(f"{API}/memories", asked).json()["results"]
+
+        assert kept.memory in [memory["id"] for memory in found]
+
 
 class TestSearch:
     @pytest.fixture
