@@ -100,11 +100,14 @@ def refuse_immutable(changes: Mapping[str, Any]) -> None:
 
 
 def _masked(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes with secrets treated as the project says, and its minimum length."""
+    """The changes with secrets treated as the project says, and its minimum length.
+
+    What is not changed stays as it is, whatever stands there.
+    """
     project = memory.project
     changed = dict(changes)
     names = [name for name in drafts.TEXTS + drafts.TREES if name in changed]
-    draft = Draft(content=memory.content, kind=memory.kind, agent_id=memory.agent_id)
+    draft = Draft(content="", kind=memory.kind, agent_id=memory.agent_id)
     draft = replace(draft, **{name: changed[name] for name in names})
     if "tags" in changed:
         draft = replace(draft, tags=tuple(changed["tags"]))

@@ -178,6 +178,19 @@ class TestChanging:
 
         assert {link["file_path"] for link in answer["files"]} == {"src/a.py", "b.py"}
 
+    def test_a_secret_that_stands_there_hinders_no_other_change(
+        self, made, project, alice_api, url
+    ):
+        project.settings = {"secrets": "allow"}
+        project.save()
+        memory = made("Push with the token ghp_" + "a1B2" * 9)
+        project.settings = {"secrets": "reject"}
+        project.save()
+
+        answer = alice_api.patch(url(memory), {"sensitivity": "sensitive"})
+
+        assert answer.status_code == 200
+
     def test_null_clears_the_expiry(self, made, alice_api, url):
         memory = made(expires_at=timezone.now() + timedelta(days=1))
 
