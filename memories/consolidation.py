@@ -25,7 +25,7 @@ from common.caller import SYSTEM
 from common.writing import write
 from jobs import running
 from jobs.models import Job
-from memories import deduplication, places, planned_compaction, quotas
+from memories import deduplication, lifecycle, places, planned_compaction, quotas
 from memories.compaction import Wish
 from memories.models import DuplicateFinding, Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
@@ -45,6 +45,7 @@ def consolidate(run: running.Run) -> dict[str, Any] | None:
     project = Project.objects.live().filter(pk=run.job.project_id).first()
     if project is None:
         return None
+    lifecycle.archive_expired(SYSTEM, project)
     _mark_duplicates(run, project)
     for quota in quotas.reached(project):
         _fold_episodes(run, project, quota)

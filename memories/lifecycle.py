@@ -343,17 +343,20 @@ def _successors(memory: Memory) -> set[uuid.UUID]:
     return seen
 
 
-EXPIRED_AT_ONCE = 500  # rows archived in one pass of the job
+EXPIRED_AT_ONCE = 500  # rows looked up together; each goes by itself
 
 
-def archive_expired(caller: Caller) -> int:
-    """Archive what expired; it was hidden from the moment it did."""
-    rows = Memory.objects.filter(
+def archive_expired(caller: Caller, project: Project | None = None) -> int:
+    """Archive what expired, of one project or of all; it was hidden from the moment it did."""
+    expired = Memory.objects.filter(
         expires_at__lt=timezone.now(), archived_at=None, deleted_at=None
-    ).order_by("pk")
-    count = 0
-    for memory_id in rows.values_list("pk", flat=True)[:EXPIRED_AT_ONCE]:
-        count += _archive(memory_id, caller)
+    )
+    rows = expired.filter(project=project) if project else expired
+    ids = rows.order_by("pk").values_list("pk", flat=True)
+    count, last = 0, uuid.UUID(int=0)
+    while chosen := list(ids.filter(pk__gt=last)[:EXPIRED_AT_ONCE]):
+        last = chosen[-1]
+        count += sum(_archive(memory_id, caller) for memory_id in chosen)
     return count
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -59,13 +61,10 @@ def place(memory: Memory) -> None:
     """
     memory.version += 1
     memory.is_duplicate, memory.duplicate_of = False, None
-    fact = current_fact(memory)
-    if fact and fact.is_expired:
-        archive(fact, SYSTEM, reason="expired")
-        fact = current_fact(memory)
+    fact = _unexpired(current_fact, memory)
     if fact and not repeats(memory, fact):
         memory.superseded_by = fact
-    elif original := fact or original_of(memory):
+    elif original := fact or _unexpired(original_of, memory):
         memory.is_duplicate, memory.duplicate_of = True, original
     try:
         with transaction.atomic():
@@ -73,6 +72,17 @@ def place(memory: Memory) -> None:
     except IntegrityError as error:
         # Another writer took the place between the look and the save.
         raise errors.Busy from error
+
+
+def _unexpired(
+    holder: Callable[[Memory], Memory | None], memory: Memory
+) -> Memory | None:
+    """Who holds a place; one that has expired is archived, and its heir has it."""
+    found = holder(memory)
+    if found is None or not found.is_expired:
+        return found
+    archive(found, SYSTEM, reason="expired")
+    return holder(memory)
 
 
 def repeats(memory: Memory, fact: Memory) -> bool:

@@ -47,7 +47,7 @@ def refresh_statistics() -> None:
 
 @shared_task
 def archive_expired() -> None:
-    """Archive what expired; whatever is left comes with the next pass."""
+    """Archive what expired."""
     lifecycle.archive_expired(SYSTEM)
     Heartbeat.beat("expiry")
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from jobs.models import Job
 from memories import quotas
@@ -52,6 +55,19 @@ class TestTheSteps:
         }
         assert Memory.objects.get(pk=twice[1].pk).duplicate_of == twice[0]
         assert doubted in current()
+
+    def test_what_expired_makes_room_before_anything_that_lives(
+        self, stored, consolidated
+    ):
+        lasting = stored(*lines(2))
+        expired = stored(*lines(3, start=10))
+        past = timezone.now() - timedelta(seconds=1)
+        Memory.objects.filter(pk__in=[m.pk for m in expired]).update(expires_at=past)
+
+        result = consolidated(memories=4)
+
+        assert (result["archived"], result["is_under"]) == (0, True)
+        assert set(current()) == set(lasting)
 
     def test_old_episodes_are_folded_into_a_note_before_anything_is_archived(
         self, stored, consolidated
