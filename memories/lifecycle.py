@@ -248,7 +248,8 @@ def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) ->
 
 
 class NotDeleted(errors.Conflict):
-    """This memory is neither deleted nor archived before its expiry."""
+    """This memory is neither deleted, nor archived before its expiry, nor superseded by
+    one that has left."""
 
     code = "not_deleted"
 
@@ -272,6 +273,8 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.deleted_by = memory.delete_reason = ""
     else:
         memory.archived_at = None
+    if memory.superseded_by and _has_left(memory.superseded_by):
+        memory.superseded_by = None
     places.place(memory)
     if memory.is_duplicate:
         # It left without an heir: what points to it goes on to its original.
@@ -283,8 +286,17 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
 
 
 def is_restorable(memory: Memory) -> bool:
-    """Whether it was deleted, or archived for another reason than its expiry."""
-    return bool(memory.deleted_at or (memory.archived_at and not memory.is_expired))
+    """Whether it was deleted, archived for another reason than its expiry, or
+    superseded by one that has left."""
+    return bool(
+        memory.deleted_at
+        or (memory.archived_at and not memory.is_expired)
+        or (memory.superseded_by and _has_left(memory.superseded_by))
+    )
+
+
+def _has_left(memory: Memory) -> bool:
+    return bool(memory.deleted_at or memory.archived_at or memory.is_expired)
 
 
 @write
@@ -324,6 +336,11 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
         raise errors.Conflict("That memory is superseded by this one already.")
     if memory.superseded_by_id == by.pk:
         return memory
+    if not Memory.objects.current().filter(pk=by.pk).exists():
+        raise errors.Conflict(
+            f"Memory {by.pk} is not current itself. Name the one that is: its original, "
+            "or what superseded it."
+        )
     before = history.state(memory)
     memory.superseded_by = by
     memory.version += 1

@@ -251,6 +251,40 @@ class TestLeaving:
         heir.refresh_from_db()
         assert not heir.is_duplicate
 
+    def test_all_that_expired_is_archived_in_one_pass(self, made, monkeypatch):
+        monkeypatch.setattr(lifecycle, "EXPIRED_AT_ONCE", 2)
+        for number in range(5):
+            made(f"{TEXT} {number}")
+        Memory.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+        assert lifecycle.archive_expired(SYSTEM) == 5
+
+    def test_none_becomes_the_copy_of_one_that_expired(self, made, alice_api, url):
+        expired, other = made(), made("Quite another text than that.")
+        Memory.objects.filter(pk=expired.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        alice_api.patch(url(other), {"content": TEXT})
+
+        assert Memory.objects.current().get() == other
+
+    @pytest.mark.parametrize("leaving", ["deleted", "expired"])
+    def test_what_was_superseded_comes_back_when_its_successor_left(
+        self, made, alice, alice_api, url, leaving
+    ):
+        old, new = (made(text, kind="fact", key="python") for text in ("3.11", "3.12"))
+        assert alice_api.post(url(old, "restore")).status_code == 409
+        if leaving == "deleted":
+            lifecycle.delete(new.pk, alice)
+        else:
+            past = timezone.now() - timedelta(seconds=1)
+            Memory.objects.filter(pk=new.pk).update(expires_at=past)
+
+        assert alice_api.post(url(old, "restore")).json()["superseded_by"] is None
+
+        assert Memory.objects.current().get() == old
+
     def test_an_expired_original_gives_way_to_a_new_text(self, made):
         original = made()
         Memory.objects.filter(pk=original.pk).update(
@@ -327,6 +361,15 @@ class TestConfirming:
 
         assert sorted(done) == [False, True]
         assert Memory.objects.current().count() == 1
+
+    def test_only_a_current_memory_supersedes(self, made, alice_api, url):
+        original, copy, other = made(), made(), made("Quite another text than that.")
+
+        answer = alice_api.post(url(other, "supersede"), {"by": str(copy.pk)})
+
+        assert answer.status_code == 409
+        assert "original" in answer.json()["detail"]
+        assert set(Memory.objects.current()) == {original, other}
 
     def test_superseding_in_a_circle_is_refused(self, made, alice_api, url):
         old, new = made(), made("Run the migrations after the tests from now on.")
