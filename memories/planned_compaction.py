@@ -188,5 +188,20 @@ def put_together(run: running.Run, project: Project, group: Group, wish: Wish) -
 
 @write
 def _commit(run: running.Run, prepared: Derivation, tally: dict[str, Any]) -> None:
+    _refuse_taken(prepared)
     derivation.commit(prepared, SYSTEM)
     run.step(tally["memories"], cursor=tally)
+
+
+def _refuse_taken(prepared: Derivation) -> None:
+    """Another job can have planned the same: sources that stay do not tell."""
+    sources = Memory.objects.filter(pk__in=[each.pk for each in prepared.sources])
+    ids = list(
+        sources.order_by("pk")
+        .select_for_update(no_key=True)
+        .values_list("pk", flat=True)
+    )
+    # The index holds only what was made of others.
+    made = Memory.objects.exclude(compacted_from=[])
+    if made.filter(compacted_from__overlap=ids).exists():
+        raise errors.Conflict("Another compaction has put these together meanwhile.")

@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from common.caller import Role
+from jobs import running
 from jobs.models import Job
-from memories import planned_compaction, tasks
+from memories import compaction, planned_compaction, tasks
 from memories.models import Memory
 from memories.scopes import Scope
 from tests.memories.conftest import SESSION, lines
@@ -168,6 +169,24 @@ class TestTheJob:
 
         assert compacted().result["groups"] == 0
         assert Memory.objects.current().count() == 5
+
+    def test_two_at_once_compact_kept_sources_once(
+        self, policy, stored, compacted, project, alice, monkeypatch
+    ):
+        policy(delete_sources=False)
+        stored(*lines(3), days=8, scope=SESSION)
+        prepare = compaction.prepare
+
+        def while_another_does(*args):
+            monkeypatch.setattr(compaction, "prepare", prepare)
+            made = prepare(*args)
+            running.run(planned_compaction.start(project, alice).pk)
+            return made
+
+        monkeypatch.setattr(compaction, "prepare", while_another_does)
+
+        assert compacted().result == {"groups": 0, "memories": 0, "refused": 1}
+        assert Memory.objects.exclude(compacted_from=[]).count() == 1
 
     def test_a_group_that_is_refused_does_not_stop_the_others(
         self, policy, stored, compacted, monkeypatch, alice
