@@ -225,9 +225,11 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
         Memory.objects.visible_to(caller)
         .filter(project=project, scope_hash=scope_hash, deleted_at=None)
         .order_by("pk")
+        .light()
     )
     count = 0
-    for memory in rows.select_for_update(no_key=True, of=("self",)):
+    held = rows.select_for_update(no_key=True, of=("self",))
+    for memory in held.iterator(chunk_size=500):
         leave(memory, caller, "its scope was deleted", elect=False)
         count += 1
     return count
