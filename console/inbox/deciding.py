@@ -88,13 +88,17 @@ class Bulk(InboxPage):
         ids = _ids(request)
         if not ids:
             return self.told("Choose some proposals first.", status=400, gone_all=[])
-        if request.POST.get("action") == "reject":
+        action = request.POST.get("action")
+        if action == "reject":
             reason = REASONS.get(request.POST.get("reason_code", ""), "other")
-            return self.decide(ids, "reject", reason)
+            return self.decide(ids, action, reason)
+        if action != "accept":
+            words = "Say whether to accept or to reject them."
+            return self.told(words, status=400, gone_all=[])
         rows = PlaybookDelta.objects.visible_to(self.caller).filter(risk="low")
         low = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
         chosen = [pk for pk in ids if pk in low]
-        return self.decide(chosen, "accept", "", left=len(ids) - len(chosen))
+        return self.decide(chosen, action, "", left=len(ids) - len(chosen))
 
     def decide(
         self, ids: Sequence[uuid.UUID], action: Any, reason: str, left: int = 0

@@ -223,11 +223,18 @@
     go(open.closest(".in-card"));
   }
 
+  // By the button beside the field: what a form does may depend on which one sends it.
+  function submit(field) {
+    if (!field.matches("input, textarea, select") || !field.form?.matches("[data-decide]")) return;
+    const button = field.closest("details.in-ask, form")?.querySelector("button[type=submit]");
+    if (button) field.form.requestSubmit(button);
+  }
+
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     if (event.isComposing || event.altKey || help.open) return;
     if (key === "Escape") return close(target);
-    if (key === "Enter" && (event.ctrlKey || event.metaKey)) return target.form?.matches("[data-decide]") && target.form.requestSubmit();
+    if (key === "Enter" && (event.ctrlKey || event.metaKey)) return submit(target);
     if (event.ctrlKey || event.metaKey || target.closest(TYPED)) return;
     const reason = /^([1-9]|Enter)$/.test(key);
     if (target.type === "radio") {

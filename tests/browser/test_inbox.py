@@ -103,6 +103,56 @@ def test_it_accepts_the_selected_and_shows_its_keys(waiting, sign_in, open_page)
     assert page.complaints == []
 
 
+def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
+    waiting, sign_in, open_page
+):
+    (first, second) = waiting(*rules(2))
+    PlaybookDelta.objects.update(risk="low")
+    page = sign_in("bob", open_page())
+    keys = page.page.keyboard
+
+    keys.press("x")
+    page.page.click("summary:has-text('Reject selected')")
+    page.page.select_option("select[name=reason_code]", "one_off")
+    page.page.focus("select[name=reason_code]")
+    keys.press("Control+Enter")
+
+    told(page, "Rejected: 1.")
+    first.refresh_from_db()
+    assert (first.status, first.review_note) == ("rejected", "one off")
+    assert PlaybookDelta.objects.waiting().get() == second
+    assert page.complaints == []
+
+
+def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
+    waiting, write, alice, sign_in, open_page
+):
+    entry = write(author_kind="rule")
+    (delta,) = waiting(
+        f"{entry.content} Never pass `name`.",
+        operation="update",
+        entry=entry,
+        expected_version=entry.version,
+    )
+    wanted = curation.change(
+        entry, {"content": f"{entry.content} Soon."}, alice, reason="", version=None
+    )
+    curation.edit(entry.project, wanted, alice)
+    page = sign_in("bob", open_page())
+    page.page.keyboard.press("e")
+    page.page.fill("textarea[name=content]", OTHER)
+    page.page.keyboard.press("Control+Enter")
+    page.page.wait_for_selector("button:has-text('Renew, and keep')")
+
+    page.page.focus("textarea[name=content]")
+    page.page.keyboard.press("Control+Enter")
+
+    told(page, "Renewed")
+    assert page.page.input_value("textarea[name=content]") == OTHER
+    delta.refresh_from_db()
+    assert delta.status == "pending"
+
+
 NOTED = """
 const given = window.fetch;
 window.fetch = async (url, ...more) => {

@@ -454,6 +454,20 @@ class TestBulk:
         delta.refresh_from_db()
         assert (delta.status, delta.review_note) == ("rejected", "one off")
 
+    @pytest.mark.parametrize("typed", [{}, {"action": ""}, {"action": "approve"}])
+    def test_it_decides_nothing_unless_it_is_told_what(self, waiting, curator, typed):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.update(risk="low")
+
+        answer = curator.post(
+            reverse("console:inbox_bulk"), {"id": [str(delta.pk)], **typed}, **DATA
+        )
+
+        assert answer.status_code == 400
+        assert "Say whether to accept or to reject them." in answer.json()["said"]
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
     def test_it_asks_for_a_choice(self, waiting, curator):
         answer = curator.post(
             reverse("console:inbox_bulk"), {"action": "accept"}, **DATA
