@@ -18,10 +18,11 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one delta of a bulk request."""
+    """What became of one delta of a bulk request; its version is that of the decision."""
 
     delta_id: uuid.UUID
     status: str
+    version: int | None = None
     refusal: errors.Refusal | None = None
 
 
@@ -78,5 +79,5 @@ def _one_of_many(
         else:
             done = curation.reject(delta, caller, reason=reason)
     except errors.Refusal as refusal:
-        return Outcome(delta_id, "refused", refusal)
-    return Outcome(delta_id, done.status)
+        return Outcome(delta_id, "refused", refusal=refusal)
+    return Outcome(delta_id, done.status, done.version)

@@ -15,7 +15,7 @@ from audit import recording
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from playbook import chains, curation, disputes, reading, unwinding
+from playbook import chains, curation, disputes, reading, reviewing, unwinding
 from playbook.chains import Chain
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.queries import ChangeQuerySet
@@ -128,15 +128,52 @@ def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
     return chain.root.pk in selected and not chain.is_in_force
 
 
-def undo(delta: PlaybookDelta, caller: Caller, *, reason: str = "") -> PlaybookDelta:
+@write
+def undo(
+    done: PlaybookDelta,
+    caller: Caller,
+    *,
+    reason: str = "",
+    version: int | None = None,
+) -> PlaybookDelta:
     """Take back what a delta did, or refuse with what stands in the way."""
-    if delta.status not in PlaybookDelta.IN_FORCE:
-        raise NotApplied(f"This delta is {delta.status}; only one in force is undone.")
-    rows = _of(delta.project, caller).filter(delta_id=delta.pk, reverts_id=None)
-    target = Target(rows, f"delta {delta.pk}", _is_picked)
-    revert(delta.project, target, caller, reason=reason)
-    delta.refresh_from_db()
-    return delta
+    held = _held(done, caller, version)
+    if held.status not in PlaybookDelta.IN_FORCE:
+        raise NotApplied(f"This delta is {held.status}; only one in force is undone.")
+    return _turn(done, caller, reason)
+
+
+@write
+def redo(
+    undone: PlaybookDelta,
+    caller: Caller,
+    *,
+    reason: str = "",
+    version: int | None = None,
+) -> PlaybookDelta:
+    """Put what a delta did in force again, once it was taken back."""
+    held = _held(undone, caller, version)
+    if held.status != Status.REVERTED:
+        raise reviewing.DeltaState(
+            f"This delta is {held.status}; only one that was undone is redone."
+        )
+    return _turn(undone, caller, reason)
+
+
+def _held(delta: PlaybookDelta, caller: Caller, version: int | None) -> PlaybookDelta:
+    """The delta as it is under the playbook's lock, at the version that was read."""
+    caller.require(Role.CURATOR, delta.project_id)
+    hold(delta.project)
+    held: PlaybookDelta = PlaybookDelta.objects.get(pk=delta.pk)
+    reviewing.refuse_other_version(held, version)
+    return held
+
+
+def _turn(turned: PlaybookDelta, caller: Caller, reason: str) -> PlaybookDelta:
+    target = delta(turned.project, turned.pk, caller)
+    revert(turned.project, target, caller, reason=reason)
+    turned.refresh_from_db()
+    return turned
 
 
 @write

@@ -53,12 +53,16 @@ def hold_delta(
     if held.status not in (Status.PENDING, *also):
         by = f" by {held.reviewer}" if held.reviewer else ""
         raise DeltaState(f"This delta is {held.status}{by} already.")
+    refuse_other_version(held, version)
+    return playbook, held
+
+
+def refuse_other_version(held: PlaybookDelta, version: int | None) -> None:
     if version is not None and held.version != version:
         raise errors.StaleVersion(
             f"This delta is at version {held.version}, not {version}; read it again.",
             current_version=held.version,
         )
-    return playbook, held
 
 
 def embedded(delta: PlaybookDelta, content: str) -> Made:

@@ -31,12 +31,12 @@ class Decide(OneCard):
         delta, decision = self.delta(pk), DECISIONS[name]
         told = typed.of(request)
         try:
-            words = decision.do(delta, self.caller, told)
+            words, decided = decision.do(delta, self.caller, told)
         except errors.Refusal as refusal:
             return self.refused(pk, told, refusal)
         if name == "rebase":
             return self.renewed(pk, told, words)
-        undo = () if decision.is_last else (pk,)
+        undo = {} if decision.is_last else {pk: decided.version}
         return self.told(words, undo=undo, then=told.get("next", ""), gone=str(pk))
 
     def refused(
@@ -69,7 +69,8 @@ class Undo(InboxPage):
         for pk, version in seen.items():
             try:
                 delta = self.delta(pk, Role.CURATOR)
-                told.append(take_back(delta, self.caller, version or ""))
+                done, _ = take_back(delta, self.caller, version or "")
+                told.append(done)
             except errors.Refusal as refusal:
                 refused.append(refusal.detail)
         many = [f"Undone: {len(told)} wait again."] if len(told) > 1 else told
@@ -109,7 +110,7 @@ class Bulk(InboxPage):
             )
         except errors.Refusal as refusal:
             return self.told(refusal.detail, status=refusal.status, gone_all=[])
-        done = [one.delta_id for one in outcomes if one.refusal is None]
+        done = {one.delta_id: one.version for one in outcomes if one.version}
         words = " ".join(_summed(action, len(done), outcomes, left))
         gone = [str(pk) for pk in done]
         return self.told(words, undo=done, gone_all=gone)

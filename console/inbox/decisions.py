@@ -32,31 +32,34 @@ REASONS = {code: code.replace("_", " ") for code in reviewing.REASON_CODES}
 # Columns of the text that the form of an edit holds.
 EDITED = ("content", "category", "condition")
 
+# Its words, and the proposal as its own transaction left it.
+Decided = tuple[str, PlaybookDelta]
+
 
 @dataclass(frozen=True)
 class Decision:
-    """`do` tells what was done; it can be undone unless `is_last`."""
+    """`do` decides; what it did can be undone unless it `is_last`."""
 
-    do: Callable[[PlaybookDelta, Caller, Typed], str]
+    do: Callable[[PlaybookDelta, Caller, Typed], Decided]
     is_last: bool = False
 
 
-def _accept(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+def _accept(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
     data = _data(forms.AcceptDelta, typed, "note")
     version = data.get("expected_version")
     done = curation.accept(delta, caller, version=version, note=data["note"])
-    return f"Accepted: {_what(done)}."
+    return f"Accepted: {_what(done)}.", done
 
 
-def _edit(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+def _edit(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
     data = _data(forms.EditDelta, _changed(delta, typed), *EDITED)
     changes = {name: data[name] for name in EDITED if name in data}
     version = data.get("expected_version")
     done = curation.edit_and_accept(delta, changes, caller, version=version)
-    return f"Accepted in your words: {_what(done)}."
+    return f"Accepted in your words: {_what(done)}.", done
 
 
-def _merge(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+def _merge(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
     entry = _labelled(delta, typed.get("label", "").strip(), caller)
     told = {**typed, "entry_id": str(entry.pk), "content": typed.get("merged", "")}
     data = _data(forms.MergeDelta, told, "entry_id", "entry_version", "content")
@@ -66,7 +69,7 @@ def _merge(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
         # For the field in which the person makes one text of the two.
         refusal.extra["merged"] = f"{entry.content} {delta.content}"
         raise
-    taking_up.merge_into(
+    done = taking_up.merge_into(
         delta,
         entry,
         caller,
@@ -74,47 +77,43 @@ def _merge(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
         version=data.get("expected_version"),
         entry_version=data.get("entry_version"),
     )
-    return f"Merged into {entry.label}."
+    return f"Merged into {entry.label}.", done
 
 
-def _reject(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
+def _reject(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
     code = typed.get("reason_code", "")
     told = {**typed, "reason": typed.get("reason") or REASONS.get(code, "")}
     data = _data(forms.RejectDelta, told, "reason", "reason_code")
-    curation.reject(
+    done = curation.reject(
         delta,
         caller,
         reason=data["reason"],
         reason_code=data["reason_code"],
         version=data.get("expected_version"),
     )
-    return f"Rejected: {data['reason']}."
+    return f"Rejected: {data['reason']}.", done
 
 
-def _rebase(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
-    version = _data(Versioned, typed).get("expected_version")
-    done = rebasing.rebase(delta, caller, version=version)
-    entry = done.delta.entry
-    return (
-        f"Renewed: it waits for {entry.label if entry else 'a decision'} as it is now."
-    )
+def _rebase(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
+    done = rebasing.rebase(delta, caller, version=_version(typed)).delta
+    named = done.entry.label if done.entry else "a decision"
+    return f"Renewed: it waits for {named} as it is now.", done
 
 
-def _undo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
-    done = reverting.undo(delta, caller, reason=typed.get("reason", "")[:1000])
-    return f"Undone: {_what(done)} is as it was before."
+def _undo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
+    reason = typed.get("reason", "")[:1000]
+    done = reverting.undo(delta, caller, reason=reason, version=_version(typed))
+    return f"Undone: {_what(done)} is as it was before.", done
 
 
-def _redo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
-    target = reverting.delta(delta.project, delta.pk, caller)
-    reverting.revert(delta.project, target, caller)
-    return f"In force again: {_what(delta)}."
+def _redo(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
+    done = reverting.redo(delta, caller, version=_version(typed))
+    return f"In force again: {_what(done)}.", done
 
 
-def _reopen(delta: PlaybookDelta, caller: Caller, typed: Typed) -> str:
-    version = _data(Versioned, typed).get("expected_version")
-    reopening.reopen(delta, caller, version=version)
-    return "Reopened: it waits for a decision again."
+def _reopen(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
+    done = reopening.reopen(delta, caller, version=_version(typed))
+    return "Reopened: it waits for a decision again.", done
 
 
 DECISIONS = {
@@ -129,11 +128,10 @@ DECISIONS = {
 }
 
 
-def take_back(delta: PlaybookDelta, caller: Caller, version: str) -> str:
+def take_back(delta: PlaybookDelta, caller: Caller, version: str) -> Decided:
     """The opposite of the last decision: what was undone is in force, else it waits."""
-    if delta.status != PlaybookDelta.Status.REVERTED:
-        return _reopen(delta, caller, {"version": version})
-    return _redo(delta, caller, {})
+    is_undone = delta.status == PlaybookDelta.Status.REVERTED
+    return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
 
 
 def _data(
@@ -142,6 +140,11 @@ def _data(
     """The named fields; a version stands in every form."""
     told = {name: typed.get(name, "") for name in names}
     return read(form, {**told, "expected_version": typed.get("version", "")})
+
+
+def _version(typed: Typed) -> int | None:
+    version: int | None = _data(Versioned, typed).get("expected_version")
+    return version
 
 
 def _changed(delta: PlaybookDelta, typed: Typed) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -98,7 +98,7 @@ class InboxPage(ProjectPage):
         self,
         words: str,
         *,
-        undo: Sequence[uuid.UUID] = (),
+        undo: Mapping[uuid.UUID, int] | None = None,
         reopen: Conflict | None = None,
         status: int = 200,
         then: str = "",
@@ -107,11 +107,14 @@ class InboxPage(ProjectPage):
     ) -> HttpResponse:
         """What happened: to the script, or on the list that the reader goes back to.
 
-        `undo` and `reopen` are what was decided, and may be taken back by a button;
+        `undo`, {id: version of the decision}, and `reopen` are what was decided, and may
+        be taken back by a button while no later decision stands on it;
         `then` is the card that comes next, `link` the page that takes it back.
         """
         said: dict[str, Any] = {"words": words, "link": link, "bad": status >= 400}
-        said["undo"] = self.undoable(undo)
+        said["undo"] = [
+            {"id": str(pk), "version": version} for pk, version in (undo or {}).items()
+        ]
         if reopen and reopen.decided_at:
             at = reopen.decided_at.isoformat()
             said["reopen"] = {"id": str(reopen.pk), "decided_at": at}
@@ -121,11 +124,3 @@ class InboxPage(ProjectPage):
             return JsonResponse(answer, status=status)
         self.request.session[SAID] = said
         return redirect(self.list_url + (f"#card-{quote(then)}" if then else ""))
-
-    def undoable(self, ids: Sequence[uuid.UUID]) -> list[dict[str, Any]]:
-        """Decided proposals at the version of the decision: a later one stands."""
-        if not ids:
-            return []
-        rows = PlaybookDelta.objects.visible_to(self.caller).filter(pk__in=ids)
-        found = dict(rows.values_list("pk", "version"))
-        return [{"id": str(pk), "version": found[pk]} for pk in ids if pk in found]

@@ -27,7 +27,6 @@ from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
 )
-from playbook.reverting import Reverted
 from search.fields import searched_of
 
 DECISIONS = {
@@ -69,11 +68,6 @@ class DecidedFilter(ChoiceFilter):
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     return curation.edit_and_accept(delta, {"content": typed}, caller)
-
-
-def _redo(delta: PlaybookDelta, caller: Caller, typed: str) -> Reverted:
-    target = reverting.delta(delta.project, delta.pk, caller)
-    return reverting.revert(delta.project, target, caller, reason=typed)
 
 
 def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
@@ -205,7 +199,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "redo",
             "Put in force again",
             Role.CURATOR,
-            _redo,
+            lambda delta, caller, text: reverting.redo(delta, caller, reason=text),
             "in force again",
             fits=lambda delta: delta.status == PlaybookDelta.Status.REVERTED,
             asks="Why",

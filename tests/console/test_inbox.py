@@ -387,6 +387,50 @@ class TestTwoCurators:
         assert (delta.status, delta.reviewer) == ("rejected", "user:alice")
         assert answer.status_code == 302
 
+    def test_an_undo_leaves_what_somebody_undid_since(self, waiting, curator, owner):
+        delta = waiting(RULE)
+        said = curator.post(decide(delta, "accept"), **DATA).json()["said"]
+        version = re.search('name="version" value="(.)"', said)[1]
+        owner.post(decide(delta, "undo"))
+
+        answer = curator.post(
+            reverse("console:inbox_undo"),
+            {"id": str(delta.pk), "version": version},
+            **DATA,
+        )
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.reviewer) == ("reverted", "user:alice")
+        assert "This delta is at version 3, not 2" in answer.json()["said"]
+        assert answer.status_code == 409
+
+    @pytest.mark.parametrize("name", ["undo", "redo"])
+    def test_a_card_of_before_neither_undoes_nor_redoes(
+        self, propose, curator, owner, name
+    ):
+        delta = propose(RULE)
+        if name == "redo":
+            owner.post(decide(delta, "undo"))
+        seen = PlaybookDelta.objects.get(pk=delta.pk)
+        for other in ("undo", "redo") if name == "undo" else ("redo", "undo"):
+            assert owner.post(decide(delta, other)).status_code == 302
+
+        answer = curator.post(decide(delta, name), {"version": seen.version}, **DATA)
+
+        delta.refresh_from_db()
+        assert answer.status_code == 409
+        assert (delta.status, delta.version) == (seen.status, seen.version + 2)
+
+    def test_what_is_in_force_again_is_not_redone(self, propose, curator, owner):
+        delta = propose(RULE)
+        owner.post(decide(delta, "undo"))
+        owner.post(decide(delta, "redo"))
+
+        answer = curator.post(decide(delta, "redo"), **DATA)
+
+        delta.refresh_from_db()
+        assert (answer.status_code, delta.status) == (409, "applied")
+
     def test_a_stale_one_says_what_changed_and_is_renewed(
         self, waiting, curator, write, alice
     ):
