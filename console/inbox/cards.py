@@ -101,21 +101,35 @@ class Card:
 
     @property
     def content(self) -> str:
-        """What the field of an edit begins with: nothing that it could not send."""
-        return self.typed.get("content") or ("" if self.is_long else self.delta.content)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.delta.content) > CONTENT
+        return self._edited("content")
 
     @property
     def category(self) -> str:
-        return self.typed.get("category") or self.delta.category
+        return self._edited("category")
 
     @property
     def condition(self) -> str:
-        told = self.delta.payload.get("condition") or ""
-        return self.typed.get("condition", str(told))
+        return self._edited("condition")
+
+    def _edited(self, name: str) -> str:
+        return self.typed.get(name, edited(self.delta)[name])
+
+    @property
+    def is_long(self) -> bool:
+        return _is_long(self.delta)
+
+
+def edited(delta: PlaybookDelta) -> dict[str, str]:
+    """What the fields of an edit begin with: nothing that they could not send."""
+    return {
+        "content": "" if _is_long(delta) else delta.content,
+        "category": delta.category,
+        "condition": str(delta.payload.get("condition") or ""),
+    }
+
+
+def _is_long(delta: PlaybookDelta) -> bool:
+    return len(delta.content) > CONTENT
 
 
 def cards(

@@ -55,7 +55,7 @@ class Decide(OneCard):
         card = self.card(self.delta(pk), told, "")
         if self.wants_data:
             return self.told(words, card=self.part("card.html", card=card), at=str(pk))
-        if told.get("content"):
+        if "content" in told:
             return self.page(card)
         return self.told(words, then=str(pk))
 

@@ -13,7 +13,8 @@ from rest_framework import serializers
 
 from common import errors
 from common.caller import Caller, Role
-from console.inbox.typed import Typed, read
+from console.inbox import cards
+from console.inbox.typed import Typed, checked, plain, read
 from playbook import (
     curation,
     rebasing,
@@ -24,14 +25,11 @@ from playbook import (
 )
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.serializers import deltas as forms
-from playbook.serializers.entries import Versioned
+from playbook.serializers.entries import EntryText, Versioned
 from playbook.taking_up import NoMergedText
 
 # In words, as a curator reads them: {code: words}.
 REASONS = {code: code.replace("_", " ") for code in reviewing.REASON_CODES}
-# Columns of the text that the form of an edit holds.
-EDITED = ("content", "category", "condition")
-
 # Its words, and the proposal as its own transaction left it.
 Decided = tuple[str, PlaybookDelta]
 
@@ -52,9 +50,8 @@ def _accept(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: Typed) -> Decided:
-    data = _data(forms.EditDelta, _changed(delta, typed), *EDITED)
-    changes = {name: data[name] for name in EDITED if name in data}
-    version = data.get("expected_version")
+    changes = checked(EntryText, _changed(delta, typed))
+    version = _version(typed)
     done = curation.edit_and_accept(delta, changes, caller, version=version)
     return f"Accepted in your words: {_what(done)}.", done
 
@@ -148,22 +145,15 @@ def _version(typed: Typed) -> int | None:
 
 
 def _changed(delta: PlaybookDelta, typed: Typed) -> dict[str, str]:
-    """A browser sends every field of a form, also those that nobody touched."""
-    stands = {
-        "content": delta.content,
-        "category": delta.category,
-        "condition": str(delta.payload.get("condition") or ""),
-    }
+    """A browser sends every field of a form, also those that nobody touched.
+
+    One that was emptied is sent as it is.
+    """
     return {
-        name: value
-        for name, value in typed.items()
-        if name not in stands or _plain(value) != _plain(stands[name])
+        name: typed[name]
+        for name, text in cards.edited(delta).items()
+        if name in typed and typed[name].strip() != plain(text).strip()
     }
-
-
-def _plain(text: str) -> str:
-    """As a browser sends it: every line break is CR LF."""
-    return text.replace("\r\n", "\n").strip()
 
 
 def _labelled(delta: PlaybookDelta, label: str, caller: Caller) -> PlaybookEntry:

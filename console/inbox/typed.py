@@ -15,12 +15,21 @@ Typed = Mapping[str, str]
 
 
 def of(request: HttpRequest) -> dict[str, str]:
-    return {name: str(value) for name, value in request.POST.items()}
+    """A browser sends every line break as CR LF; texts are kept with LF."""
+    return {name: plain(str(value)) for name, value in request.POST.items()}
+
+
+def plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def read(form: type[serializers.Serializer[Any]], typed: Typed) -> dict[str, Any]:
     """An empty field of a page is one that the API would not be sent."""
-    bound = form(data={name: value for name, value in typed.items() if value})
+    return checked(form, {name: value for name, value in typed.items() if value})
+
+
+def checked(form: type[serializers.Serializer[Any]], typed: Typed) -> dict[str, Any]:
+    bound = form(data=typed)
     if not bound.is_valid():
         raise errors.Invalid(errors=field_errors(bound.errors, bound))
     data: dict[str, Any] = bound.validated_data

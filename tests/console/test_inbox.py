@@ -251,6 +251,49 @@ class TestDecisions:
         assert (delta.status, delta.producer) == ("edited", "human")
         assert (delta.entry.content, delta.entry.category) == (OTHER, "patterns")
 
+    def test_a_condition_that_a_person_emptied_goes(self, waiting, curator):
+        delta = waiting(RULE, condition="in CI")
+
+        curator.post(decide(delta, "edit"), {"content": OTHER, "condition": ""})
+
+        delta.refresh_from_db()
+        assert (delta.entry.content, delta.entry.condition) == (OTHER, "")
+
+    def test_words_that_a_person_emptied_are_refused_and_shown_so(
+        self, waiting, curator
+    ):
+        delta = waiting(RULE, condition="in CI")
+
+        typed = {"content": "", "condition": "on a laptop"}
+        answer = curator.post(decide(delta, "edit"), typed)
+
+        page = answer.content.decode()
+        delta.refresh_from_db()
+        assert (answer.status_code, delta.status) == (400, "pending")
+        assert "content: This field may not be blank." in page
+        assert 'dir="auto"></textarea>' in page.split("When it holds")[0]
+        assert 'value="on a laptop"' in page
+
+    def test_a_text_too_long_for_its_field_is_kept_where_nobody_wrote_it_anew(
+        self, waiting, curator
+    ):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(content="Pass it. " * 500)
+
+        typed = {"content": "", "condition": "on a laptop"}
+        curator.post(decide(delta, "edit"), typed)
+
+        entry = PlaybookEntry.objects.get()
+        assert (len(entry.content), entry.condition) == (4_500, "on a laptop")
+
+    def test_line_breaks_are_kept_as_one_character(self, waiting, curator):
+        delta = waiting(RULE)
+
+        curator.post(decide(delta, "edit"), {"content": "Pass `path`.\r\nAlways."})
+
+        delta.refresh_from_db()
+        assert delta.entry.content == "Pass `path`.\nAlways."
+
     def test_it_rejects_with_a_reason(self, waiting, curator):
         delta = waiting(RULE)
 
