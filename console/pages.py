@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.views.generic import View
 
 from common.admin import caller_of
@@ -31,6 +31,7 @@ class ProjectPage(View):
     title = ""
     template = ""
     style = ""  # its style sheet, beside the console's
+    switches_to = ""  # the route that another project is shown at; empty is this page
 
     request: HttpRequest
     caller: Caller
@@ -82,10 +83,11 @@ class ProjectPage(View):
         )
 
     def _switches(self) -> list[dict[str, str]]:
-        """The projects to change to: the same page with the same filters."""
+        """The projects to change to, with the same filters."""
+        page = reverse(self.switches_to) if self.switches_to else ""
         kept = [(k, v) for k, v in self.request.GET.items() if k != "project"]
         return [
-            {"name": name, "url": "?" + urlencode([*kept, ("project", str(pk))])}
+            {"name": name, "url": f"{page}?{urlencode([*kept, ('project', str(pk))])}"}
             for pk, name in self.names.items()
         ]
 

@@ -6,8 +6,11 @@ import uuid
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
 from common import errors
 from common.caller import Role
@@ -23,7 +26,14 @@ MOST_IN_BULK = 100
 
 
 class Decide(OneCard):
-    """A decision about one proposal, as a form or from the script."""
+    """A decision about one proposal, as a form or from the script.
+
+    Whoever comes by its address, as after signing in, is led to the card.
+    """
+
+    def get(self, request: HttpRequest, pk: uuid.UUID, name: str = "") -> HttpResponse:
+        card = reverse("console:inbox_card", args=[pk])
+        return redirect(f"{card}?{urlencode(self.asked)}")
 
     def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
         if name not in DECISIONS:

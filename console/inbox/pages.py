@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -30,6 +30,15 @@ class InboxPage(ProjectPage):
 
     title = "Review"
     style = "console/inbox.css"
+    switches_to = "console:inbox"
+
+    def http_method_not_allowed(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Who comes by the address of a decision, as after signing in, gets the list."""
+        if request.method == "GET":
+            return redirect(self.list_url)
+        return super().http_method_not_allowed(request, *args, **kwargs)
 
     @property
     def tab(self) -> Tab:

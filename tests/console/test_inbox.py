@@ -7,6 +7,7 @@ import re
 import uuid
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from ace.models import AceRun
@@ -19,6 +20,7 @@ from memories.drafts import Draft
 from memories.models import PossibleDuplicate
 from playbook import curation, proposals
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from projects.models import Membership
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eabc שלום 😀 "
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -793,6 +795,57 @@ class TestOneCard:
         answer = curator.get(reverse("console:inbox_quote", args=[waiting(RULE).pk, 1]))
 
         assert "does not stand there any more" in answer.content.decode()
+
+    def test_its_root_cause_and_another_project_lead_to_the_list(
+        self, waiting, curator, project, other_project
+    ):
+        delta = waiting(RULE, root_cause="API_MISUSE")
+        account = User.objects.get(username="bob")
+        Membership.objects.create(
+            project=other_project, account=account, role=Role.VIEWER
+        )
+
+        answer = curator.get(reverse("console:inbox_card", args=[delta.pk]))
+
+        page = answer.content.decode()
+        cause = f"?project={project.pk}&amp;tab=pending&amp;cause=API_MISUSE"
+        assert f'href="{reverse("console:inbox")}{cause}"' in page
+        assert f'href="{reverse("console:inbox")}?project={other_project.pk}"' in page
+
+
+class TestAddressesOfDecisions:
+    """As they are opened after signing in, or by Enter in the address bar."""
+
+    def test_that_of_one_proposal_leads_to_its_card(self, waiting, curator):
+        delta = waiting(RULE)
+
+        answer = curator.get(decide(delta, "accept") + "?tab=quarantine", follow=True)
+
+        [(url, _)] = answer.redirect_chain
+        assert url.startswith(reverse("console:inbox_card", args=[delta.pk]))
+        assert "tab=quarantine" in url
+        assert answer.status_code == 200
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("bulk", []),
+            ("undo", []),
+            ("resolve", [uuid.uuid4(), "split"]),
+            ("settle", [uuid.uuid4(), "merge"]),
+        ],
+    )
+    def test_the_others_lead_to_the_list(self, project, curator, name, said):
+        address = reverse(f"console:inbox_{name}", args=said)
+
+        answer = curator.get(address + "?tab=conflicts", follow=True)
+
+        [(url, _)] = answer.redirect_chain
+        assert url == inbox(project=project.pk, tab="conflicts")
+        assert answer.status_code == 200
+        assert curator.put(address).status_code == 405
 
 
 class TestRoles:
