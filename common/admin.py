@@ -253,7 +253,8 @@ class RowsAdmin(PagesAdmin):
             return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
                 request, self.opts, object_id
             )
-        typed = request.POST.get("text", "").replace("\0", "").strip()
+        typed = text.with_newlines(request.POST.get("text", ""))
+        typed = typed.replace("\0", "").strip()
         if self.perform(request, deed, row, typed):
             messages.success(request, f"{_short(row)}: {deed.done}.")
         if self.get_object(request, unquote(object_id)) is None:

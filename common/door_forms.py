@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from common import errors
+from common import errors, text
 from common.caller import Caller
 
 
@@ -14,11 +14,24 @@ class Applied(forms.BaseForm):
     """`apply()` calls the function; a refusal is shown as errors.
 
     It runs as the last step of the form's checks, so that what was typed stays on the
-    page when the function refuses. `saved` is what it returned.
+    page when the function refuses. `saved` is what it returned. `changed_data` names
+    what the person changed, not what a browser and the fields do to every text.
     """
 
     caller: Caller
     saved: Any
+
+    def _widget_data_value(self, widget: forms.Widget, html_name: str) -> Any:
+        value = super()._widget_data_value(widget, html_name)  # type: ignore[misc]  # a hook of Django without a stub
+        return text.with_newlines(value) if isinstance(value, str) else value
+
+    def get_initial_for_field(self, field: forms.Field, field_name: str) -> Any:
+        """A stored text as it comes back untouched."""
+        value = super().get_initial_for_field(field, field_name)
+        if not isinstance(value, str):
+            return value
+        value = text.with_newlines(value)
+        return value.strip() if getattr(field, "strip", False) else value
 
     def apply(self) -> Any:
         raise NotImplementedError

@@ -71,6 +71,11 @@ def problem_in(text: str) -> str | None:
     return None
 
 
+def with_newlines(text: str) -> str:
+    """The text with LF line breaks: a browser sends each one as CR LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def similarity_hash(text: str) -> str:
     """Hash what two copies of a text share (design 03, "Duplicates" 1)."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())

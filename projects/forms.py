@@ -35,7 +35,7 @@ class ProjectForm(DoorForm):
 
     def apply(self) -> Project:
         data = self.cleaned_data
-        fields = {name: data[name] for name in writing.FIELDS}
+        fields = {n: data[n] for n in writing.FIELDS if n in self.changed_data}
         settings = data["settings"] or {}
         if self.instance._state.adding:
             return writing.create(fields, self.caller, settings=settings)

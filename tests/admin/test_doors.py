@@ -115,6 +115,10 @@ def form_of(memory, **changes):
     } | changes
 
 
+def sent_by_a_browser(text):
+    return "\r\n".join(text.splitlines())
+
+
 @pytest.mark.django_db
 class TestEditingAMemory:
     def test_it_writes_the_change_its_history_and_its_audit_row(self, curator, memory):
@@ -143,6 +147,27 @@ class TestEditingAMemory:
         assert response.status_code == 200
         assert "A text from yesterday" in response.content.decode()
         assert memory.content == "Berths are counted from the north"
+
+    @pytest.mark.parametrize("ending", ["\n", "\r\n", "\n ", "\r"])
+    def test_it_leaves_lines_that_only_passed_through_the_browser(
+        self, curator, memory, ending
+    ):
+        content = f"Count the berths{ending}{ending}Counted from the north{ending}"
+        Memory.objects.filter(pk=memory.pk).update(content=content)
+        sent = sent_by_a_browser(content)
+
+        curator.post(page(memory), form_of(memory, content=sent, title="Berths"))
+
+        memory.refresh_from_db()
+        assert (memory.title, memory.content) == ("Berths", content)
+
+    def test_it_stores_line_breaks_as_the_api_does(self, curator, memory):
+        typed = sent_by_a_browser("Count the berths\n\nCounted from the south")
+
+        curator.post(page(memory), form_of(memory, content=typed))
+
+        memory.refresh_from_db()
+        assert memory.content == "Count the berths\n\nCounted from the south"
 
     def test_it_shows_what_is_too_short(self, curator, memory):
         response = curator.post(page(memory), form_of(memory, content="short"))
@@ -244,6 +269,11 @@ class TestDeltas:
         assert PlaybookEntry.objects.get().content.endswith("south side.")
         assert proposed.status == "edited"
 
+    def test_an_edit_has_the_line_breaks_of_the_api(self, curator, proposed):
+        do(curator, proposed, "edit", sent_by_a_browser("Count:\n- berths\n- piers"))
+
+        assert PlaybookEntry.objects.get().content == "Count:\n- berths\n- piers"
+
     def test_it_rejects_one_with_a_reason(self, curator, proposed):
         do(curator, proposed, "reject", "too vague")
 
@@ -318,6 +348,17 @@ class TestEntries:
         assert entry.status == "deleted"
         do(curator, entry, "restore")
         assert entry.status == "active"
+
+    def test_its_lines_stay_those_of_who_wrote_them(self, curator, an_entry):
+        entry = an_entry("gotchas-00001", content="Never cache:\n- berths\n- piers")
+        lines = sent_by_a_browser(entry.content)
+        changed = {"content": lines, "priority": "5", "version": entry.version}
+
+        curator.post(page(entry), ENTRY | changed)
+
+        stored = PlaybookEntry.objects.get()
+        assert (stored.priority, stored.content) == (5, entry.content)
+        assert stored.author_kind == "rule"
 
     def test_it_refuses_a_category_that_the_project_has_not(self, curator, project):
         wrong = ENTRY | {"project": project.pk, "category": "zebras"}
