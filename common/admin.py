@@ -19,6 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 from unfold.views import ChangeList
 
@@ -214,15 +215,41 @@ class RowsAdmin(PagesAdmin):
     def _list_action(deed: Deed) -> Callable[..., None]:
         def act(self: RowsAdmin, request: HttpRequest, rows: QuerySet[Any]) -> None:
             done = sum(
-                self.perform(request, deed, row, "") for row in rows[:MOST_AT_ONCE]
+                self.perform(
+                    request, deed, row, "", seen=request.POST.get(f"seen-{row.pk}")
+                )
+                for row in rows[:MOST_AT_ONCE]
             )
             if done:
                 messages.success(request, f"{done} {deed.done}.")
 
         return act
 
-    def perform(self, request: HttpRequest, deed: Deed, row: Any, typed: str) -> bool:
-        """Do it; a refusal becomes a message. Tells whether it was done."""
+    def action_checkbox(self, obj: Any) -> SafeString:
+        return format_html(
+            '{}<input type="hidden" name="seen-{}" value="{}">',
+            super().action_checkbox(obj),
+            obj.pk,
+            self.seen(obj),
+        )
+
+    def seen(self, row: Any) -> str:
+        """What tells a row from a later one: its version, if it has one."""
+        return str(getattr(row, "version", ""))
+
+    def perform(
+        self,
+        request: HttpRequest,
+        deed: Deed,
+        row: Any,
+        typed: str,
+        *,
+        seen: str | None = None,
+    ) -> bool:
+        """Do it; a refusal becomes a message. Tells whether it was done.
+
+        `seen` is what the page showed; a row that it did not show has None.
+        """
         caller = caller_of(request)
         if not self.may(request, deed.role, row):
             messages.error(
@@ -230,6 +257,8 @@ class RowsAdmin(PagesAdmin):
             )
             return False
         try:
+            if seen not in (None, self.seen(row)):
+                raise errors.StaleVersion
             done = deed.do(row, caller, typed)
         except errors.Refusal as refusal:
             messages.error(request, f"{_short(row)}: {refusal.detail}")
@@ -255,7 +284,7 @@ class RowsAdmin(PagesAdmin):
             )
         typed = text.with_newlines(request.POST.get("text", ""))
         typed = typed.replace("\0", "").strip()
-        if self.perform(request, deed, row, typed):
+        if self.perform(request, deed, row, typed, seen=request.POST.get("seen")):
             messages.success(request, f"{_short(row)}: {deed.done}.")
         if self.get_object(request, unquote(object_id)) is None:
             return HttpResponseRedirect(self.list_url)
@@ -302,6 +331,7 @@ class RowsAdmin(PagesAdmin):
             ]
             context |= {
                 "deeds": offered,
+                "seen": self.seen(obj),
                 "links": self.links(request, obj),
                 "panels": list(self.panels(request, obj)),
             }

@@ -18,9 +18,9 @@ class Deed:
     """A door to one function: `do(row, caller, text)`; its refusals become messages.
 
     `text` is what the person typed into a field labelled `asks`; empty without one.
-    It is chosen among `choices`, or begins as `starts_with(row)` in a larger field,
-    which is hidden when nothing is asked: what of the row the person has seen. A deed
-    that `needs_text` is not offered in lists.
+    It is chosen among `choices`, or begins as `starts_with(row)` in a larger field. A
+    deed that `needs_text` is not offered in lists. The row is the one that the page
+    showed, else the deed is refused.
     """
 
     name: str

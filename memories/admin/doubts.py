@@ -76,6 +76,10 @@ class PossibleDuplicateAdmin(RowsAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).light()
 
+    def seen(self, row: Any) -> str:
+        """The versions of both memories."""
+        return f"{row.memory.version} {row.other.version}"
+
     @admin.display(description="newer")
     def newer(self, pair: PossibleDuplicate) -> SafeString:
         return words(pair.memory, 80)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -25,6 +24,7 @@ from playbook.conflicts import Side
 from playbook.models import (
     Conflict,
 )
+from playbook.resolving import Seen
 from playbook.rulings import Part
 from playbook.serializers.conflicts import evidence
 
@@ -39,30 +39,29 @@ NEWER, OLDER = "the newer", "the older"
 
 def _supersede(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     winner: resolving.Winner = "left" if typed == OLDER else "right"
-    return resolving.supersede(conflict, caller, winner=winner)
+    return resolving.supersede(conflict, caller, winner=winner, seen=_seen(conflict))
 
 
 def _split(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if len(lines) != 2:
         raise errors.Invalid("Write two lines: when the older holds, when the newer.")
-    return resolving.split(conflict, Part(lines[0]), Part(lines[1]), caller)
+    left, right = map(Part, lines)
+    return resolving.split(conflict, left, right, caller, seen=_seen(conflict))
 
 
 def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    return resolving.reject(conflict, caller, note=typed)
+    return resolving.reject(conflict, caller, note=typed, seen=_seen(conflict))
 
 
 def _reopen(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    try:
-        decided_at = datetime.fromisoformat(typed)
-    except ValueError:
-        raise errors.Invalid("Open the conflict again to see its decision.") from None
+    decided_at = conflict.decided_at
     return reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
 
 
-def _decided_at(conflict: Conflict) -> str:
-    return conflict.decided_at.isoformat() if conflict.decided_at else ""
+def _seen(conflict: Conflict) -> Seen:
+    found = conflicts.sides(conflict)
+    return Seen(found.left.version, found.right.version)
 
 
 def _is_open(conflict: Conflict) -> bool:
@@ -140,8 +139,6 @@ class ConflictAdmin(RowsAdmin):
             _reopen,
             "waiting for a decision again",
             fits=_is_decided,
-            starts_with=_decided_at,
-            needs_text=True,
         ),
     ]
 
@@ -153,6 +150,11 @@ class ConflictAdmin(RowsAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return conflicts.light(super().get_queryset(request))
+
+    def seen(self, row: Any) -> str:
+        """The versions of its sides, and which decision it is."""
+        sides = _seen(row)
+        return f"{sides.left} {sides.right} {row.decided_at or ''}"
 
     @admin.display(description="the older")
     def left_shown(self, conflict: Conflict) -> Any:

@@ -67,13 +67,16 @@ class DecidedFilter(ChoiceFilter):
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
-    return curation.edit_and_accept(delta, {"content": typed}, caller)
+    changes = {"content": typed}
+    return curation.edit_and_accept(delta, changes, caller, version=delta.version)
 
 
 def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     reason = typed or "other"
     code = REASONS.get(reason, "other")
-    return curation.reject(delta, caller, reason=reason, reason_code=code)
+    return curation.reject(
+        delta, caller, reason=reason, reason_code=code, version=delta.version
+    )
 
 
 @admin.register(PlaybookDelta)
@@ -149,7 +152,9 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "accept",
             "Accept",
             Role.CURATOR,
-            lambda delta, caller, text: curation.accept(delta, caller),
+            lambda delta, caller, text: curation.accept(
+                delta, caller, version=delta.version
+            ),
             "accepted",
             fits=lambda delta: delta.status == PlaybookDelta.Status.PENDING,
         ),
@@ -182,7 +187,9 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "rebase",
             "Renew",
             Role.CURATOR,
-            lambda delta, caller, text: rebasing.rebase(delta, caller),
+            lambda delta, caller, text: rebasing.rebase(
+                delta, caller, version=delta.version
+            ),
             "waiting for the entry as it is now",
             fits=lambda delta: delta.status == PlaybookDelta.Status.STALE,
         ),

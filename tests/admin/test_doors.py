@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
+from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
@@ -12,21 +15,36 @@ from access.models import ApiKey
 from audit.models import AuditEvent
 from common.caller import Role
 from jobs.models import Job
-from memories import tags, writing
+from memories import lifecycle, tags, writing
 from memories.drafts import Draft
-from memories.models import Memory, MemoryChange, Tag
+from memories.models import Memory, MemoryChange, PossibleDuplicate, Tag
 from playbook import curation
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Membership, Project
 from tests.admin.conftest import person
 
 
-def do(browser, row, deed, text=""):
+def do(browser, row, deed, text="", **more):
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_do"
-    response = browser.post(reverse(name, args=[row.pk, deed]), {"text": text})
+    given = {"text": text} | more
+    response = browser.post(reverse(name, args=[row.pk, deed]), given)
     assert response.status_code == 302
     row.refresh_from_db()
     return [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def seen_on(browser, url, name="seen"):
+    """What tells the rows of a page from later ones, as its forms carry it."""
+    html = browser.get(url).content.decode()
+    return re.search(rf'name="{name}" value="([^"]*)"', html)[1]
+
+
+def reword(entry, caller, content):
+    wanted = curation.change(
+        entry, {"content": content}, caller, reason="", version=entry.version
+    )
+    curation.edit(entry.project, wanted, caller)
+    entry.refresh_from_db()
 
 
 def page(row, name="change"):
@@ -75,6 +93,21 @@ class TestMemories:
         assert memory.superseded_by is None
         assert len(told) == 1
 
+    @pytest.mark.parametrize("deed", ["verify", "supersede", "delete"])
+    def test_one_that_the_page_did_not_show_is_left_as_it_is(
+        self, curator, project, alice, memory, deed
+    ):
+        draft = Draft(content="Berths start at the pier", memory_type="learning")
+        newer = writing.store(project, draft, alice).memory
+        seen = seen_on(curator, page(memory))
+        changed = {"content": "Berths are counted from the south"}
+        version = lifecycle.update(memory, changed, alice, memory.version).version
+
+        [told] = do(curator, memory, deed, str(newer.pk), seen=seen)
+
+        assert "has changed since" in told
+        assert memory.version == version
+
     def test_it_lets_a_viewer_only_read(self, browser_of, memory):
         viewer = browser_of(Role.VIEWER)
 
@@ -97,6 +130,31 @@ class TestMemories:
 
         memory.refresh_from_db()
         assert memory.verified_at
+
+    def test_a_chosen_row_that_the_list_did_not_show_is_left_as_it_is(
+        self, curator, alice, memory
+    ):
+        memories, name = (
+            reverse("admin:memories_memory_changelist"),
+            f"seen-{memory.pk}",
+        )
+        chosen = {
+            "action": "delete",
+            "_selected_action": [str(memory.pk)],
+            name: seen_on(curator, memories, name),
+        }
+        lifecycle.verify(memory, alice)
+
+        curator.post(memories, chosen)
+
+        memory.refresh_from_db()
+        assert memory.deleted_at is None
+
+        version = memory.version
+        curator.post(memories, chosen | {name: version})
+
+        memory.refresh_from_db()
+        assert memory.deleted_at
 
 
 def form_of(memory, **changes):
@@ -185,6 +243,25 @@ class TestEditingAMemory:
         memory.refresh_from_db()
         assert response.status_code == 403
         assert memory.content == "Berths are counted from the north"
+
+
+@pytest.mark.django_db
+class TestPossibleDuplicates:
+    def test_a_side_that_the_page_did_not_show_is_not_merged(
+        self, curator, project, alice, memory
+    ):
+        draft = Draft(content="Berths count from the north", memory_type="learning")
+        newer = writing.store(project, draft, alice).memory
+        pair = PossibleDuplicate.objects.create(
+            project=project, memory=newer, other=memory, similarity=0.9
+        )
+        seen = seen_on(curator, page(pair))
+        lifecycle.verify(memory, alice)
+
+        [told] = do(curator, pair, "merge", seen=seen)
+
+        assert "has changed since" in told
+        assert pair.state == "open"
 
 
 @pytest.mark.django_db
@@ -279,6 +356,22 @@ class TestDeltas:
 
         assert (proposed.status, proposed.review_note) == ("rejected", "too vague")
 
+    @pytest.mark.parametrize("deed", ["accept", "edit", "reject", "undo"])
+    def test_one_that_the_page_did_not_show_is_not_decided_about(
+        self, curator, proposed, deed
+    ):
+        if deed == "undo":
+            do(curator, proposed, "accept")
+        status, seen = proposed.status, seen_on(curator, page(proposed))
+        PlaybookDelta.objects.update(
+            content="Count no berths.", version=F("version") + 1
+        )
+
+        *_, told = do(curator, proposed, deed, "Count the berths twice.", seen=seen)
+
+        assert "has changed since" in told
+        assert proposed.status == status
+
     def test_it_undoes_one(self, curator, proposed):
         do(curator, proposed, "accept")
         do(curator, proposed, "undo")
@@ -347,6 +440,18 @@ class TestEntries:
         do(curator, entry, "delete", "obsolete")
         assert entry.status == "deleted"
         do(curator, entry, "restore")
+        assert entry.status == "active"
+
+    def test_one_that_the_page_did_not_show_stays(self, curator, project, alice):
+        wanted = {"content": ENTRY["content"], "category": "gotchas"}
+        wanted = curation.addition(wanted, alice, reason="")
+        entry = curation.edit(project, wanted, alice).entry
+        seen = seen_on(curator, page(entry))
+        reword(entry, alice, "Cache the availability of berths for a minute.")
+
+        [told] = do(curator, entry, "delete", seen=seen)
+
+        assert "has changed since" in told
         assert entry.status == "active"
 
     def test_its_lines_stay_those_of_who_wrote_them(self, curator, an_entry):
@@ -639,22 +744,41 @@ class TestConflicts:
 
     def test_the_decision_that_the_page_shows_is_taken_back(self, curator, conflict):
         do(curator, conflict, "reject", "no")
-        seen = conflict.decided_at.isoformat()
-        html = curator.get(page(conflict)).content.decode()
-        assert f'name="text" value="{seen}"' in html
 
-        do(curator, conflict, "reopen", seen)
+        do(curator, conflict, "reopen", seen=seen_on(curator, page(conflict)))
 
         assert conflict.state == "open"
 
-    @pytest.mark.parametrize("seen", ["", "zebra", "2020-01-01T00:00:00+00:00"])
-    def test_another_decision_is_not_taken_back(self, curator, conflict, seen):
+    def test_another_decision_is_not_taken_back(self, curator, conflict):
         do(curator, conflict, "reject", "no")
+        seen = seen_on(curator, page(conflict))
+        Conflict.objects.update(decided_at=timezone.now())
 
-        *_, told = do(curator, conflict, "reopen", seen)
+        *_, told = do(curator, conflict, "reopen", seen=seen)
 
-        assert "conflict" in told and "taken back" not in told
+        assert "has changed since" in told
         assert conflict.state == "rejected"
+
+    @pytest.mark.parametrize("side", ["left", "right"])
+    @pytest.mark.parametrize(
+        ("deed", "text"),
+        [
+            ("supersede", "the newer"),
+            ("split", "at low tide\nat high tide"),
+            ("reject", "no"),
+        ],
+    )
+    def test_a_side_that_the_page_did_not_show_is_not_decided_about(
+        self, curator, conflict, side, deed, text
+    ):
+        seen = seen_on(curator, page(conflict))
+        entry = getattr(conflict, side)
+        PlaybookEntry.objects.filter(pk=entry.pk).update(version=F("version") + 1)
+
+        [told] = do(curator, conflict, deed, text, seen=seen)
+
+        assert "has changed since" in told
+        assert conflict.state == "open"
 
     def test_a_split_asks_for_two_conditions(self, curator, conflict):
         assert '<textarea name="text"' in curator.get(page(conflict)).content.decode()

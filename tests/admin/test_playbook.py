@@ -25,7 +25,7 @@ from playbook.models import (
 )
 from playbook.revisions import Cause
 from projects.models import Membership, Project
-from tests.admin.test_doors import do, page
+from tests.admin.test_doors import do, page, reword
 from tests.admin.test_lists import queries_of
 
 pytestmark = pytest.mark.django_db
@@ -37,14 +37,6 @@ def add(project, caller, content=TEXT):
     wanted = {"content": content, "category": "gotchas"}
     delta = curation.edit(project, curation.addition(wanted, caller, reason=""), caller)
     return PlaybookEntry.objects.get(pk=delta.entry_id)
-
-
-def reword(entry, caller, content):
-    wanted = curation.change(
-        entry, {"content": content}, caller, reason="", version=entry.version
-    )
-    curation.edit(entry.project, wanted, caller)
-    entry.refresh_from_db()
 
 
 @pytest.fixture
