@@ -177,7 +177,9 @@ class RowsAdmin(PagesAdmin):
         return self.may(request, self.adds)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, self.changes, obj)
+        # The fields on the answer to a refused deed would be sent to the deed.
+        is_refused = hasattr(request, "refused")
+        return not is_refused and self.may(request, self.changes, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -284,11 +286,42 @@ class RowsAdmin(PagesAdmin):
             )
         typed = text.with_newlines(request.POST.get("text", ""))
         typed = typed.replace("\0", "").strip()
-        if self.perform(request, deed, row, typed, seen=request.POST.get("seen")):
+        seen = request.POST.get("seen")
+        if is_done := self.perform(request, deed, row, typed, seen=seen):
             messages.success(request, f"{_short(row)}: {deed.done}.")
-        if self.get_object(request, unquote(object_id)) is None:
-            return HttpResponseRedirect(self.list_url)
-        return HttpResponseRedirect(self.url_of(row, "change"))
+        is_there = self.get_object(request, unquote(object_id)) is not None
+        if is_there and not is_done:
+            return self._shown_again(request, object_id, {deed.name: typed})
+        there = self.url_of(row, "change") if is_there else self.list_url
+        return HttpResponseRedirect(there)
+
+    def _shown_again(
+        self, request: HttpRequest, object_id: str, refused: dict[str, str]
+    ) -> HttpResponse:
+        """The page with the deed that was refused, and what was typed into it."""
+        request.refused = refused  # type: ignore[attr-defined]  # {deed: its text}
+        request.method = "GET"  # what was posted is no change of the fields
+        answer: HttpResponse = self.change_view(request, object_id)
+        request.method = "POST"
+        return answer
+
+    def _offered(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
+        """What the template shows of each deed, a refused one with its text."""
+        refused: dict[str, str] = getattr(request, "refused", {})
+        return [
+            {
+                "deed": deed,
+                "url": self.url_of(row, "do", deed.name),
+                "is_refused": deed.name in refused,
+                # A template would call the function.
+                "starts": deed.starts_with is not None,
+                "text": refused.get(deed.name, deed.starting(row)),
+            }
+            for deed in self.deeds
+            if self.may(request, deed.role, row)
+            # What was typed is kept even when the row has moved on.
+            and (deed.fits(row) or (refused.get(deed.name) and not deed.choices))
+        ]
 
     @property
     def list_url(self) -> str:
@@ -318,19 +351,8 @@ class RowsAdmin(PagesAdmin):
         obj: Any = None,
     ) -> HttpResponse:
         if obj is not None:
-            offered = [
-                {
-                    "deed": deed,
-                    "url": self.url_of(obj, "do", deed.name),
-                    # A template would call the function.
-                    "starts": deed.starts_with is not None,
-                    "text": deed.starts_with(obj) if deed.starts_with else "",
-                }
-                for deed in self.deeds
-                if self.may(request, deed.role, obj) and deed.fits(obj)
-            ]
             context |= {
-                "deeds": offered,
+                "deeds": self._offered(request, obj),
                 "seen": self.seen(obj),
                 "links": self.links(request, obj),
                 "panels": list(self.panels(request, obj)),

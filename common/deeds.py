@@ -32,5 +32,9 @@ class Deed:
     asks: str = ""
     choices: tuple[str, ...] = ()
     starts_with: Callable[[Any], str] | None = None
+    longest: int = 500  # characters of the text
     needs_text: bool = False
     is_final: bool = False
+
+    def starting(self, row: Any) -> str:
+        return self.starts_with(row) if self.starts_with else ""

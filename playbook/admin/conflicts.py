@@ -27,6 +27,7 @@ from playbook.models import (
 from playbook.resolving import Seen
 from playbook.rulings import Part
 from playbook.serializers.conflicts import evidence
+from playbook.serializers.entries import PART
 
 STATES = {
     "open": "warning",
@@ -120,6 +121,7 @@ class ConflictAdmin(RowsAdmin):
             fits=_is_open,
             asks="When the older holds; on a second line, when the newer does",
             starts_with=lambda conflict: conflict.left.condition,
+            longest=2 * PART + 1,
             needs_text=True,
         ),
         Deed(

@@ -27,6 +27,7 @@ from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
 )
+from playbook.serializers.entries import CONTENT
 from search.fields import searched_of
 
 DECISIONS = {
@@ -170,6 +171,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             ),
             asks="In your words",
             starts_with=lambda delta: delta.content,
+            longest=CONTENT,
             needs_text=True,
         ),
         Deed(
