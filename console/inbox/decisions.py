@@ -11,10 +11,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common import errors
+from common import errors, text
 from common.caller import Caller, Role
 from console.inbox import cards
-from console.inbox.typed import Typed, checked, plain, read
+from console.inbox.typed import Typed, checked, read
 from playbook import (
     curation,
     rebasing,
@@ -151,8 +151,8 @@ def _changed(delta: PlaybookDelta, typed: Typed) -> dict[str, str]:
     """
     return {
         name: typed[name]
-        for name, text in cards.edited(delta).items()
-        if name in typed and typed[name].strip() != plain(text).strip()
+        for name, stored in cards.edited(delta).items()
+        if name in typed and typed[name].strip() != text.with_newlines(stored).strip()
     }
 
 

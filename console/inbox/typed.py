@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from rest_framework import serializers
 
-from common import errors
+from common import errors, text
 from common.problem import field_errors
 
 Typed = Mapping[str, str]
@@ -16,11 +16,9 @@ Typed = Mapping[str, str]
 
 def of(request: HttpRequest) -> dict[str, str]:
     """A browser sends every line break as CR LF; texts are kept with LF."""
-    return {name: plain(str(value)) for name, value in request.POST.items()}
-
-
-def plain(text: str) -> str:
-    return text.replace("\r\n", "\n")
+    return {
+        name: text.with_newlines(str(value)) for name, value in request.POST.items()
+    }
 
 
 def read(form: type[serializers.Serializer[Any]], typed: Typed) -> dict[str, Any]:
