@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from common import errors
 from common.caller import Caller
 from common.list_filters import days
 from memories import recall
-from memories.models import Memory
-from memories.queries import Filters
+from memories.queries import SHARED_SCOPES, Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
 from search.ranking import Mode
 
 BEST = 100  # as many hits as one answer of the API may hold
-# Each project is searched on its own; more of them would make a person wait.
-MOST_PROJECTS = 20
+# Each project and scope is searched on its own; more would make a person wait.
+MOST_PROJECTS = MOST_SCOPES = 20
+UNSEARCHED = {"superseded", "expired", "archived", "deleted"}
 
 
 class TooManyProjects(errors.Refusal):
@@ -26,24 +27,35 @@ class TooManyProjects(errors.Refusal):
     code = "too_many_projects"
 
 
+class TooManyScopes(errors.Refusal):
+    """Name the key of the scope; there are too many to search all at once."""
+
+    code = "too_many_scopes"
+
+
+class NotSearched(errors.Refusal):
+    """Only current memories and duplicates are searched; choose no other state."""
+
+    code = "not_searched"
+
+
 def search_everywhere(
-    query: str, asked: Mapping[str, Any], caller: Caller
+    query: str, rows: MemoryQuerySet, asked: Mapping[str, Any], caller: Caller
 ) -> list[recall.Hit]:
     """The hits of the chosen project, or of all visible ones, best first.
 
-    `asked` is the list's query string. A shared memory is found in every project of
-    its organization, and keeps its best score.
+    `asked` is the list's query string, `rows` what its filters leave. A shared memory
+    is found in every project of its organization, and keeps its best score.
     """
+    if asked.get("state") in UNSEARCHED:
+        raise NotSearched
     request = recall.Request(
-        query=query,
-        mode=_mode(asked),
-        limit=BEST,
-        filters=_filters(asked),
-        scope=_scope(asked),
+        query=query, mode=_mode(asked), limit=BEST, filters=_filters(asked)
     )
     best: dict[Any, recall.Hit] = {}
-    for project in projects_asked(asked, caller):
-        for hit in recall.search(project, request, caller).hits:
+    for project, scope in _places(rows, asked, caller):
+        within = replace(request, scope=scope)
+        for hit in recall.search(project, within, caller).hits:
             known = best.get(hit.memory.pk)
             if known is None or hit.score > known.score:
                 best[hit.memory.pk] = hit
@@ -85,12 +97,20 @@ def _filters(asked: Mapping[str, Any]) -> Filters:
     )
 
 
-def _scope(asked: Mapping[str, Any]) -> Scope | None:
-    """The one scope that is named by its kind and its key; else the shared ones."""
+def _places(
+    rows: MemoryQuerySet, asked: Mapping[str, Any], caller: Caller
+) -> list[tuple[Project, Scope | None]]:
+    """Each project with every scope of the rows; None: all of the shared ones."""
+    projects = projects_asked(asked, caller)
     kind, key = asked.get("scope_kind", ""), asked.get("scope_key", "").strip()
-    if kind in Memory.Scope.values and key:
-        return Scope(kind, key)
-    return None
+    if not key and kind in {"", *SHARED_SCOPES}:
+        return [(project, None) for project in projects]
+    columns = ("project_id", "scope_kind", "scope_key", "scope_type", "scope_user")
+    found = rows.order_by().values_list(*columns).distinct()[: MOST_SCOPES + 1]
+    if len(found) > MOST_SCOPES:
+        raise TooManyScopes
+    known = {project.pk: project for project in projects}
+    return [(known[pk], Scope(*scope)) for pk, *scope in found if pk in known]
 
 
 def _listed(asked: Mapping[str, Any], name: str) -> tuple[str, ...]:

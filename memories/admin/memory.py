@@ -327,7 +327,7 @@ class MemoryAdmin(RowsAdmin):
             return queryset, False
         try:
             hits = asking.search_everywhere(
-                search_term, request.GET, caller_of(request)
+                search_term, queryset, request.GET, caller_of(request)
             )
         except errors.Refusal as refusal:
             messages.warning(request, refusal.detail)

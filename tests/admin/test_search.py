@@ -7,6 +7,7 @@ from common.caller import Role
 from memories import recall, writing
 from memories.drafts import Draft
 from memories.queries import Filters
+from memories.scopes import Scope
 
 TEXTS = [
     "The tide feed sends local time without an offset",
@@ -59,6 +60,49 @@ class TestMemories:
         wanted = [hit.memory.pk for hit in recall.search(project, request, alice).hits]
 
         assert listed(owner, "q=tide&memory_type=learning") == wanted
+
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            Scope("user", "dora"),
+            Scope("session", "s1", user="dora"),
+            Scope("object", "b7", type="berth"),
+        ],
+    )
+    @pytest.mark.parametrize("named", ["scope_kind={0.kind}", "scope_key={0.key}"])
+    def test_it_searches_in_the_scopes_that_the_filters_leave(
+        self, owner, project, alice, memories, scope, named
+    ):
+        content = "The tide table of one of them"
+        draft = Draft(content=content, memory_type="learning", scope=scope)
+        theirs = writing.store(project, draft, alice).memory
+
+        assert listed(owner, f"q=tide table&{named.format(scope)}") == [theirs.pk]
+
+    def test_it_asks_for_a_key_when_there_are_too_many_scopes(
+        self, owner, project, alice, memories, monkeypatch
+    ):
+        monkeypatch.setattr("memories.admin.asking.MOST_SCOPES", 1)
+        for user in ("dora", "emil"):
+            draft = Draft(
+                content=f"The tide table of {user}",
+                memory_type="learning",
+                scope=Scope("user", user),
+            )
+            writing.store(project, draft, alice)
+        address = reverse("admin:memories_memory_changelist")
+
+        html = owner.get(f"{address}?q=tide&scope_kind=user").content.decode()
+
+        assert "Name the key of the scope" in html
+
+    @pytest.mark.parametrize("state", ["superseded", "expired", "archived", "deleted"])
+    def test_it_says_what_is_not_searched(self, owner, memories, state):
+        address = reverse("admin:memories_memory_changelist")
+
+        html = owner.get(f"{address}?q=tide&state={state}").content.decode()
+
+        assert "Only current memories and duplicates are searched" in html
 
     def test_it_searches_by_keyword_alone_when_asked(
         self, owner, project, alice, memories
