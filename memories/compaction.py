@@ -310,10 +310,8 @@ def _release(gone: Memory, caller: Caller) -> None:
 
     The newest has it, whether it was a source or not.
     """
-    superseded = Memory.objects.filter(superseded_by=gone)
-    superseded.exclude(deleted_at=None).update(superseded_by=None)
-    kept = superseded.filter(deleted_at=None).select_for_update(no_key=True)
-    for fact in kept.order_by("-pk"):
+    kept = Memory.objects.filter(superseded_by=gone, deleted_at=None)
+    for fact in kept.order_by("-pk").select_for_update(no_key=True):
         before = history.state(fact)
         fact.superseded_by = None
         places.place(fact)

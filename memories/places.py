@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -61,10 +62,10 @@ def place(memory: Memory) -> None:
     """
     memory.version += 1
     memory.is_duplicate, memory.duplicate_of = False, None
-    fact = _unexpired(current_fact, memory)
+    fact = unexpired(current_fact, memory, SYSTEM)
     if fact and not repeats(memory, fact):
         memory.superseded_by = fact
-    elif original := fact or _unexpired(original_of, memory):
+    elif original := fact or unexpired(original_of, memory, SYSTEM):
         memory.is_duplicate, memory.duplicate_of = True, original
     try:
         with transaction.atomic():
@@ -74,14 +75,14 @@ def place(memory: Memory) -> None:
         raise errors.Busy from error
 
 
-def _unexpired(
-    holder: Callable[[Memory], Memory | None], memory: Memory
+def unexpired(
+    holder: Callable[[Memory], Memory | None], memory: Memory, caller: Caller
 ) -> Memory | None:
     """Who holds a place; one that has expired is archived, and its heir has it."""
     found = holder(memory)
     if found is None or not found.is_expired:
         return found
-    archive(found, SYSTEM, reason="expired")
+    archive(found, caller, reason="expired")
     return holder(memory)
 
 
@@ -101,34 +102,30 @@ def repeats(memory: Memory, fact: Memory) -> bool:
 
 def original_of(memory: Memory) -> Memory | None:
     """Hold the live row with the same text, whether it has expired or not."""
-    found: Memory | None = (
-        Memory.objects.select_for_update(no_key=True)
-        .filter(
-            project_id=memory.project_id,
-            scope_hash=memory.scope_hash,
-            sensitivity=memory.sensitivity,
-            key=memory.key,
-            similarity_hash=memory.similarity_hash,
-            kept_apart=False,
-            **CURRENT_COLUMNS,
-        )
-        .exclude(pk=memory.pk)
-        .first()
+    if memory.kept_apart:
+        return None
+    return _holder(
+        memory,
+        sensitivity=memory.sensitivity,
+        similarity_hash=memory.similarity_hash,
+        kept_apart=False,
     )
-    return None if memory.kept_apart else found
 
 
 def current_fact(memory: Memory) -> Memory | None:
     """Hold the current fact of the same scope and key, other than this one."""
-    if not memory.is_keyed_fact:
-        return None
+    return _holder(memory, kind=Memory.Kind.FACT) if memory.is_keyed_fact else None
+
+
+def _holder(memory: Memory, **place: Any) -> Memory | None:
+    """Hold another live row of the same scope and key that has this in common, too."""
     found: Memory | None = (
         Memory.objects.select_for_update(no_key=True)
         .filter(
             project_id=memory.project_id,
             scope_hash=memory.scope_hash,
             key=memory.key,
-            kind=Memory.Kind.FACT,
+            **place,
             **CURRENT_COLUMNS,
         )
         .exclude(pk=memory.pk)

@@ -193,7 +193,7 @@ def _store(
             _supersede(same, memory, caller)
         if insert_new([memory]):
             break
-        if original := _original_of(memory, caller):
+        if original := places.unexpired(places.original_of, memory, caller):
             return _store_duplicate(memory, original, draft, caller, "the same text")
     else:
         raise errors.Busy
@@ -232,15 +232,6 @@ def _store_duplicate(
     return Receipt(
         status="duplicate", memory=memory, duplicate_of=original, notes=draft.notes
     )
-
-
-def _original_of(memory: Memory, caller: Caller) -> Memory | None:
-    """Hold the row with the same text; one that expired is archived to make place."""
-    found = places.original_of(memory)
-    if found and found.is_expired:
-        places.archive(found, caller, reason="expired")
-        return None
-    return found
 
 
 def _set_aside(receipt: Receipt, full: QuotaExceeded, caller: Caller) -> Receipt:
