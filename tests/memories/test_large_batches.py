@@ -31,6 +31,22 @@ def write(alice_api, project):
     return post
 
 
+@pytest.fixture
+def refuse(monkeypatch):
+    """Have the model refuse the texts that hold these words."""
+    embed_by = embedding.embed_by
+
+    def refuse(words):
+        def picky(model, texts):
+            if any(words in text for text in texts):
+                raise InferenceError("too odd", retryable=False)
+            return embed_by(model, texts)
+
+        monkeypatch.setattr(embedding, "embed_by", picky)
+
+    return refuse
+
+
 def lines(count, about="list"):
     return [{"content": f"Fact number {n} of a {about}."} for n in range(count)]
 
@@ -107,16 +123,9 @@ class TestEmbedding:
         assert counts[1] <= counts[0] + 5
 
     def test_a_text_that_the_model_refuses_is_named_and_the_others_go_on(
-        self, write, run_jobs, monkeypatch
+        self, write, run_jobs, refuse
     ):
-        embed_by = embedding.embed_by
-
-        def picky(model, texts):
-            if any("number 7 " in text for text in texts):
-                raise InferenceError("too odd", retryable=False)
-            return embed_by(model, texts)
-
-        monkeypatch.setattr(embedding, "embed_by", picky)
+        refuse("number 7 ")
         receipts = write(lines(30))
 
         run_jobs()
@@ -126,16 +135,9 @@ class TestEmbedding:
         assert job.result["refused"] == [f"{receipts[7]['id']}: too odd"]
 
     def test_a_long_one_lets_others_go_first_and_tells_of_all_its_turns(
-        self, write, run_jobs, monkeypatch, other_project
+        self, write, run_jobs, refuse, monkeypatch, other_project
     ):
-        embed_by = embedding.embed_by
-
-        def picky(model, texts):
-            if any("number 0 " in text for text in texts):
-                raise InferenceError("too odd", retryable=False)
-            return embed_by(model, texts)
-
-        monkeypatch.setattr(embedding, "embed_by", picky)
+        refuse("number 0 ")
         monkeypatch.setattr(vectors, "BATCH", 1)
         monkeypatch.setattr(running, "TURN", timedelta(0))
         write(lines(30))
