@@ -23,6 +23,7 @@ from playbook import curation
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Membership, Project
 from tests.admin.conftest import person
+from tests.playbook.conftest import reword
 
 
 def do(browser, row, deed, text="", **more):
@@ -38,14 +39,6 @@ def seen_on(browser, url, name="seen"):
     """What tells the rows of a page from later ones, as its forms carry it."""
     html = browser.get(url).content.decode()
     return re.search(rf'name="{name}" value="([^"]*)"', html)[1]
-
-
-def reword(entry, caller, content):
-    wanted = curation.change(
-        entry, {"content": content}, caller, reason="", version=entry.version
-    )
-    curation.edit(entry.project, wanted, caller)
-    entry.refresh_from_db()
 
 
 def page(row, name="change"):

@@ -25,8 +25,9 @@ from playbook.models import (
 )
 from playbook.revisions import Cause
 from projects.models import Membership, Project
-from tests.admin.test_doors import do, page, reword
+from tests.admin.test_doors import do, page
 from tests.admin.test_lists import queries_of
+from tests.playbook.conftest import reword
 
 pytestmark = pytest.mark.django_db
 

@@ -6,10 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 
-from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.browser.people import HOSTILE
 from tests.browser.review import OTHER, as_addition, rules, told
+from tests.playbook.conftest import reword
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -134,10 +134,7 @@ def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
         entry=entry,
         expected_version=entry.version,
     )
-    wanted = curation.change(
-        entry, {"content": f"{entry.content} Soon."}, alice, reason="", version=None
-    )
-    curation.edit(entry.project, wanted, alice)
+    reword(entry, alice, f"{entry.content} Soon.")
     page = sign_in("bob", open_page())
     page.page.keyboard.press("e")
     page.page.fill("textarea[name=content]", OTHER)
@@ -232,10 +229,7 @@ def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
     )
     card = bobs.page.locator(f"#card-{decided.pk}")
     assert card.locator("textarea[name=content]").input_value() == OTHER
-    wanted = curation.change(
-        entry, {"content": f"{entry.content} Soon."}, alice, reason="", version=None
-    )
-    curation.edit(entry.project, wanted, alice)
+    reword(entry, alice, f"{entry.content} Soon.")
     bobs.page.click(f"#card-{stale.pk} h2")
     bobs.page.keyboard.press("e")
     bobs.page.fill(f"#card-{stale.pk} textarea[name=content]", OTHER)

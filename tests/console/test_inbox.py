@@ -21,6 +21,7 @@ from memories.models import PossibleDuplicate
 from playbook import curation, proposals
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from projects.models import Membership
+from tests.playbook.conftest import reword
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eabc שלום 😀 "
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -486,10 +487,7 @@ class TestTwoCurators:
             entry=entry,
             expected_version=entry.version,
         )
-        wanted = curation.change(
-            entry, {"content": f"{entry.content} Soon."}, alice, reason="", version=None
-        )
-        curation.edit(entry.project, wanted, alice)
+        reword(entry, alice, f"{entry.content} Soon.")
 
         typed = {"content": "In my words: pass `path`."}
         answer = curator.post(decide(delta, "edit"), typed, **DATA)

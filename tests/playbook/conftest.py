@@ -93,3 +93,12 @@ def set_options(project):
         project.save()
 
     return change
+
+
+def reword(entry, caller, content):
+    """Have a person give an entry another text."""
+    wanted = curation.change(
+        entry, {"content": content}, caller, reason="", version=entry.version
+    )
+    curation.edit(entry.project, wanted, caller)
+    entry.refresh_from_db()
