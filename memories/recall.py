@@ -6,6 +6,7 @@ import math
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ from django.db.models import Q
 
 from common.caller import Caller, Role
 from common.pagination import LIMIT
+from inference.vectors import Vector
 from memories import explaining
 from memories import page as pages
 from memories.explaining import Asked
@@ -61,13 +63,21 @@ class Answer:
     explanation: dict[str, Any] | None = None
 
 
-def search(project: Project, request: Request, caller: Caller) -> Answer:
-    """The best memories for a query, among those the caller may read."""
+def search(
+    project: Project,
+    request: Request,
+    caller: Caller,
+    vector: Future[Vector] | None = None,
+) -> Answer:
+    """The best memories for a query, among those the caller may read.
+
+    `vector` is the query's, of `ranking.begin_vector`, where a door had it begun.
+    """
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     question = _question(project, request, wanted=request.limit)
     beside = None if request.scope else is_shared_with(project)
-    begun = ranking.begin(question, Memory.objects.db, beside)
+    begun = ranking.begin(question, Memory.objects.db, beside, vector)
     shared = bool(begun.beside)
     rows = readable(project, request.scope, request.filters, caller, shared)
     ranked = ranking.rank(rows, question, _arms(project, shared), begun)

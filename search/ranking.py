@@ -93,14 +93,25 @@ class Begun(NamedTuple):
     beside: Any = None
 
 
-def begin(question: Question, using: str, beside: Part | None = None) -> Begun:
-    """Have a query's vector made, and meanwhile look up its terms.
+def begin_vector(query: str, mode: Mode) -> Future[Vector] | None:
+    """Have a query's vector made by another thread, where its mode needs one."""
+    if mode == "keyword":
+        return None
+    return embedding.begin_query(queries.parse(query).ranked)
+
+
+def begin(
+    question: Question,
+    using: str,
+    beside: Part | None = None,
+    vector: Future[Vector] | None = None,
+) -> Begun:
+    """Have a query's vector made, unless it is on its way, and meanwhile look up its terms.
 
     `beside` is a statement of one value, which is asked in the same message.
     """
     ranked = queries.parse(question.query).ranked
-    is_embedded = question.mode != "keyword"
-    vector = embedding.begin_query(ranked) if is_embedded else None
+    vector = vector or begin_vector(question.query, question.mode)
     answer = queries.terms(
         ranked,
         project_id=question.project_id,

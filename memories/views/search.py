@@ -11,6 +11,7 @@ from common import replicas
 from common.caller import Role
 from memories import recall
 from memories.serializers import search as search_forms
+from search import ranking
 
 
 class SearchDoor(Door):
@@ -22,7 +23,11 @@ class SearchDoor(Door):
     def post(self, request: Request) -> Response:
         """Search memories by meaning, by words, or by both."""
         data = self.body(search_forms.SearchRequest)
+        # The model works while the project is looked up.
+        vector = ranking.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
         wanted = search_forms.request_of(data, project, self.caller)
-        answer = replicas.read(lambda: recall.search(project, wanted, self.caller))
+        answer = replicas.read(
+            lambda: recall.search(project, wanted, self.caller, vector)
+        )
         return Response(shown(search_forms.SearchAnswer, answer))

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-import pytest
+import threading
 
-from inference import fake
+import pytest
+from django.db import connection
+
+from inference import embedding, fake
 from memories import recall
 from memories.drafts import FileRef
 from memories.queries import Filters
+from projects import finding
 from search.ranking import EmbeddingsUnavailable
 
 MODES = ["keyword", "semantic", "hybrid"]
 NEITHER = "Celery beat sends what waits every ten seconds"
+URL = "/api/v1/search"
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    """Set when the model is given a text that it does not remember."""
+    begun, embed = threading.Event(), fake.Fake.embed
+
+    def noted(self, texts):
+        begun.set()
+        return embed(self, texts)
+
+    embedding.forget_queries()
+    monkeypatch.setattr(fake.Fake, "embed", noted)
+    return begun
 
 
 class TestIdentifiers:
@@ -201,6 +220,31 @@ class TestLanes:
     def test_semantic_search_says_that_the_model_is_down(self, remember, search):
         with fake.outage(), pytest.raises(EmbeddingsUnavailable):
             search("celery beat", mode="semantic")
+
+    def test_the_model_works_while_the_project_is_looked_up(
+        self, remember, project, alice_api, embedded
+    ):
+        remember(NEITHER)
+        embedded.clear()
+
+        def wait(execute, sql, *rest):
+            if sql == finding.FOUND.format(column="name"):
+                assert embedded.wait(10)
+            return execute(sql, *rest)
+
+        with connection.execute_wrapper(wait):
+            answer = alice_api.post(URL, {"project_id": project.name, "query": "beat"})
+
+        assert [hit["memory"]["content"] for hit in answer.json()["hits"]] == [NEITHER]
+
+    def test_the_model_does_not_work_for_strangers(self, project, client_of, embedded):
+        stranger = client_of(project)
+        stranger.credentials(HTTP_AUTHORIZATION="Bearer am_unknown")
+
+        answer = stranger.post(URL, {"project_id": project.name, "query": "beat"})
+
+        assert answer.status_code == 401
+        assert not embedded.is_set()
 
     def test_a_row_without_a_vector_is_found_by_its_words(self, remember, contents):
         remember("Celery acknowledges early")
