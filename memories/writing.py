@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from django.db import connection
@@ -10,8 +11,10 @@ from django.utils import timezone
 
 from common import errors
 from common.caller import Caller, Role
+from common.ids import uuid7
 from common.inserting import insert_new
 from common.writing import write
+from inference import embedding
 from inference.vectors import Vector
 from memories import (
     admission,
@@ -20,6 +23,7 @@ from memories import (
     duplicates,
     files,
     history,
+    indexing,
     places,
     tags,
     vectors,
@@ -38,11 +42,12 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Prepared:
-    """Drafts that passed the project's rules, with their vectors: {position: …}."""
+    """Drafts that passed the project's rules, their rows and vectors: {position: …}."""
 
     project: Project
     caller: Caller
     drafts: dict[int, Draft]
+    rows: dict[int, Memory]
     refused: dict[int, errors.Refusal] = field(default_factory=dict)
     vectors: dict[int, Vector] = field(default_factory=dict)
     note: str = ""
@@ -72,11 +77,22 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
             refused[position] = refusal
     if len(items) > vectors.AT_ONCE:
         note = "not embedded yet: a job embeds large batches"
-        return Prepared(project, caller, accepted, refused, note=note)
+        rows = _rows(project, accepted)
+        return Prepared(project, caller, accepted, rows, refused, note=note)
     fresh = [p for p, draft in accepted.items() if not _known(project, draft)]
-    made, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
+    # The words are cut while the model works.
+    begun = embedding.begin([accepted[p].embedded_text for p in fresh])
+    rows = _rows(project, accepted)
+    made, note = vectors.made_or_none(begun)
     found = dict(zip(fresh, made, strict=True)) if made else {}
-    return Prepared(project, caller, accepted, refused, found, note)
+    return Prepared(project, caller, accepted, rows, refused, found, note)
+
+
+def _rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
+    """Unsaved rows, by hash: in the order in which they are locked."""
+    language = project.options.search.language
+    in_order = sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p))
+    return {p: drafts.build(project, accepted[p], language) for p in in_order}
 
 
 @write
@@ -103,8 +119,11 @@ def commit(prepared: Prepared) -> list[Receipt]:
         position: _rejected(refusal)
         for position, refusal in (*prepared.refused.items(), *refused.items())
     }
-    in_order = sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p))
-    built = {p: drafts.build(project, accepted[p], language) for p in in_order}
+    built = {
+        position: _of_now(row, language)
+        for position, row in prepared.rows.items()
+        if position in accepted
+    }
     stored = _stored_together(prepared, built)
     for position, memory in built.items():
         draft = accepted[position]
@@ -124,6 +143,15 @@ def commit(prepared: Prepared) -> list[Receipt]:
     ):
         vectors.embed_later(project.pk)
     return [receipts[position] for position in sorted(receipts)]
+
+
+def _of_now(row: Memory, language: str) -> Memory:
+    """A copy to store, with an id of now; a transaction that is repeated makes another."""
+    memory = copy(row)
+    memory.pk = uuid7()
+    if memory.content_tsv.language != language:
+        indexing.fill(memory, language)
+    return memory
 
 
 @write

@@ -9,8 +9,11 @@ from django.db.utils import IntegrityError, InternalError
 from django.utils import timezone
 
 from audit.models import AuditEvent
+from common.caller import SYSTEM
 from inference import fake
 from jobs.models import Job
+from memories import writing
+from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
 
 BODY = {
@@ -291,6 +294,31 @@ class TestBatch:
         )
 
         assert answer.status_code == 400
+
+
+class TestPrepared:
+    """What is slow is done before the transaction, which may be repeated."""
+
+    def prepare(self, project, content):
+        draft = Draft(content=content, memory_type="learning")
+        return writing.prepare(project, [draft], SYSTEM)
+
+    def test_ids_are_of_the_time_of_the_write(self, project):
+        slow = self.prepare(project, "The first text waits for its vector")
+        quick = self.prepare(project, "The second text has its vector soon")
+        second, first = (writing.commit(each)[0] for each in (quick, slow))
+
+        assert first.memory.pk > second.memory.pk
+
+    def test_a_repeated_transaction_knows_nothing_of_the_first(self, project):
+        prepared = self.prepare(project, BODY["content"])
+        with transaction.atomic():
+            writing.commit(self.prepare(project, BODY["content"]))
+            assert writing.commit(prepared)[0].status == "duplicate"
+            transaction.set_rollback(True)
+
+        assert writing.commit(prepared)[0].status == "stored"
+        assert Memory.objects.current().count() == 1
 
 
 class TestIdempotency:

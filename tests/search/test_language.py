@@ -10,6 +10,8 @@ from common.caller import SYSTEM
 from jobs import queue, running
 from jobs.models import Job
 from memories import lifecycle, tags
+from memories import writing as memory_writing
+from memories.drafts import Draft
 from memories.models import Memory, MemoryChange, Tag
 from memories.scopes import Scope
 from playbook import curation, reading
@@ -213,6 +215,14 @@ class TestChange:
     ):
         speak("german")
         remember(HOUSES)
+
+        assert "<mark>Häuser</mark>" in marked("Haus")
+
+    def test_so_is_what_was_prepared_in_the_old_one(self, project, speak, marked):
+        draft = Draft(content=HOUSES, memory_type="learning")
+        prepared = memory_writing.prepare(project, [draft], SYSTEM)
+        speak("german")
+        memory_writing.commit(prepared)
 
         assert "<mark>Häuser</mark>" in marked("Haus")
 

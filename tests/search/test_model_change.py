@@ -286,15 +286,15 @@ class TestWritesMeanwhile:
         self, remember, reembed, run_jobs, monkeypatch
     ):
         remember("Celery asks the broker")
-        embed = embedding.embed
+        made_or_none = vectors.made_or_none
 
-        def switch_after(texts):
-            vectors = embed(texts)
+        def switch_after(begun):
+            made = made_or_none(begun)
             monkeypatch.undo()
             reembed()
-            return vectors
+            return made
 
-        monkeypatch.setattr(embedding, "embed", switch_after)
+        monkeypatch.setattr(vectors, "made_or_none", switch_after)
         late = remember("Redis may lose anything")
         switching.forget()
         run_jobs()
