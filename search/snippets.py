@@ -23,6 +23,8 @@ DEEPEST = 10_000
 # change the beginning: German takes umlauts off, Arabic prefixes.
 ALIKE = {"simple": 2, "english": 2}
 ANY = ("",)
+# Words of a language whose lexemes a process remembers (3 MB), and their characters.
+MOST_KNOWN, LONGEST_KNOWN = 20_000, 50
 
 K = TypeVar("K", bound=Hashable)
 
@@ -174,12 +176,27 @@ def _meaning(
 ) -> dict[str, str]:
     """The wanted lexemes that words mean: {folded word: lexeme}."""
     likely = {each.folded for word in found for each in (word, *word.parts)}
-    if not likely:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(STEMS, [language, list(likely)])
-        return {word: lexeme for word, lexeme in cursor.fetchall() if lexeme in wanted}
+    stems = _stems(likely, language)
+    return {word: stem for word, stem in stems.items() if stem and stem in wanted}
 
+
+def _stems(likely: set[str], language: str) -> dict[str, str | None]:
+    """The lexemes of words, None where they have none; the same words come again."""
+    known = _known.setdefault(language, {})
+    told = {word: known[word] for word in likely if word in known}
+    if missing := likely - told.keys():
+        with connection.cursor() as cursor:
+            cursor.execute(STEMS, [language, list(missing)])
+            new = dict.fromkeys(missing) | dict(cursor.fetchall())
+        if len(known) + len(new) > MOST_KNOWN:
+            known = _known[language] = {}
+        known.update(item for item in new.items() if len(item[0]) <= LONGEST_KNOWN)
+        told |= new
+    return told
+
+
+# {language: {word: lexeme}}, by what PostgreSQL told this process.
+_known: dict[str, dict[str, str | None]] = {}
 
 # PostgreSQL stems words of letters, those of ASCII by a dictionary of their own (1; the
 # others: 2), which is the English one in Russian; words with digits are lexemes as they are.

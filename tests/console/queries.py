@@ -94,7 +94,7 @@ QUERIES = {
     "admin:memories_file_history": 7,
     "admin:memories_memory_change": 13,
     "admin:memories_memory_changelist": 7,
-    "admin:memories_memory_changelist q": 13,
+    "admin:memories_memory_changelist q": 12,
     "admin:memories_memory_compact memories": 5,
     "admin:memories_memory_compaction": 5,
     "admin:memories_memory_history": 8,
@@ -209,9 +209,9 @@ QUERIES = {
     "console:playbook revision show=entries": 10,
     "console:schedules": 5,
     "console:search": 6,
-    "console:search query": 11,
-    "console:search query explain": 12,
-    "console:search query why": 18,
+    "console:search query": 10,
+    "console:search query explain": 11,
+    "console:search query why": 17,
     "console:weekly": 11,
 }
 

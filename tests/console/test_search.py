@@ -232,5 +232,5 @@ class TestThePage:
             fill(number)
 
         # Session, account, roles, projects, waiting changes, the project; then what
-        # the API's search asks.
-        assert len(queries_of(owner, url)) == few == 12
+        # the API's search asks, but for the stems, which are remembered.
+        assert len(queries_of(owner, url)) == few == 11

@@ -46,6 +46,25 @@ class TestMarks:
     def test_it_marks_the_words_that_matched(self, extract, text, lexeme, marked):
         assert extract(text, lexeme) == marked
 
+    def test_the_stem_of_a_word_is_asked_for_once(
+        self, extract, django_assert_num_queries
+    ):
+        extract("Run migrations", "migrat")
+
+        with django_assert_num_queries(0):
+            assert extract("All migrations ran", "migrat") == (
+                "All <mark>migrations</mark> ran"
+            )
+
+    def test_the_stems_that_are_remembered_are_bounded(self, extract, monkeypatch):
+        monkeypatch.setattr(snippets, "MOST_KNOWN", 3)
+        text = "migrate, migrated, migrates, migrating, migration and migrations"
+
+        for _ in range(2):
+            assert extract(text, "migrat").count("<mark>") == 6
+            assert extract("migrates", "migrat") == "<mark>migrates</mark>"
+        assert len(snippets._known["english"]) <= 6
+
     def test_it_marks_overlapping_pairs_once_each(self, extract):
         assert extract("日本語", "日本", "本語") == "<mark>日本</mark><mark>語</mark>"
 
