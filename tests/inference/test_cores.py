@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from inference import cores
+
+
+@pytest.mark.parametrize(
+    ("own", "runnable", "is_idle"),
+    [(2, 1, True), (2, 2, True), (2, 3, False), (1, 1, False), (8, 8, True)],
+)
+def test_a_core_is_idle_while_no_thread_waits_for_one(
+    monkeypatch, tmp_path, own, runnable, is_idle
+):
+    load = tmp_path / "loadavg"
+    load.write_text(f"0.20 0.18 0.12 {runnable}/80 11206\n")
+    monkeypatch.setattr(cores, "LOAD", load)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(own)))
+
+    assert cores.has_idle() is is_idle
+
+
+def test_where_nothing_is_known_none_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(cores, "LOAD", tmp_path / "no such file")
+
+    assert not cores.has_idle()
