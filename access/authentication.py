@@ -65,7 +65,7 @@ def find(secret: str) -> Any:
     digest = secret_hash(secret)
     for found, (project_ids,) in KEYS.read(OF_HASH, [digest]):
         key: Any = found
-        if hmac.compare_digest(key.hash, digest) and key.is_usable:
+        if hmac.compare_digest(key.hash, digest) and not key.is_over:
             key.project_ids = project_ids
             return key
     return None
@@ -77,7 +77,9 @@ OF_HASH = f"""
 SELECT {KEYS.columns}, ARRAY(
     SELECT project_id FROM access_apikey_projects WHERE apikey_id = access_apikey.id
 )
-FROM access_apikey WHERE hash = %s
+FROM access_apikey WHERE hash = %s AND NOT EXISTS (
+    SELECT FROM auth_user WHERE id = access_apikey.account_id AND NOT is_active
+)
 """
 
 

@@ -57,7 +57,7 @@ def issue(
         agent_id=agent_id,
         user_id=user_id,
         expires_at=expires_at,
-        account_id=caller.account_id,
+        account_id=_account_of(caller),
         created_by=caller.name,
     )
     key.save(force_insert=True)
@@ -76,7 +76,7 @@ def rotate(
     """
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
-    if not key.is_usable or key.replaced_by_id:
+    if key.is_over or key.replaced_by_id:
         raise KeyRevoked
     now = timezone.now()
     lifetime = key.expires_at - key.created_at if key.expires_at else None
@@ -87,7 +87,7 @@ def rotate(
         agent_id=key.agent_id,
         user_id=key.user_id,
         expires_at=now + lifetime if lifetime else None,
-        account_id=key.account_id,
+        account_id=_account_of(caller),
         created_by=caller.name,
     )
     new.save(force_insert=True)
@@ -111,6 +111,13 @@ def revoke(key: ApiKey, *, caller: Caller = SYSTEM) -> ApiKey:
     key.save(update_fields=["revoked_at"])
     _record(caller, "key.revoked", key)
     return key
+
+
+def _account_of(caller: Caller) -> int | None:
+    """Whoever is told the secret of a key: a person, or the one whose key asks for it."""
+    if caller.account_id or not caller.key_id:
+        return caller.account_id
+    return ApiKey.objects.values_list("account_id", flat=True).get(pk=caller.key_id)
 
 
 def require_issuer(

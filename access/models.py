@@ -28,6 +28,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(
             models.Q(expires_at=None) | models.Q(expires_at__gt=now),
             models.Q(revoked_at=None) | models.Q(revoked_at__gt=now),
+            models.Q(account=None) | models.Q(account__is_active=True),
         )
 
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
@@ -66,6 +67,7 @@ class ApiKey(models.Model):
     agent_id = models.CharField(max_length=255, blank=True)
     user_id = models.CharField(max_length=255, blank=True)
 
+    # Of the person who was told the secret; it opens nothing while they are inactive.
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
@@ -101,10 +103,14 @@ class ApiKey(models.Model):
 
     @property
     def is_usable(self) -> bool:
+        return not self.is_over and (self.account is None or self.account.is_active)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has expired or was revoked, for good."""
         now = timezone.now()
-        return (self.expires_at is None or self.expires_at > now) and (
-            self.revoked_at is None or self.revoked_at > now
-        )
+        ends = (self.expires_at, self.revoked_at)
+        return any(end is not None and end <= now for end in ends)
 
 
 class IdempotencyKey(models.Model):

@@ -28,7 +28,10 @@ from projects.models import Project
 class StandingFilter(ChoiceFilter):
     title = "state"
     parameter_name = "state"
-    options = (("usable", "usable"), ("ended", "expired or revoked"))
+    options = (
+        ("usable", "usable"),
+        ("ended", "expired, revoked or of an inactive account"),
+    )
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         usable = ApiKey.objects.visible_to(caller_of(request)).usable()
@@ -121,6 +124,7 @@ class KeyForm(DoorForm):
 class ApiKeyAdmin(RowsAdmin):
     form = KeyForm
     sees = adds = Role.OWNER
+    list_select_related = ["account"]
     list_display = [
         "name_shown",
         "prefix",
@@ -161,7 +165,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             _rotate,
             "replaced by a new key",
-            fits=lambda key: key.is_usable and not key.replaced_by_id,
+            fits=lambda key: not (key.is_over or key.replaced_by_id),
             asks="The old one stays usable for",
             choices=tuple(OVERLAPS),
             needs_text=True,
@@ -172,7 +176,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.revoke(key, caller=caller),
             "revoked",
-            fits=lambda key: key.is_usable,
+            fits=lambda key: not key.is_over,
             is_final=True,
         ),
     ]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -23,6 +24,11 @@ PROJECTS = "/api/v1/projects"
 def clock(time_machine):
     time_machine.move_to(timezone.now())
     return time_machine
+
+
+@pytest.fixture
+def dave(db):
+    return User.objects.create_user("dave")
 
 
 def bearer(secret):
@@ -68,6 +74,18 @@ class TestPresentingOne:
         ended = client_of(**{field: timezone.now() - timedelta(seconds=1)})
 
         assert ended.get(PROJECTS).status_code == 401
+
+    def test_an_inactive_persons_is_a_401_until_they_are_back(
+        self, client_of, project, dave
+    ):
+        client = client_of(project, account=dave)
+        for is_active, status in ((False, 401), (True, 200)):
+            dave.is_active = is_active
+            dave.save()
+
+            assert client.get(PROJECTS).status_code == status
+            usable = ApiKey.objects.usable().filter(pk=client.key.pk)
+            assert usable.exists() is is_active
 
     def test_its_last_use_is_noted_once_a_minute(self, alice_api, clock):
         alice_api.get(PROJECTS)
@@ -159,6 +177,15 @@ class TestIssue:
 
         assert answer.json()["errors"]["expires_at"] == ["must be in the future"]
 
+    def test_one_made_by_a_key_goes_with_the_same_person(self, client_of, dave):
+        of_dave = client_of(role=Role.OWNER, account=dave)
+        of_nobody = client_of(role=Role.OWNER)
+        made = of_dave.post(KEYS, {"name": "ci"}).json()
+        rotated = of_dave.post(f"{KEYS}/{of_nobody.key.pk}/rotate").json()
+
+        for answer in (made, rotated):
+            assert ApiKey.objects.get(pk=answer["id"]).account == dave
+
 
 class TestRotate:
     def test_both_are_usable_during_the_overlap(self, alice_api, clock):
@@ -188,6 +215,14 @@ class TestRotate:
         new = keys.rotate(old).key
 
         assert abs(new.expires_at - end - timedelta(days=29)) < timedelta(seconds=5)
+
+    def test_it_hands_the_key_of_an_inactive_person_on(self, client_of, dave):
+        key = client_of(account=dave).key
+        dave.is_active = False
+        dave.save()
+        new = client_of().post(f"{KEYS}/{key.pk}/rotate").json()["secret"]
+
+        assert bearer(new).get(PROJECTS).status_code == 200
 
     def test_a_key_is_rotated_once(self, alice_api):
         alice_api.post(f"{KEYS}/{alice_api.key.pk}/rotate")
