@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.utils import timezone
 
 from access.models import ApiKey
@@ -111,6 +112,13 @@ def revoke(key: ApiKey, *, caller: Caller = SYSTEM) -> ApiKey:
     key.save(update_fields=["revoked_at"])
     _record(caller, "key.revoked", key)
     return key
+
+
+@write
+def revoke_all(account: AbstractBaseUser, *, caller: Caller) -> None:
+    """End the keys of a person, each with its audit row."""
+    for key in ApiKey.objects.filter(account_id=account.pk).order_by("pk"):
+        revoke(key, caller=caller)
 
 
 def _account_of(caller: Caller) -> int | None:

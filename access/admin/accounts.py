@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from access import keys
 from audit import admin as audit_admin
 from audit.recording import record
 from common import panels
@@ -115,6 +116,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         writing.remove_everywhere(obj, caller_of(request))
+        keys.revoke_all(obj, caller=caller_of(request))
         super().delete_model(request, obj)
 
 

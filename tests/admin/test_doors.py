@@ -734,6 +734,17 @@ class TestAccounts:
         assert {event.project_id for event in told} == {project.pk, other_project.pk}
         assert {event.detail["username"] for event in told} == {"dave"}
 
+    def test_it_revokes_the_keys_of_who_is_deleted(self, superuser, client_of):
+        dave = person("dave")
+        theirs, other = client_of(account=dave), client_of()
+
+        superuser.post(page(dave, "delete"), {"post": "yes"})
+
+        assert theirs.get("/api/v1/projects").status_code == 401
+        assert other.get("/api/v1/projects").status_code == 200
+        event = AuditEvent.objects.get(verb="key.revoked")
+        assert event.object_id == str(theirs.key.pk)
+
 
 @pytest.mark.django_db
 class TestConflicts:
