@@ -51,7 +51,11 @@ def create(project: Project, caller: Caller, **fields: str) -> Tag:
 
 @write
 def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
-    """Change a tag; a new name is written into every memory that carries the old."""
+    """Change a tag; a new name is written into every memory that carries the old.
+
+    Where memories that the caller cannot see carry it, it stays theirs, and the new
+    name is another tag.
+    """
     caller.require(Role.CURATOR, tag.project_id)
     tag = Tag.objects.select_for_update().get(pk=tag.pk)
     old = tag.name
@@ -60,6 +64,12 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
         if Tag.objects.filter(project=tag.project_id, name=name).exists():
             raise TagExists
         _replace(tag, name, caller)
+        if _is_carried(tag):
+            tag = Tag(
+                project_id=tag.project_id,
+                description=tag.description,
+                category=tag.category,
+            )
     for field, value in changes.items():
         setattr(tag, field, value)
     tag.save()
@@ -69,29 +79,38 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
 
 @write
 def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
-    """Give every memory of a tag the other one instead, and remove the tag."""
+    """Give every memory of a tag the other one instead, and remove the tag.
+
+    It stays while memories that the caller cannot see carry it.
+    """
     caller.require(Role.CURATOR, tag.project_id)
     if tag.pk == into.pk or tag.project_id != into.project_id:
         raise errors.Invalid("A tag is merged into another one of the same project.")
     changed = _replace(tag, into.name, caller)
     _record(caller, "tag.merge", tag, into=into.name, memories=changed)
-    tag.delete()
+    if not _is_carried(tag):
+        tag.delete()
     return into
 
 
 @write
 def delete(tag: Tag, caller: Caller) -> None:
-    """Remove a tag, and its name from every memory."""
+    """Remove a tag, and its name from every memory.
+
+    It stays while memories that the caller cannot see carry it.
+    """
     caller.require(Role.CURATOR, tag.project_id)
     changed = _replace(tag, None, caller)
     _record(caller, "tag.delete", tag, memories=changed)
-    tag.delete()
+    if not _is_carried(tag):
+        tag.delete()
 
 
 def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
     language = search_language.hold(tag.project_id)
     rows = (
-        Memory.objects.select_for_update(no_key=True)
+        Memory.objects.visible_to(caller)
+        .select_for_update(no_key=True, of=("self",))
         .filter(project_id=tag.project_id, tags__contains=[tag.name])
         .order_by("pk")
         .light()
@@ -109,6 +128,11 @@ def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
         history.record(caller, action, memory, before=before, reason=reason)
         changed += 1
     return changed
+
+
+def _is_carried(tag: Tag) -> bool:
+    rows = Memory.objects.filter(project_id=tag.project_id, tags__contains=[tag.name])
+    return rows.exists()
 
 
 def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:

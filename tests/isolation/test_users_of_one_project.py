@@ -8,8 +8,8 @@ import uuid
 import pytest
 
 from audit.models import AuditEvent
-from common.caller import Role
-from memories import indexing
+from common.caller import SYSTEM, Role
+from memories import indexing, tags
 from memories.models import File, Memory, Tag
 from search import statistics
 from tests.isolation import world as worlds
@@ -274,6 +274,44 @@ class TestSessionsOfOneName:
 
         assert done == {"deleted": 1}
         assert key_of("u1").get(f"{API}/memories/{mine}").status_code == 200
+
+
+class TestATagOfBoth:
+    @pytest.fixture
+    def carried(self, key_of, project, scope):
+        """The ids of a memory of each user, and of the tag that both carry."""
+        mine, other = (
+            remember(key_of(user), project, text, "x", tags=["deploy"], scope=scope)
+            for user, text in (("u2", "Mine to tag"), ("u1", "Not mine to tag"))
+        )
+        return mine, other, Tag.objects.get(name="deploy").pk
+
+    @pytest.mark.parametrize("deed", ["rename", "merge", "delete"])
+    def test_it_stays_what_it_was_for_the_other(self, carried, key_of, project, deed):
+        mine, other, tag = carried
+        u2, path = key_of("u2"), f"{API}/tags/{tag}"
+        tags.create(project, SYSTEM, name="ship")
+        answer = {
+            "rename": lambda: u2.patch(path, {"name": "sail"}),
+            "merge": lambda: u2.post(f"{path}/merge", {"into": "ship"}),
+            "delete": lambda: u2.delete(path),
+        }[deed]()
+
+        left = {"rename": ["sail"], "merge": ["ship"], "delete": []}[deed]
+        assert answer.status_code in (200, 204), answer.content
+        assert Memory.objects.get(pk=mine).tags == left
+        assert Memory.objects.get(pk=other).tags == ["deploy"]
+        assert Memory.objects.get(pk=other).version == 1
+        assert Tag.objects.get(pk=tag).name == "deploy"
+        assert Tag.objects.filter(name__in=left).count() == len(left)
+
+    def test_it_goes_with_the_last_memory_that_carries_it(self, carried, key_of):
+        _, _, tag = carried
+        for user in ("u1", "u2"):
+            assert Tag.objects.filter(pk=tag).exists()
+            assert key_of(user).delete(f"{API}/tags/{tag}").status_code == 204
+
+        assert not Tag.objects.filter(pk=tag).exists()
 
 
 class TestWhatIsLeftBehind:
