@@ -100,12 +100,12 @@ class MergeTagDoor(Door):
     )
     def post(self, request: Request, tag_id: uuid.UUID) -> Response:
         """Replace a tag by another one everywhere."""
-        tag = find_tag(tag_id, self)
-        into = tags.named(
-            tag.project_id, self.body(tag_forms.MergeTag)["into"], self.caller
-        )
+        data = self.body(tag_forms.MergeTag)
 
         def act() -> tuple[int, dict[str, Any]]:
+            tag = find_tag(tag_id, self)
+            into = tags.named(tag.project_id, data["into"], self.caller)
             return 200, shown(tags.merge(tag, into, self.caller), self)
 
-        return self.once(tag.project_id, act)
+        # Of no project: the tag that names it goes by the merge.
+        return self.once(None, act)

@@ -13,7 +13,7 @@ from common import errors
 from common.caller import SYSTEM
 from memories import derivation, lifecycle, promotion, vectors, writing
 from memories.drafts import Draft, FileRef
-from memories.models import Memory, MemoryChange
+from memories.models import Memory, MemoryChange, Tag
 from memories.scopes import Scope
 from projects import deletion
 from projects.models import Project
@@ -406,6 +406,23 @@ class TestIdempotency:
 
         assert [answer.status_code for answer in answers] == [200, 200]
         assert answers[0].json() == answers[1].json()
+
+    def test_a_merge_of_tags_that_is_sent_again_is_answered_the_same(
+        self, made, alice_api, client_of, project
+    ):
+        memory = made(tags=("old", "new"))
+        path = f"/api/v1/tags/{Tag.objects.get(name='old').pk}/merge"
+        headers = {"Idempotency-Key": "build-1"}
+        first, again = (
+            alice_api.post(path, {"into": "new"}, headers=headers) for _ in range(2)
+        )
+        stranger = client_of(project).post(path, {"into": "new"}, headers=headers)
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert again.headers["Idempotent-Replay"] == "true"
+        assert again.json() == first.json()
+        assert stranger.status_code == 404
+        assert Memory.objects.get(pk=memory.pk).tags == ["new"]
 
     def test_the_text_of_one_that_expired_is_shown_when_it_comes_back(
         self, made, alice_api, url
