@@ -296,7 +296,9 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
     held = lifecycle.hold(memory)
     if not held.compacted_from or held.deleted_at:
         raise NotCompacted
-    lifecycle.leave(held, caller, "its compaction was undone")
+    # What was retired comes back itself.
+    lifecycle.leave(held, caller, "its compaction was undone", elect=False)
+    places.reelect(held, caller)
     _release(held, caller)
     rows = Memory.objects.visible_to(caller).filter(pk__in=held.compacted_from)
     for source in rows.filter(delete_reason=f"{RETIRED} {held.pk}").order_by("pk"):

@@ -246,7 +246,7 @@ def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) ->
     action = MemoryChange.Action.DELETE
     history.record(caller, action, memory, before=before, reason=reason)
     if elect:
-        places.reelect(memory, caller)
+        places.vacate(memory, caller)
 
 
 class NotDeleted(errors.Conflict):

@@ -23,7 +23,23 @@ def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
     memory.save(update_fields=["archived_at", "version", "updated_at"])
     action = MemoryChange.Action.ARCHIVE
     history.record(caller, action, memory, before=before, reason=reason)
+    vacate(memory, caller)
+
+
+def vacate(memory: Memory, caller: Caller) -> None:
+    """Let heirs take the place of what left, and of originals that were retired for it.
+
+    These left their duplicates behind it: it said what they said.
+    """
     reelect(memory, caller)
+    made_of = filter(None, [memory.promoted_from, *memory.compacted_from])
+    retired = Memory.objects.filter(
+        pk__in=list(made_of),
+        deleted_at__isnull=False,
+        delete_reason__endswith=f" {memory.pk}",
+    )
+    for original in retired.order_by("pk"):
+        vacate(original, caller)
 
 
 def reelect(memory: Memory, caller: Caller) -> None:

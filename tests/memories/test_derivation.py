@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from memories import lifecycle
 from memories.models import Memory
@@ -113,6 +116,61 @@ class TestFacts:
 
         assert undone(made).status_code == 200
         assert self.current() == ["3.12"]
+
+
+class TestCopiesOfARetiredOriginal:
+    """They stay behind what was made of it, and have its place when that has left."""
+
+    @pytest.fixture
+    def both(self, stored):
+        """An original and its copy in a scope."""
+        return lambda **scope: stored(*["Kept by one user alone."] * 2, **scope)
+
+    def current(self):
+        return [str(memory.pk) for memory in Memory.objects.current()]
+
+    def test_they_wait_for_the_end_of_a_promotion(self, both, promoted, alice_api):
+        original, copy = both(scope=USER)
+        made = promoted(original, delete_original=True).json()["id"]
+        assert self.current() == [made]
+
+        alice_api.delete(f"{API}/{made}")
+
+        assert self.current() == [str(copy.pk)]
+
+    def test_they_wait_for_the_end_of_the_last_compaction(self, both, compacted, alice):
+        original, copy = both()
+        first = Memory.objects.get(pk=compacted(original, delete_sources=True))
+        made = compacted(first, delete_sources=True)
+        assert self.current() == [made]
+
+        past = timezone.now() - timedelta(seconds=1)
+        Memory.objects.filter(pk=made).update(expires_at=past)
+        lifecycle.archive_expired(alice)
+
+        assert self.current() == [str(copy.pk)]
+
+    def test_they_stay_copies_when_the_compaction_is_undone(
+        self, both, compacted, undone
+    ):
+        original, copy = both()
+        made = compacted(original, delete_sources=True)
+        assert undone(made).status_code == 200
+
+        copy.refresh_from_db()
+        assert self.current() == [str(original.pk)]
+        assert copy.duplicate_of == original
+
+    def test_they_do_not_come_back_when_another_text_takes_over(
+        self, both, stored, promoted, alice_api
+    ):
+        made = promoted(both(scope=USER)[0], delete_original=True).json()["id"]
+        (newer,) = stored("Known to all by now.")
+
+        alice_api.patch(f"{API}/{made}", {"content": "Known to some by now."})
+        alice_api.post(f"{API}/{made}/supersede", {"by": str(newer.pk)})
+
+        assert self.current() == [str(newer.pk)]
 
 
 def test_a_copy_follows_its_original_that_came_back_too_late(stored, promoted, alice):
