@@ -43,6 +43,26 @@ class InProject(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class NullIsAbsent(serializers.Serializer[Any]):
+    """Mix in where a field that may be left out may as well be null: agents send that."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        for field in fields.values():
+            field.allow_null = not field.required
+        return fields
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            optional = {name for name, field in self.fields.items() if field.allow_null}
+            data = {
+                name: value
+                for name, value in data.items()
+                if value is not None or name not in optional
+            }
+        return super().to_internal_value(data)
+
+
 class PageQuery(serializers.Serializer[Any]):
     """Mix in where a query asks for a page; `Door.page` reads both by itself."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject
+from access.doors import InProject, NullIsAbsent
 from ace.models import AceRun, Observation, Reflection
 
 # A task may hold this much: docs/limits.md
@@ -16,37 +16,31 @@ class AnyJSON(serializers.JSONField):
     """An object, or a string that holds one, as tools record their arguments."""
 
 
-class ToolUsageSerializer(serializers.Serializer[Any]):
+class ToolUsageSerializer(NullIsAbsent):
     """One call; `tool` and `name` are aliases of `tool_name`."""
 
     tool_name = serializers.CharField(max_length=255)
-    arguments = AnyJSON(required=False, allow_null=True, default=dict)
-    result = serializers.JSONField(required=False, allow_null=True, default=None)
-    status = serializers.JSONField(required=False, allow_null=True)
+    arguments = AnyJSON(default=dict)
+    result = serializers.JSONField(default=None)
+    status = serializers.JSONField(required=False)
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and "tool_name" not in data:
+        if isinstance(data, dict) and data.get("tool_name") is None:
             named = data.get("tool") or data.get("name")
             data = {**data, "tool_name": named} if named else data
         return super().to_internal_value(data)
 
 
-class CompleteTask(InProject):
+class CompleteTask(InProject, NullIsAbsent):
     """`CompleteTaskRequest` of requirement 003, and how the task is known to have ended."""
 
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     goal = serializers.CharField(max_length=TEXT)
-    result = serializers.CharField(
-        max_length=TEXT, required=False, allow_blank=True, allow_null=True, default=""
-    )
+    result = serializers.CharField(max_length=TEXT, allow_blank=True, default="")
     tool_usage = ToolUsageSerializer(many=True, required=False)
-    feedback = serializers.CharField(
-        max_length=TEXT, required=False, allow_blank=True, allow_null=True, default=""
-    )
+    feedback = serializers.CharField(max_length=TEXT, allow_blank=True, default="")
     outcome = serializers.ChoiceField(
-        choices=["success", "partial", "failure", "unknown"],
-        required=False,
-        allow_null=True,
+        choices=["success", "partial", "failure", "unknown"], required=False
     )
     feedback_source = serializers.ChoiceField(
         choices=["test", "human", "environment", "agent"], default="agent"

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject
+from access.doors import InProject, NullIsAbsent
 from common.pagination import LARGEST
 from memories.drafts import CONTENT, PART, TAG, TITLE, FileRef
 from memories.models import Memory
@@ -70,7 +70,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
         return attrs
 
 
-class MemoryFields(MemoryTextFields):
+class MemoryFields(NullIsAbsent, MemoryTextFields):
     content = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
     memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
@@ -78,7 +78,7 @@ class MemoryFields(MemoryTextFields):
     user_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     key = serializers.CharField(max_length=255, required=False, allow_blank=True)
     files = FileRefSerializer(many=True, required=False)
-    scope = ScopeSerializer(required=False, allow_null=True)
+    scope = ScopeSerializer(required=False)
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
         choices=Memory.Source.choices, default="agent"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from access.doors import NullIsAbsent
 from memories.drafts import TAG
 from memories.models import (
     Memory,
@@ -18,7 +19,7 @@ TAGS, LINKS, PATH = 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
 
 
-class ScopeSerializer(serializers.Serializer[Any]):
+class ScopeSerializer(NullIsAbsent):
     """A kind and its key, as `{"kind": "user", "user_id": "u1"}`."""
 
     kind = serializers.ChoiceField(choices=Memory.Scope.choices)
@@ -71,20 +72,18 @@ class PathField(serializers.CharField):
         return value
 
 
-class FileRefSerializer(serializers.Serializer[Any]):
+class FileRefSerializer(NullIsAbsent):
     file_path = PathField()
     relation_type = serializers.ChoiceField(
         choices=MemoryFile.Relation.choices, default="referenced"
     )
     line_start = serializers.IntegerField(
-        min_value=1, max_value=2**31 - 1, required=False, allow_null=True
+        min_value=1, max_value=2**31 - 1, required=False
     )
     line_end = serializers.IntegerField(
-        min_value=1, max_value=2**31 - 1, required=False, allow_null=True
+        min_value=1, max_value=2**31 - 1, required=False
     )
-    content_hash = serializers.CharField(
-        max_length=128, required=False, allow_blank=True, default=""
-    )
+    content_hash = serializers.CharField(max_length=128, allow_blank=True, default="")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         start, end = attrs.get("line_start"), attrs.get("line_end")

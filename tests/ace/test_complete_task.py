@@ -8,6 +8,7 @@ import pytest
 from ace import run as runs
 from ace.models import AceRun, Reflection
 from ace.rules import task as tasks
+from ace.serializers import CompleteTask
 from jobs.models import Job
 from memories.models import Memory
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
@@ -303,6 +304,14 @@ class TestTolerance:
 
     def test_a_blank_result_is_allowed(self, complete):
         assert complete(result="").status_code == 200
+
+    def test_null_is_as_good_as_left_out(self, complete):
+        fields = CompleteTask().fields
+        left_out = {name: None for name in fields if not fields[name].required}
+        call = {"tool_name": "Bash", "arguments": None, "result": None, "status": None}
+
+        assert complete({"goal": REPAIRED["goal"], **left_out}).status_code == 200
+        assert complete(tool_usage=[call]).status_code == 200
 
     def test_secrets_are_masked_in_the_run_too(self, complete):
         secret = "ghp_" + "a1B2" * 9

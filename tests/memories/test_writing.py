@@ -15,6 +15,7 @@ from jobs.models import Job
 from memories import writing
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
+from memories.serializers.drafts import CreateMemory
 
 BODY = {
     "content": "The importer reads the file twice because of the byte order mark.",
@@ -92,6 +93,23 @@ class TestReceipt:
         assert answer.status_code == 422
         assert answer.json()["code"] == "secret_found"
         assert Memory.objects.count() == 0
+
+    def test_null_is_as_good_as_left_out(self, write):
+        fields = CreateMemory().fields
+        left_out = {name: None for name in fields if not fields[name].required}
+        answer = write(**left_out | {"memory_type": "learning"})
+
+        assert answer.status_code == 201
+        memory = Memory.objects.get()
+        assert (memory.kind, memory.title, memory.tool_usage) == ("note", "", [])
+
+    def test_null_within_a_scope_and_a_file_is_as_good_as_left_out(self, write):
+        scope = {"kind": "user", "user_id": "ada", "session_id": None}
+        file = {"file_path": "a.py", "relation_type": None, "content_hash": None}
+        answer = write(scope=scope, files=[file])
+
+        assert answer.status_code == 201
+        assert answer.json()["memory"]["files"][0]["relation_type"] == "referenced"
 
 
 class TestRefusals:
