@@ -199,7 +199,9 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "undo",
             "Undo",
             Role.CURATOR,
-            lambda delta, caller, text: reverting.undo(delta, caller, reason=text),
+            lambda delta, caller, text: reverting.undo(
+                delta, caller, reason=text, version=delta.version
+            ),
             "undone",
             fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
             asks="Why",
@@ -208,7 +210,9 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "redo",
             "Put in force again",
             Role.CURATOR,
-            lambda delta, caller, text: reverting.redo(delta, caller, reason=text),
+            lambda delta, caller, text: reverting.redo(
+                delta, caller, reason=text, version=delta.version
+            ),
             "in force again",
             fits=lambda delta: delta.status == PlaybookDelta.Status.REVERTED,
             asks="Why",

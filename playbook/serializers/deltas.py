@@ -245,6 +245,10 @@ class RejectDelta(Versioned):
     )
 
 
+class UndoDelta(Reasoned, Versioned):
+    pass
+
+
 class ColumnOut(serializers.Serializer[Any]):
     before = serializers.JSONField(allow_null=True)
     after = serializers.JSONField(allow_null=True)

@@ -188,11 +188,11 @@ class RejectDoor(DecisionDoor):
 
 
 class UndoDoor(DecisionDoor):
-    form = entry_forms.Reasoned
+    form = delta_forms.UndoDelta
 
     @extend_schema(
         operation_id="playbook_deltas_undo",
-        request=entry_forms.Reasoned,
+        request=delta_forms.UndoDelta,
         responses=delta_forms.Written,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
@@ -200,7 +200,9 @@ class UndoDoor(DecisionDoor):
         return super().post(request, delta_id)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return reverting.undo(delta, self.caller, reason=data["reason"])
+        version = data.get("expected_version")
+        reason = data["reason"]
+        return reverting.undo(delta, self.caller, reason=reason, version=version)
 
 
 class ReopenDoor(DecisionDoor):
