@@ -84,14 +84,17 @@ def change(project: Project, change_id: uuid.UUID, caller: Caller) -> Target:
 
 
 def delta(project: Project, delta_id: uuid.UUID, caller: Caller) -> Target:
-    """A delta in force; of one that was taken back, its revert."""
+    """A delta in force; of one that was taken back, the revert of what it did last."""
     found = curation.get(delta_id, caller)
     if found.project_id != project.pk:
         raise errors.NotFound(f"There is no delta {delta_id} in this project.")
     rows = _of(project, caller).filter(delta_id=delta_id, reverts_id=None)
     target = Target(rows, f"delta {delta_id}", _is_picked)
     if found.status == Status.REVERTED:
-        return replace(target, of=_is_picked_and_out_of_force)
+        # One that was reopened and applied anew has an older revision, too.
+        last = rows.order_by("-revision").values("revision")[:1]
+        rows = rows.filter(revision=last)
+        return replace(target, rows=rows, of=_is_picked_and_out_of_force)
     if found.status not in PlaybookDelta.IN_FORCE:
         raise NotApplied(f"This delta is {found.status}; only one in force is undone.")
     return target

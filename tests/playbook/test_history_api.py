@@ -7,10 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from playbook import proposals, votes
-from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.revisions import Cause
 
 API = "/api/v1/playbook"
+OTHER = "When running `pytest`, set `DJANGO_SETTINGS_MODULE` before."
 
 
 @pytest.fixture
@@ -57,6 +58,24 @@ class TestRevert:
             "notes": [],
         }
         assert PlaybookChange.objects.first().reason == "A mistake."
+
+    @pytest.mark.parametrize(("operation", "helpful"), [("add", 0), ("vote", 1)])
+    def test_a_delta_that_was_applied_twice_is_in_force_again_once(
+        self, operation, helpful, revert, alice_api, project, learned, bob, write
+    ):
+        vote = {"operation": "vote", "entry": write(OTHER), "vote": "helpful"}
+        proposal = learned(**vote) if operation == "vote" else learned()
+        [delta] = proposals.propose(project, [proposal], bob)
+        for action in ("undo", "reopen", "accept", "undo"):
+            answer = alice_api.post(f"{API}/deltas/{delta.pk}/{action}", {})
+            assert answer.status_code == 200, answer.json()
+
+        answer = revert(delta=str(delta.pk))
+
+        assert answer.status_code == 200, answer.json()
+        [entry] = answer.json()["entries"]
+        assert entry["status"] == "active"
+        assert PlaybookEntry.objects.get(pk=entry["id"]).helpful == helpful
 
     @pytest.mark.parametrize("way", ["change", "run", "revision", "range"])
     def test_it_takes_every_way_to_name_changes(
