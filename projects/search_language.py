@@ -46,5 +46,12 @@ def change(project: Project) -> None:
     queue.enqueue(KIND, project_id=project.pk)
 
 
+def is_left_undone(project: Project) -> bool:
+    """Whether the job of the last change was ended before it had written every row."""
+    last = Job.objects.filter(kind=KIND, project_id=project.pk).order_by("pk").last()
+    ended = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DISCARDED)
+    return last is not None and last.state in ended
+
+
 def _lock(project_id: uuid.UUID) -> str:
     return f"search language:{project_id}"

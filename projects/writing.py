@@ -64,7 +64,10 @@ def update(
     settings: Mapping[str, Any] | None = None,
     version: int | None = None,
 ) -> Project:
-    """Change what is given; `settings` are merged into those there are."""
+    """Change what is given; `settings` are merged into those there are.
+
+    The language said again starts the job anew that was ended before it was done.
+    """
     caller.require(Role.OWNER, project.pk)
     project = hold(project, version)
     before, language = state(project), project.options.search.language
@@ -74,11 +77,13 @@ def update(
         setattr(project, name, fields.get(name, getattr(project, name)))
     if settings is not None:
         project.settings = merged(project.settings, settings)
-    if state(project) == before:
+    is_said = "language" in ((settings or {}).get("search") or {})
+    is_again = is_said and search_language.is_left_undone(project)
+    if state(project) == before and not is_again:
         return project
     project.version += 1
     _save(project, update_fields=[*FIELDS, "settings", "version", "updated_at"])
-    if project.options.search.language != language:
+    if is_again or project.options.search.language != language:
         search_language.change(project)
     _record(caller, "project.changed", project, before=before, after=state(project))
     return project

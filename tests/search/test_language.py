@@ -369,6 +369,24 @@ class TestJob:
 
         assert holding("haus") == 2
 
+    @pytest.mark.parametrize("state", ["cancelled", "failed", "discarded"])
+    def test_the_same_language_said_again_starts_one_that_was_ended_anew(
+        self, five, speak, killed, run_jobs, project, state
+    ):
+        job = speak("german")
+        killed(job)
+        Job.objects.filter(pk=job.pk).update(state=state)
+        writing.update(project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}})
+        run_jobs()
+        assert holding("haus") == 2
+
+        again = speak("german")
+        run_jobs()
+
+        again.refresh_from_db()
+        assert (again.state, again.result) == ("done", {"rows": 5})
+        assert speak("german") == again
+
     def test_a_second_change_begins_anew_and_ends_the_first(
         self, five, speak, killed, run_jobs, marked
     ):
