@@ -2,7 +2,7 @@
 
 1. Every text gets a vector of the configured model, beside that of the active one.
 2. When none is missing, and while no writer is under way, the configured model becomes
-   the active one.
+   the active one: then only what was written since the last look is looked at.
 3. When every process knows, vectors of other models are removed.
 
 The rows say what is left to do, so that a job that was killed or cancelled goes on.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -21,7 +21,9 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from audit import recording
+from common import locks
 from common.caller import SYSTEM
+from common.ids import first_at
 from common.writing import write
 from inference import embedding, switching
 from inference.embedding import Embedder
@@ -38,6 +40,9 @@ BATCH = 32  # texts embedded between two steps of the job
 WINDOW = 1000
 # Writers of vectors wait so long at most, and less than for any lock.
 SWITCH_MILLISECONDS = 5_000
+# A vector's id tells when it was made, by the clock of another process, and it is seen
+# when its transaction has ended. What took longer is found before old vectors go.
+WRITING = timedelta(minutes=5)
 REMOVED = 1000  # old vectors deleted in one transaction
 # Until old vectors go: a process may not know of the switch yet (switching.SECONDS),
 # and a request that began with them may be on its way.
@@ -78,6 +83,15 @@ class Shelf:
         missing = wanted - {pk for pk, name in made if name == model}
         return self.rows.filter(pk__in=missing).order_by("pk")
 
+    def lacking_since(self, moment: datetime, model: str) -> QuerySet[Any]:
+        """The same among rows that another model made vectors of since then.
+
+        Those that no model made one of wait for a job of their own, as ever.
+        """
+        made = self.vectors._base_manager.filter(pk__gte=first_at(moment))
+        ids = made.exclude(model=model).values_list(self.owner, flat=True)
+        return self.lacking_of(list(ids), model)
+
 
 SHELVES: list[Shelf] = []
 
@@ -91,18 +105,27 @@ class Filling:
     refused: set[uuid.UUID] = field(default_factory=set)
     done: int = 0
 
-    @property
-    def is_complete(self) -> bool:
-        return not any(self._lacking(shelf).exists() for shelf in SHELVES)
-
     def fill(self) -> None:
         _analyze()
-        total = self.done + sum(self._lacking(shelf).count() for shelf in SHELVES)
+        with locks.patience():
+            left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
+        total = self.done + left
         for shelf in SHELVES:
             for batch in self._batches(shelf):
-                _put(shelf, list(self._embedded(shelf, batch)))
-                self.done += len(batch)
-                self.run.step(self.done, max(total, self.done))
+                self._make(shelf, batch, total)
+
+    def fill_since(self, moment: datetime) -> None:
+        for shelf in SHELVES:
+            for batch in batches(list(self._since(shelf, moment)), size=BATCH):
+                self._make(shelf, batch, self.done)
+
+    def lacks_since(self, moment: datetime) -> bool:
+        return any(self._since(shelf, moment).exists() for shelf in SHELVES)
+
+    def _make(self, shelf: Shelf, batch: Sequence[Any], total: int) -> None:
+        _put(shelf, list(self._embedded(shelf, batch)))
+        self.done += len(batch)
+        self.run.step(self.done, max(total, self.done))
 
     def _batches(self, shelf: Shelf) -> Iterator[Sequence[Any]]:
         ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
@@ -110,10 +133,13 @@ class Filling:
         while window := list(ids.filter(pk__gt=last)[:WINDOW]):
             last = window[-1]
             rows = shelf.lacking_of(window, self.model.name)
-            yield from batches(list(rows.exclude(pk__in=self.refused)), size=BATCH)
+            yield from batches(list(self._left(rows)), size=BATCH)
 
-    def _lacking(self, shelf: Shelf) -> QuerySet[Any]:
-        return shelf.lacking(self.model.name).exclude(pk__in=self.refused)
+    def _since(self, shelf: Shelf, moment: datetime) -> QuerySet[Any]:
+        return self._left(shelf.lacking_since(moment, self.model.name))
+
+    def _left(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return rows.exclude(pk__in=self.refused)
 
     def _embedded(
         self, shelf: Shelf, batch: Sequence[Any]
@@ -205,19 +231,23 @@ def _meant(job: Job) -> Embedder:
 
 
 def _switch(filling: Filling) -> bool:
-    """Make the model the active one once nothing lacks; whether it was already."""
+    """Make the model the active one once nothing lacks; whether it was already.
+
+    All rows are looked at before writers have to wait, and then those written since.
+    """
+    began = timezone.now() - WRITING
+    filling.fill()
     while True:
-        _analyze()
         with transaction.atomic():
             _wait_at_most(SWITCH_MILLISECONDS)
             name = switching.hold_alone()
             if name == filling.model.name:
                 return True
-            if filling.is_complete:
+            if not filling.lacks_since(began):
                 embedding.activate(filling.model)
                 _tell("embeddings.switch", filling.run.job, name or "")
                 return False
-        filling.fill()
+        filling.fill_since(began)
 
 
 def _analyze() -> None:

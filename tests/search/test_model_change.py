@@ -6,6 +6,7 @@ The old model is `fake`, with 384 dimensions, the new one `fake@64`.
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import takewhile
 
 import pytest
 from django.core.management import call_command
@@ -281,6 +282,35 @@ class TestWritesMeanwhile:
 
         assert Memory.objects.get(pk=first.pk).embedding.model == NEW
         assert written[0].embedding.model == NEW
+
+    def test_one_that_was_written_last_is_embedded_before_the_switch(
+        self, remember, reembed, monkeypatch
+    ):
+        remember("Celery asks the broker")
+        hold_alone, written = switching.hold_alone, []
+
+        def write_first():
+            if not written:
+                written.append(remember("Redis may lose anything"))
+            return hold_alone()
+
+        monkeypatch.setattr(switching, "hold_alone", write_first)
+        reembed()
+
+        assert set(written[0].vectors.values_list("model", flat=True)) == {OLD, NEW}
+
+    def test_they_do_not_wait_for_a_look_at_all_rows(
+        self, remember, reembed, monkeypatch
+    ):
+        remember("Celery asks the broker")
+        monkeypatch.setattr(reembedding, "WRITING", timedelta())
+        with CaptureQueriesContext(connection) as queries:
+            reembed()
+
+        asked = [each["sql"] for each in queries]
+        (locked,) = (n for n, sql in enumerate(asked) if "_xact_lock(" in sql)
+        held = takewhile(lambda sql: "SAVEPOINT" not in sql, asked[locked:])
+        assert not [sql for sql in held if 'FROM "memories_memory"' in sql]
 
     def test_one_that_began_before_the_switch_is_embedded_anew(
         self, remember, reembed, run_jobs, monkeypatch
