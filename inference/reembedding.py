@@ -134,6 +134,8 @@ class Filling:
             last = window[-1]
             rows = shelf.lacking_of(window, self.model.name)
             yield from batches(list(self._left(rows)), size=BATCH)
+            # Millions of rows that lack nothing take longer than the lease.
+            self.run.step(self.done)
 
     def _since(self, shelf: Shelf, moment: datetime) -> QuerySet[Any]:
         return self._left(shelf.lacking_since(moment, self.model.name))

@@ -448,6 +448,20 @@ class TestTheJob:
         assert asked == [two[1].content]
         assert models() == {NEW}
 
+    def test_it_shows_that_it_works_where_no_row_lacks_anything(
+        self, two, reembed, monkeypatch
+    ):
+        reembed()
+        again, steps = reembedding.start(), []
+        monkeypatch.setattr(reembedding, "WINDOW", 1)
+        monkeypatch.setattr(running.Run, "step", lambda run, *done: steps.append(done))
+        filling = reembedding.Filling(
+            running.Run(again, running.HANDLERS["reembed"]), embedding.configured()
+        )
+        filling.fill()
+
+        assert steps == [(0,), (0,)]
+
     def test_a_cancelled_one_leaves_the_old_model(self, two, interrupted, run_jobs):
         job = interrupted(RuntimeError("stopped"))
         queue.cancel(job)
