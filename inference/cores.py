@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from pathlib import Path
-
-LOAD = Path("/proc/loadavg")
 
 
 def has_idle() -> bool:
@@ -13,8 +11,17 @@ def has_idle() -> bool:
 
     As Linux tells (proc(5): runnable/all); elsewhere nothing is known, so False.
     """
-    try:
-        runnable = LOAD.read_text().split()[3].partition("/")[0]
-    except OSError:
+    load = _load()
+    if load is None:
         return False
+    runnable = os.pread(load, 64, 0).split()[3].partition(b"/")[0]
     return 1 < len(os.sched_getaffinity(0)) >= int(runnable)
+
+
+@functools.cache
+def _load() -> int | None:
+    """Kept open: each call of the system lets other threads go first."""
+    try:
+        return os.open("/proc/loadavg", os.O_RDONLY)
+    except OSError:
+        return None

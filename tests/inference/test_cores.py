@@ -14,15 +14,16 @@ from inference import cores
 def test_a_core_is_idle_while_no_thread_waits_for_one(
     monkeypatch, tmp_path, own, runnable, is_idle
 ):
-    load = tmp_path / "loadavg"
-    load.write_text(f"0.20 0.18 0.12 {runnable}/80 11206\n")
-    monkeypatch.setattr(cores, "LOAD", load)
+    told = tmp_path / "loadavg"
+    told.write_text(f"0.20 0.18 0.12 {runnable}/80 11206\n")
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(own)))
 
-    assert cores.has_idle() is is_idle
+    with told.open() as load:
+        monkeypatch.setattr(cores, "_load", load.fileno)
+        assert cores.has_idle() is is_idle
 
 
-def test_where_nothing_is_known_none_is(monkeypatch, tmp_path):
-    monkeypatch.setattr(cores, "LOAD", tmp_path / "no such file")
+def test_where_nothing_is_known_none_is(monkeypatch):
+    monkeypatch.setattr(cores, "_load", lambda: None)
 
     assert not cores.has_idle()
