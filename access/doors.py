@@ -37,7 +37,9 @@ class InProject(serializers.Serializer[Any]):
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping) and "project_id" not in data and "project" in data:
+        if not isinstance(data, Mapping):
+            return super().to_internal_value(data)
+        if data.get("project_id") is None and data.get("project") is not None:
             data = data.copy()  # type: ignore[attr-defined]  # a dict or a QueryDict
             data["project_id"] = data["project"]
         return super().to_internal_value(data)

@@ -19,8 +19,11 @@ TAGS, LINKS, PATH = 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
 
 
-class ScopeSerializer(NullIsAbsent):
-    """A kind and its key, as `{"kind": "user", "user_id": "u1"}`."""
+class ScopeSerializer(serializers.Serializer[Any]):
+    """A kind and its key, as `{"kind": "user", "user_id": "u1"}`.
+
+    A key that is null is refused: without it, a wider scope would be meant.
+    """
 
     kind = serializers.ChoiceField(choices=Memory.Scope.choices)
     session_id = serializers.CharField(max_length=255, required=False)

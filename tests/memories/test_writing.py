@@ -103,13 +103,34 @@ class TestReceipt:
         memory = Memory.objects.get()
         assert (memory.kind, memory.title, memory.tool_usage) == ("note", "", [])
 
-    def test_null_within_a_scope_and_a_file_is_as_good_as_left_out(self, write):
-        scope = {"kind": "user", "user_id": "ada", "session_id": None}
+    def test_null_within_a_file_is_as_good_as_left_out(self, write):
         file = {"file_path": "a.py", "relation_type": None, "content_hash": None}
-        answer = write(scope=scope, files=[file])
+        answer = write(files=[file])
 
         assert answer.status_code == 201
         assert answer.json()["memory"]["files"][0]["relation_type"] == "referenced"
+
+    def test_a_project_may_be_named_beside_a_null_id(self, write, project):
+        assert write(project_id=None, project=project.name).status_code == 201
+
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            {"kind": "workspace", "workspace_id": None},
+            {"kind": "session", "session_id": "s1", "user_id": None},
+        ],
+    )
+    @pytest.mark.parametrize("path", ["memories", "memories/delete-by-scope"])
+    def test_null_for_the_key_of_a_scope_is_no_wider_scope(
+        self, alice_api, project, scope, path
+    ):
+        body = {"project_id": str(project.pk), **BODY, "scope": scope}
+
+        answer = alice_api.post(f"/api/v1/{path}", body)
+
+        assert answer.status_code == 400
+        [field] = answer.json()["errors"]
+        assert field.startswith("scope.")
 
 
 class TestRefusals:
