@@ -11,17 +11,14 @@ def has_idle() -> bool:
 
     As Linux tells (proc(5): runnable/all); elsewhere nothing is known, so False.
     """
-    load = _load()
-    if load is None:
+    try:
+        runnable = int(os.pread(_load(), 64, 0).split()[3].partition(b"/")[0])
+    except (OSError, ValueError, IndexError):
         return False
-    runnable = os.pread(load, 64, 0).split()[3].partition(b"/")[0]
-    return 1 < len(os.sched_getaffinity(0)) >= int(runnable)
+    return 1 < len(os.sched_getaffinity(0)) >= runnable
 
 
 @functools.cache
-def _load() -> int | None:
+def _load() -> int:
     """Kept open: each call of the system lets other threads go first."""
-    try:
-        return os.open("/proc/loadavg", os.O_RDONLY)
-    except OSError:
-        return None
+    return os.open("/proc/loadavg", os.O_RDONLY)

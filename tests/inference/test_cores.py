@@ -23,7 +23,19 @@ def test_a_core_is_idle_while_no_thread_waits_for_one(
         assert cores.has_idle() is is_idle
 
 
-def test_where_nothing_is_known_none_is(monkeypatch):
-    monkeypatch.setattr(cores, "_load", lambda: None)
+@pytest.mark.parametrize("told", ["", "0.20 0.18 0.12", "a b c d/e f"])
+def test_where_nothing_is_told_none_is(monkeypatch, tmp_path, told):
+    path = tmp_path / "loadavg"
+    path.write_text(told)
+
+    with path.open() as load:
+        monkeypatch.setattr(cores, "_load", load.fileno)
+        assert not cores.has_idle()
+
+
+def test_where_the_load_cannot_be_read_none_is(monkeypatch, tmp_path):
+    with (tmp_path / "gone").open("w") as load:
+        closed = load.fileno()
+    monkeypatch.setattr(cores, "_load", lambda: closed)
 
     assert not cores.has_idle()
