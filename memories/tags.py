@@ -61,15 +61,11 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
     old = tag.name
     name = changes.get("name", old)
     if name != old:
-        if Tag.objects.filter(project=tag.project_id, name=name).exists():
+        taken = Tag.objects.filter(project=tag.project_id, name=name).first()
+        if taken and Tag.objects.visible_to(caller).filter(pk=taken.pk).exists():
             raise TagExists
         _replace(tag, name, caller)
-        if _is_carried(tag):
-            tag = Tag(
-                project_id=tag.project_id,
-                description=tag.description,
-                category=tag.category,
-            )
+        tag = _renamed(tag, taken)
     for field, value in changes.items():
         setattr(tag, field, value)
     tag.save()
@@ -128,6 +124,18 @@ def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
         history.record(caller, action, memory, before=before, reason=reason)
         changed += 1
     return changed
+
+
+def _renamed(tag: Tag, taken: Tag | None) -> Tag:
+    """The row of a tag's new name: its own, unless it stays or the name is taken."""
+    is_carried = _is_carried(tag)
+    if not (taken or is_carried):
+        return tag
+    row = taken or Tag(project_id=tag.project_id)
+    row.description, row.category = tag.description, tag.category
+    if not is_carried:
+        tag.delete()
+    return row
 
 
 def _is_carried(tag: Tag) -> bool:

@@ -364,6 +364,17 @@ class TestWhatIsLeftBehind:
         listed = u2.get(f"{API}/tags", asked | {"q": MARK}).json()["results"]
         assert [tag["id"] for tag in listed] == [made["id"]]
 
+    def test_renaming_a_tag_tells_nothing_of_a_hidden_one(self, kept, key_of, project):
+        u2 = key_of("u2", role=Role.CURATOR)
+        own = {"project_id": str(project.pk), "name": "mine", "description": "my own"}
+        made = posted(u2, "tags", own, status=(201,))
+        renamed = u2.patch(f"{API}/tags/{made['id']}", {"name": f"{MARK}-tag"})
+
+        assert (renamed.status_code, renamed.json()["usage_count"]) == (200, 0)
+        assert renamed.json()["description"] == "my own"
+        names = Tag.objects.filter(project=project).values_list("name", flat=True)
+        assert sorted(names) == sorted({*names}) and "mine" not in names
+
     def test_a_file_of_both_counts_for_each_its_own(self, kept, key_of, project):
         u2 = key_of("u2")
         remember(u2, project, "I read it, too", "x", tags=[], file_paths=[kept.file])
