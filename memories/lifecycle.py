@@ -227,11 +227,16 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
         .order_by("pk")
         .light()
     )
-    count = 0
+    count, derived = 0, []
     held = rows.select_for_update(no_key=True, of=("self",))
     for memory in held.iterator(chunk_size=500):
         leave(memory, caller, "its scope was deleted", elect=False)
         count += 1
+        if memory.promoted_from or memory.compacted_from:
+            derived.append(memory.pk)
+    # What they were made of may have copies in another scope.
+    for memory in Memory.objects.filter(pk__in=derived).light().order_by("pk"):
+        places.vacate(memory, caller)
     return count
 
 

@@ -138,6 +138,15 @@ class TestCopiesOfARetiredOriginal:
 
         assert self.current() == [str(copy.pk)]
 
+    def test_they_wait_for_the_end_of_its_scope(self, both, promoted, alice, project):
+        original, copy = both(scope=USER)
+        made = promoted(original, delete_original=True).json()["id"]
+        scope_hash = Memory.objects.get(pk=made).scope_hash
+
+        lifecycle.delete_scope(project, scope_hash, alice)
+
+        assert self.current() == [str(copy.pk)]
+
     def test_they_wait_for_the_end_of_the_last_compaction(self, both, compacted, alice):
         original, copy = both()
         first = Memory.objects.get(pk=compacted(original, delete_sources=True))
