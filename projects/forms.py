@@ -49,7 +49,10 @@ class ProjectForm(DoorForm):
 
 
 def patch(old: Mapping[str, Any], new: Any) -> Any:
-    """The merge patch (RFC 7396) that makes `new` of `old`: what left is null."""
+    """The merge patch (RFC 7396) that makes `new` of `old`: what left is null.
+
+    What stays as it is is not in it: a language that is said again starts work.
+    """
     if not isinstance(new, Mapping):
         return new
     gone = {name: None for name in old if name not in new}
@@ -57,6 +60,7 @@ def patch(old: Mapping[str, Any], new: Any) -> Any:
         name: patch(before if isinstance(before, Mapping) else {}, value)
         for name, value in new.items()
         for before in [old.get(name)]
+        if name not in old or value != before
     }
 
 

@@ -561,6 +561,21 @@ class TestProjects:
         assert project.settings in ({}, {"dedup": {}})
         assert project.options.policy == "assisted"
 
+    def test_a_setting_that_stays_is_not_said_again(self, owner, project):
+        settings = '{"search": {"language": "german"}}'
+        owner.post(
+            page(project), self.fields(settings=settings, version=project.version)
+        )
+        project.refresh_from_db()
+        Job.objects.filter(kind="reindex").update(state="cancelled")
+
+        same = self.fields(settings=settings, version=project.version)
+        owner.post(page(project), same | {"description": "All about ships"})
+
+        project.refresh_from_db()
+        assert project.description == "All about ships"
+        assert Job.objects.get(kind="reindex").state == "cancelled"
+
     def test_it_shows_what_is_wrong_with_a_setting(self, owner, project):
         wrong = self.fields(settings='{"policy": "zebra"}', version=project.version)
 
