@@ -104,28 +104,32 @@ class Filling:
     model: Embedder
     refused: set[uuid.UUID] = field(default_factory=set)
     done: int = 0
+    total: int = 0
+
+    def count(self) -> None:
+        """How many texts there are to embed, for those who wait: it may take its time."""
+        with locks.patience():
+            left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
+        self.total = self.done + left
 
     def fill(self) -> None:
         _analyze()
-        with locks.patience():
-            left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
-        total = self.done + left
         for shelf in SHELVES:
             for batch in self._batches(shelf):
-                self._make(shelf, batch, total)
+                self._make(shelf, batch)
 
     def fill_since(self, moment: datetime) -> None:
         for shelf in SHELVES:
             for batch in batches(list(self._since(shelf, moment)), size=BATCH):
-                self._make(shelf, batch, self.done)
+                self._make(shelf, batch)
 
     def lacks_since(self, moment: datetime) -> bool:
         return any(self._since(shelf, moment).exists() for shelf in SHELVES)
 
-    def _make(self, shelf: Shelf, batch: Sequence[Any], total: int) -> None:
+    def _make(self, shelf: Shelf, batch: Sequence[Any]) -> None:
         _put(shelf, list(self._embedded(shelf, batch)))
         self.done += len(batch)
-        self.run.step(self.done, max(total, self.done))
+        self.run.step(self.done, max(self.total, self.done))
 
     def _batches(self, shelf: Shelf) -> Iterator[Sequence[Any]]:
         ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
@@ -203,6 +207,7 @@ def _tell(verb: str, job: Job, old: str) -> None:
 def reembed(run: running.Run) -> dict[str, Any]:
     model = _meant(run.job)
     filling = Filling(run, model, done=run.job.done)
+    filling.count()
     filling.fill()
     is_news = not _switch(filling)
     for shelf in SHELVES:
