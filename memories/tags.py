@@ -40,8 +40,7 @@ def create(project: Project, caller: Caller, **fields: str) -> Tag:
     name = fields.pop("name")
     tag, is_new = Tag.objects.get_or_create(project=project, name=name, defaults=fields)
     if not is_new:
-        if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
-            raise TagExists
+        _refuse_visible(tag, caller)
         for field, value in fields.items():
             setattr(tag, field, value)
         tag.save()
@@ -62,8 +61,8 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
     name = changes.get("name", old)
     if name != old:
         taken = Tag.objects.filter(project=tag.project_id, name=name).first()
-        if taken and Tag.objects.visible_to(caller).filter(pk=taken.pk).exists():
-            raise TagExists
+        if taken:
+            _refuse_visible(taken, caller)
         _replace(tag, name, caller)
         tag = _renamed(tag, taken)
     for field, value in changes.items():
@@ -84,8 +83,7 @@ def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
         raise errors.Invalid("A tag is merged into another one of the same project.")
     changed = _replace(tag, into.name, caller)
     _record(caller, "tag.merge", tag, into=into.name, memories=changed)
-    if not _is_carried(tag):
-        tag.delete()
+    _drop(tag)
     return into
 
 
@@ -98,8 +96,7 @@ def delete(tag: Tag, caller: Caller) -> None:
     caller.require(Role.CURATOR, tag.project_id)
     changed = _replace(tag, None, caller)
     _record(caller, "tag.delete", tag, memories=changed)
-    if not _is_carried(tag):
-        tag.delete()
+    _drop(tag)
 
 
 def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
@@ -128,14 +125,24 @@ def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
 
 def _renamed(tag: Tag, taken: Tag | None) -> Tag:
     """The row of a tag's new name: its own, unless it stays or the name is taken."""
-    is_carried = _is_carried(tag)
-    if not (taken or is_carried):
+    if taken is None and not _is_carried(tag):
         return tag
     row = taken or Tag(project_id=tag.project_id)
     row.description, row.category = tag.description, tag.category
-    if not is_carried:
-        tag.delete()
+    _drop(tag)
     return row
+
+
+def _refuse_visible(tag: Tag, caller: Caller) -> None:
+    """A name that only others use is free: to refuse it would tell of it."""
+    if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
+        raise TagExists
+
+
+def _drop(tag: Tag) -> None:
+    """Remove a tag, unless memories carry it that the caller could not see."""
+    if not _is_carried(tag):
+        tag.delete()
 
 
 def _is_carried(tag: Tag) -> bool:
