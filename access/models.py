@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -52,6 +52,15 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         ).distinct()
 
 
+def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
+    """`on_delete`: the keys of a deleted account are revoked, however it is deleted."""
+    models.SET_NULL(collector, field, keys, using)
+    live = [key for key in keys if not key.is_over]
+    collector.add_field_update(
+        ApiKey._meta.get_field("revoked_at"), timezone.now(), live
+    )
+
+
 class ApiKey(models.Model):
     """A secret that an agent shows; only its hash is kept."""
 
@@ -69,7 +78,7 @@ class ApiKey(models.Model):
 
     # Of the person who was told the secret; it opens nothing while they are inactive.
     account = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=end_keys
     )
     created_by = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -6,6 +6,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+import access.models
 import common.ids
 
 
@@ -90,7 +91,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         blank=True,
                         null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
+                        on_delete=access.models.end_keys,
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),

@@ -87,6 +87,17 @@ class TestPresentingOne:
             usable = ApiKey.objects.usable().filter(pk=client.key.pk)
             assert usable.exists() is is_active
 
+    def test_a_deleted_persons_is_a_401_however_they_are_deleted(
+        self, client_of, project, dave
+    ):
+        live, ended = client_of(project, account=dave), client_of(account=dave)
+        keys.revoke(ended.key)
+        before = ApiKey.objects.get(pk=ended.key.pk).revoked_at
+        type(dave).objects.filter(pk=dave.pk).delete()
+
+        assert live.get(PROJECTS).status_code == 401
+        assert ApiKey.objects.get(pk=ended.key.pk).revoked_at == before
+
     def test_its_last_use_is_noted_once_a_minute(self, alice_api, clock):
         alice_api.get(PROJECTS)
         first = ApiKey.objects.get(pk=alice_api.key.pk).last_used_at
