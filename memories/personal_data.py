@@ -198,10 +198,11 @@ class MemoryData(Part):
             delete_reason=str(purge_id),
             version=F("version") + 1,
         )
-        originals = Memory.objects.filter(duplicate_of__in=reach.of("memory"))
-        wanted = originals.exclude(pk__in=reach.of("memory")).values("duplicate_of")
-        for memory in rows.filter(pk__in=wanted).order_by("pk"):
-            places.reelect(memory, caller)
+        copies = Memory.objects.filter(duplicate_of__in=reach.of("memory"))
+        wanted = copies.exclude(pk__in=reach.of("memory")).values("duplicate_of")
+        derived = Q(promoted_from__isnull=False) | ~Q(compacted_from=[])
+        for memory in rows.filter(Q(pk__in=wanted) | derived).order_by("pk"):
+            places.vacate(memory, caller)
 
     def after(self, reach: Reach) -> None:
         if reach.of("memory"):

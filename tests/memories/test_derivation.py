@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memories import lifecycle
+from memories import lifecycle, purging
 from memories.models import Memory
 from memories.scopes import Scope
 
@@ -135,6 +135,16 @@ class TestCopiesOfARetiredOriginal:
         assert self.current() == [made]
 
         alice_api.delete(f"{API}/{made}")
+
+        assert self.current() == [str(copy.pk)]
+
+    def test_they_wait_for_the_purge_of_a_promotion(
+        self, both, promoted, alice, project
+    ):
+        original, copy = both(scope=USER)
+        made = promoted(original, delete_original=True).json()["id"]
+
+        purging.purge(project, {"ids": [made]}, alice, reason="asked for")
 
         assert self.current() == [str(copy.pk)]
 
