@@ -89,13 +89,18 @@ class Filters:
 
 
 class MemoryQuerySet(models.QuerySet[Any]):
-    def visible_to(self, caller: Caller) -> Self:
+    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
         """Rows of projects that the caller may read; a bound user's private ones only.
 
         Deleted, expired and duplicate rows are among them: see `readable()` and
-        `current()`.
+        `current()`. Those of one `project` alone are found without looking it up.
         """
-        rows = self.filter(project__in=Project.objects.visible_to(caller))
+        if project is None:
+            rows = self.filter(project__in=Project.objects.visible_to(caller))
+        elif project.is_visible_to(caller):
+            rows = self.filter(project=project)
+        else:
+            rows = self.none()
         if not caller.user_id:
             return rows
         return rows.filter(

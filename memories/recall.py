@@ -117,7 +117,8 @@ def readable(
     shared: bool | None = None,
 ) -> MemoryQuerySet:
     """The rows that a read covers, after every filter; `shared` as in `covering`."""
-    seen = Memory.objects.visible_to(caller)
+    is_of_one = scope is not None or shared is False
+    seen = Memory.objects.visible_to(caller, project if is_of_one else None)
     rows: MemoryQuerySet = seen.covering(project, scope, shared).matching(filters)
     return rows
 

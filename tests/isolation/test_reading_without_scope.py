@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from common.caller import Role
+from common.caller import SYSTEM, Role
+from memories.models import Memory
 from projects.models import Project
 from tests.isolation.world import API, posted
 
@@ -178,3 +179,22 @@ class TestOrganization:
 
         assert seen(both, sister) == set()
         assert both.get(f"{API}/memories/{memory}").status_code == 404
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize("who", ["alice", "bob", "charlie", "SYSTEM"])
+def test_the_rows_of_one_project_are_visible_to_whom_all_rows_show_them(
+    request, stored, project, who, is_deleted
+):
+    caller = SYSTEM if who == "SYSTEM" else request.getfixturevalue(who)
+    memory_id = stored()
+    if is_deleted:
+        project.hide()
+        project.save()
+
+    for rows in (
+        Memory.objects.visible_to(caller),
+        Memory.objects.visible_to(caller, project),
+    ):
+        is_shown = rows.filter(pk=memory_id).exists()
+        assert is_shown == (who != "charlie" and not is_deleted)
