@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import shutil
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ logconfig_dict["loggers"] = {
     **logconfig_dict["loggers"],
     "gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True},
 }
+# Where the processes count for /metrics. Who gives another one empties it at a start.
+COUNTS = "agent-memory-metrics-"
+if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=COUNTS)
 
 
 def when_ready(server: Any) -> None:
@@ -68,7 +74,12 @@ def _warm() -> None:
 
 def child_exit(server: Any, worker: Any) -> None:
     """Fold a dead process's gauges away, or /metrics counts it for ever."""
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        from prometheus_client import multiprocess
+    from prometheus_client import multiprocess
 
-        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # as shipped
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # as shipped
+
+
+def on_exit(server: Any) -> None:
+    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    if folder.name.startswith(COUNTS):
+        shutil.rmtree(folder, ignore_errors=True)

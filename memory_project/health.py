@@ -142,17 +142,20 @@ def oldest_job() -> Check:
     since = Job.objects.due().order_by("run_after").values_list("run_after", flat=True)
     oldest = since.first()
     if oldest is None:
-        return Check(True, "no job waits")
+        return Check(True, "no job waits", {"seconds": 0})
     age = seconds_since(oldest)
+    more = {"seconds": round(age)}
     detail = f"the oldest due job has waited for {age:.0f} s"
     if age > OLDEST_WAITING:
-        return Check(False, f"{detail}; add workers, or look at GET /api/v1/jobs")
-    return Check(True, detail)
+        why = f"{detail}; add workers, or look at GET /api/v1/jobs"
+        return Check(False, why, more)
+    return Check(True, detail, more)
 
 
 def dead_letters() -> Check:
     count = Job.objects.filter(state=Job.State.FAILED).count()
-    return Check(True, f"{count} failed jobs wait for a retry or discard")
+    detail = f"{count} failed jobs wait for a retry or discard"
+    return Check(True, detail, {"count": count})
 
 
 def last_success(beats: dict[str, datetime]) -> Check:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any
@@ -18,12 +19,26 @@ from django.utils.functional import SimpleLazyObject
 
 from access import authentication, refusals
 from common.caller import Caller
+from memory_project import metrics
 from projects.models import Project
 
 PAGES = {"admin", "console"}  # the apps whose views people open
 ZONE = "zone"  # the cookie
 NOBODY = Caller(name="nobody")
-PROBES = {"/healthz", "/readyz"}
+PROBES = {"/healthz", "/readyz", "/metrics"}
+
+
+class MetricsMiddleware:
+    """Count every answer: around the rest, so that what they refuse is among them."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        metrics.count(request, response, time.perf_counter() - started)
+        return response
 
 
 class HostMiddleware(CommonMiddleware):

@@ -138,6 +138,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "memory_project.middleware.MetricsMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "common.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",

@@ -13,6 +13,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
+    path("metrics", views.Metrics.as_view()),
     path("api/schema", views.Schema.as_view(), name="schema"),
     path("api/docs", views.Docs.as_view()),
     path("api/v1/", include("access.urls")),

@@ -1,16 +1,19 @@
-"""Health, the schema and its pages."""
+"""Health, metrics, the schema and its pages."""
 
 from __future__ import annotations
 
 from csp.decorators import csp_update
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from prometheus_client import CONTENT_TYPE_LATEST
+from rest_framework.request import Request
 
 from access.doors import Door
 from access.permissions import IsCallerOrLoopback
-from memory_project import health
+from memory_project import health, metrics
 
 
 @require_safe
@@ -28,6 +31,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
         "checks": {name: check.answer for name, check in report.checks.items()},
     }
     return JsonResponse(answer, status=200 if report.is_ready else 503)
+
+
+class Metrics(Door):
+    permission_classes = [IsCallerOrLoopback]
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
 class Schema(Door, SpectacularJSONAPIView):

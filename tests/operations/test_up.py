@@ -162,7 +162,8 @@ def service(first_life):
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 class TestUp:
     def test_it_answers_when_it_says_ready(self, service):
-        assert service.get("/healthz") == service.get("/readyz") == 200
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert service.get(path) == 200
 
     def test_it_keeps_its_secrets_private(self, service):
         mode = (service.folder / "secret_key").stat().st_mode

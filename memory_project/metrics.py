@@ -1,0 +1,84 @@
+"""What Prometheus reads: what the processes have counted, and how the service is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponseBase
+from prometheus_client import REGISTRY, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from memory_project import health
+from memory_project.health import Report
+
+METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+REQUESTS = Histogram(
+    "memory_request_seconds",
+    "Answered requests, by the time they took.",
+    ["method", "route", "status"],
+)
+
+
+def count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+    """Count a request by the route that answered it: what is sent makes no new series."""
+    match = request.resolver_match
+    method = request.method if request.method in METHODS else "other"
+    labels = (method, match.route if match else "", response.status_code)
+    REQUESTS.labels(*labels).observe(seconds)
+
+
+def exposition() -> bytes:
+    """The text that Prometheus reads: of all processes that share a folder for it."""
+    registry = CollectorRegistry()
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as shipped
+        counted = generate_latest(registry)
+    else:
+        counted = generate_latest(REGISTRY)
+    state = CollectorRegistry()
+    state.register(_State(health.report()))
+    return counted + generate_latest(state)
+
+
+class _State(Collector):
+    """What `/readyz` tells, as numbers; what could not be looked at is left out."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def collect(self) -> Iterator[Metric]:
+        checks = self.report.checks
+        yield GaugeMetricFamily(
+            "memory_ready", "Whether /readyz answers 200.", self.report.is_ready
+        )
+        each = GaugeMetricFamily(
+            "memory_check_ok", "Whether a check of /readyz passes.", labels=["check"]
+        )
+        for name, check in checks.items():
+            each.add_metric([name], check.ok)
+        yield each
+        if oldest := checks.get("oldest_job"):
+            yield GaugeMetricFamily(
+                "memory_oldest_job_seconds",
+                "For how long the oldest due job has waited.",
+                oldest.more["seconds"],
+            )
+        if failed := checks.get("dead_letters"):
+            yield GaugeMetricFamily(
+                "memory_dead_letters",
+                "Failed jobs that wait for a retry or discard.",
+                failed.more["count"],
+            )
+        if last := checks.get("last_success"):
+            stages = GaugeMetricFamily(
+                "memory_last_success_timestamp_seconds",
+                "When a part of the service last showed that it works.",
+                labels=["stage"],
+            )
+            for stage, at in last.more.get("stages", {}).items():
+                stages.add_metric([stage], datetime.fromisoformat(at).timestamp())
+            yield stages
