@@ -124,6 +124,21 @@ def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
     assert page.complaints == []
 
 
+@pytest.mark.parametrize("tab", ["pending", "quarantine"])
+def test_enter_in_a_selected_box_decides_nothing(waiting, sign_in, open_page, tab):
+    waiting(*rules(2))
+    risk = "quarantine" if tab == "quarantine" else "low"
+    PlaybookDelta.objects.update(risk=risk)
+    page = sign_in("bob", open_page())
+    page.page.click(f"a[href*='tab={tab}']")
+    page.page.check(".in-card [data-select] >> nth=0")
+
+    page.page.press(".in-card [data-select] >> nth=0", "Enter")
+
+    told(page, "Say whether to accept or to reject them.")
+    assert PlaybookDelta.objects.waiting().count() == 2
+
+
 def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
     waiting, write, alice, sign_in, open_page
 ):
