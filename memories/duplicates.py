@@ -11,7 +11,7 @@ from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
 from inference.vectors import Vector
-from memories import alike, files, history, places
+from memories import alike, history, places
 from memories.alike import NO_VERDICT, Likeness, Verdict
 from memories.models import Memory, MemoryChange, PossibleDuplicate
 from projects.models import Project
@@ -50,7 +50,7 @@ def record(
     """Mark a memory as its verdict says, or file its doubts."""
     if verdict.original and (original := hold(verdict.original.memory)):
         reason = f"cosine {verdict.original.similarity}{found}"
-        mark(memory, original, caller, reason=reason)
+        places.mark(memory, original, caller, reason=reason)
     file_doubts(memory, verdict.doubts)
 
 
@@ -66,22 +66,6 @@ def hold(original: Memory) -> Memory | None:
     )
     held: Memory | None = locked.current().first()
     return held
-
-
-def mark(memory: Memory, original: Memory, caller: Caller, *, reason: str) -> None:
-    """Point a memory, and what pointed to it, at an original that is held.
-
-    The row stays; the original takes over its file links as evidence.
-    """
-    before = history.state(memory)
-    Memory.objects.filter(duplicate_of=memory).update(duplicate_of=original)
-    memory.is_duplicate = True
-    memory.duplicate_of = original
-    memory.version += 1
-    memory.save(update_fields=["is_duplicate", "duplicate_of", "version", "updated_at"])
-    files.copy_links(memory, original)
-    action = MemoryChange.Action.DUPLICATE_MARK
-    history.record(caller, action, memory, before=before, reason=reason)
 
 
 def file_doubts(memory: Memory, doubts: Sequence[Likeness]) -> None:
@@ -171,7 +155,7 @@ def decide(
                 "The two have different sensitivities or keys: who may read the one "
                 "would not find the other. Change one of them, or keep both."
             )
-        mark(newer, original, caller, reason=note or "merged by a person")
+        places.mark(newer, original, caller, reason=note or "merged by a person")
     return remember(pair.memory, pair.other, verdict, caller, note=note)
 
 

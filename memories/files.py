@@ -61,7 +61,9 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
 def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> None:
     """Link a new memory to files; one without any is not asked for them again."""
     if not refs:
-        _know_none(memory)
+        # A fact may have those of a note that made room for it.
+        if not memory.is_keyed_fact:
+            _know_none(memory)
         return
     MemoryFile.objects.bulk_create(
         [

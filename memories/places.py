@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from common import errors
 from common.caller import SYSTEM, Caller
-from memories import history
+from memories import files, history
 from memories.models import Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
 
@@ -81,7 +81,7 @@ def place(memory: Memory) -> None:
     fact = unexpired(current_fact, memory, SYSTEM)
     if fact and not repeats(memory, fact):
         memory.superseded_by = fact
-    elif original := fact or unexpired(original_of, memory, SYSTEM):
+    elif original := fact or repeated(memory, SYSTEM):
         memory.is_duplicate, memory.duplicate_of = True, original
     try:
         with transaction.atomic():
@@ -89,6 +89,22 @@ def place(memory: Memory) -> None:
     except IntegrityError as error:
         # Another writer took the place between the look and the save.
         raise errors.Busy from error
+
+
+def mark(memory: Memory, original: Memory, caller: Caller, *, reason: str) -> None:
+    """Point a memory, and what pointed to it, at an original that is held.
+
+    The row stays; the original takes over its file links as evidence.
+    """
+    before = history.state(memory)
+    Memory.objects.filter(duplicate_of=memory).update(duplicate_of=original)
+    memory.is_duplicate = True
+    memory.duplicate_of = original
+    memory.version += 1
+    memory.save(update_fields=["is_duplicate", "duplicate_of", "version", "updated_at"])
+    files.copy_links(memory, original)
+    action = MemoryChange.Action.DUPLICATE_MARK
+    history.record(caller, action, memory, before=before, reason=reason)
 
 
 def unexpired(
@@ -100,6 +116,18 @@ def unexpired(
         return found
     archive(found, caller, reason="expired")
     return holder(memory)
+
+
+def repeated(memory: Memory, caller: Caller) -> Memory | None:
+    """The original of a memory's text; a note that says what a fact says makes room.
+
+    Behind a note, the current fact of its key would be found nowhere.
+    """
+    original = unexpired(original_of, memory, caller)
+    if original and memory.is_keyed_fact and not original.is_keyed_fact:
+        mark(original, memory, caller, reason="a fact says the same")
+        return None
+    return original
 
 
 def repeats(memory: Memory, fact: Memory) -> bool:

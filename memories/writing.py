@@ -221,7 +221,7 @@ def _store(
             _supersede(same, memory, caller)
         if insert_new([memory]):
             break
-        if original := places.unexpired(places.original_of, memory, caller):
+        if original := places.repeated(memory, caller):
             return _store_duplicate(memory, original, draft, caller, "the same text")
     else:
         raise errors.Busy

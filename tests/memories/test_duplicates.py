@@ -76,6 +76,31 @@ class TestNear:
 
         assert store(**other).status == "stored"
 
+    def test_a_note_makes_room_for_the_fact_that_says_the_same(self, store):
+        rows = [store(key="cache", files=(FileRef("cache.py"),)) for _ in range(2)]
+
+        fact = store(key="cache", kind="fact")
+
+        assert (fact.status, fact.memory.is_duplicate) == ("stored", False)
+        (link,) = fact.memory.file_links.all()
+        assert link.file.file_path == "cache.py"
+        for row in rows:
+            row.memory.refresh_from_db()
+            assert row.memory.duplicate_of == fact.memory
+        assert store(key="cache").duplicate_of == fact.memory
+
+    def test_a_note_makes_room_for_the_fact_that_comes_back(self, store, alice):
+        fact = store(key="cache", kind="fact").memory
+        lifecycle.delete(fact.pk, alice, reason="by mistake")
+        note = store(key="cache").memory
+
+        lifecycle.restore(fact.pk, alice)
+
+        for row in (fact, note):
+            row.refresh_from_db()
+        assert not fact.is_duplicate
+        assert note.duplicate_of == fact
+
     def test_a_project_may_turn_it_off(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
         project.save()
