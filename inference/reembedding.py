@@ -108,15 +108,21 @@ class Filling:
 
     def count(self) -> None:
         """How many texts there are to embed, for those who wait: it may take its time."""
+        if self.run.job.total:  # of an earlier turn
+            self.total = self.run.job.total
+            return
         with locks.patience():
             left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
         self.total = self.done + left
 
     def fill(self) -> None:
+        """Bring every text its vector, from where the turn before this one stopped."""
         _analyze()
-        for shelf in SHELVES:
-            for batch in self._batches(shelf):
+        first = self.run.job.cursor.get("shelf", 0)
+        for place, shelf in enumerate(SHELVES[first:], start=first):
+            for batch in self._batches(place, shelf):
                 self._make(shelf, batch)
+        self.run.step(self.done, cursor={})
 
     def fill_since(self, moment: datetime) -> None:
         for shelf in SHELVES:
@@ -130,16 +136,19 @@ class Filling:
         _put(shelf, list(self._embedded(shelf, batch)))
         self.done += len(batch)
         self.run.step(self.done, max(self.total, self.done))
+        self.run.give_way()
 
-    def _batches(self, shelf: Shelf) -> Iterator[Sequence[Any]]:
+    def _batches(self, place: int, shelf: Shelf) -> Iterator[Sequence[Any]]:
         ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
-        last = uuid.UUID(int=0)
+        cursor = self.run.job.cursor
+        is_begun = cursor.get("shelf") == place
+        last = uuid.UUID(cursor["after"]) if is_begun else uuid.UUID(int=0)
         while window := list(ids.filter(pk__gt=last)[:WINDOW]):
             last = window[-1]
             rows = shelf.lacking_of(window, self.model.name)
             yield from batches(list(self._left(rows)), size=BATCH)
             # Millions of rows that lack nothing take longer than the lease.
-            self.run.step(self.done)
+            self.run.step(self.done, cursor={"shelf": place, "after": str(last)})
 
     def _since(self, shelf: Shelf, moment: datetime) -> QuerySet[Any]:
         return self._left(shelf.lacking_since(moment, self.model.name))
@@ -277,4 +286,5 @@ def _remove_others(run: running.Run, model: str) -> int:
         while ids := list(rows.values_list("pk", flat=True)[:REMOVED]):
             removed += rows.filter(pk__in=ids).delete()[0]
             run.step(run.job.done + removed)
+            run.give_way()
     return removed

@@ -21,7 +21,7 @@ from inference.errors import ProviderDown, Refused
 from inference.models import ActiveModel
 from jobs import queue, running
 from jobs.models import Job
-from memories import duplicates, lifecycle, recall, vectors
+from memories import lifecycle, places, recall, vectors
 from memories.models import Memory, MemoryVector
 from memories.queries import Filters
 from playbook import curation, relevance
@@ -234,7 +234,7 @@ class TestSearching:
     def test_duplicates_are_found_too(self, remember, search, reembed):
         kept = remember("Celery asks the broker")
         other = remember("Nothing of this kind")
-        duplicates.mark(other, kept, SYSTEM, reason="a person said so")
+        places.mark(other, kept, SYSTEM, reason="a person said so")
         reembed()
 
         hits = search(
@@ -454,13 +454,45 @@ class TestTheJob:
         reembed()
         again, steps = reembedding.start(), []
         monkeypatch.setattr(reembedding, "WINDOW", 1)
-        monkeypatch.setattr(running.Run, "step", lambda run, *done: steps.append(done))
+        monkeypatch.setattr(
+            running.Run, "step", lambda run, done, **cursor: steps.append(cursor)
+        )
         filling = reembedding.Filling(
             running.Run(again, running.HANDLERS["reembed"]), embedding.configured()
         )
         filling.fill()
 
-        assert steps == [(0,), (0,)]
+        windows = [{"shelf": 0, "after": str(memory.pk)} for memory in two]
+        assert steps == [*({"cursor": each} for each in windows), {"cursor": {}}]
+
+    def test_it_lets_others_go_first_and_goes_on_where_it_stopped(
+        self, two, configure, monkeypatch
+    ):
+        configure(64)
+        job, asked, looked = reembedding.start(), [], []
+        Job.objects.create(kind="another")
+        by_new(monkeypatch, asked.extend)
+        monkeypatch.setattr(running, "TURN", timedelta(0))
+        monkeypatch.setattr(reembedding, "WINDOW", 1)
+        lacking_of = reembedding.Shelf.lacking_of
+
+        def look(shelf, ids, model):
+            looked.extend(two.index(memory) for memory in two if memory.pk in ids)
+            return lacking_of(shelf, ids, model)
+
+        monkeypatch.setattr(reembedding.Shelf, "lacking_of", look)
+        turns = []
+        for _ in range(3):
+            running.run(job.pk)
+            job.refresh_from_db()
+            turns.append((job.state, job.done, job.total, tuple(looked)))
+            looked.clear()
+
+        assert turns[:2] == [("waiting", 1, 2, (0,)), ("waiting", 2, 2, (0, 1))]
+        # Where it stopped, and then all once more before the switch.
+        assert turns[2][:3] == ("done", 2, 2)
+        assert turns[2][3][:3] == (1, 0, 1)
+        assert asked == [memory.content for memory in two]
 
     def test_a_cancelled_one_leaves_the_old_model(self, two, interrupted, run_jobs):
         job = interrupted(RuntimeError("stopped"))
