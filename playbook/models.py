@@ -629,7 +629,7 @@ class Exposure(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["entry", "run_id"], name="exposure_once_per_run"
+                fields=["run_id", "entry"], name="exposure_once_per_run"
             ),
             models.CheckConstraint(
                 condition=models.Q(source__in=["render", "context", "reported"]),
