@@ -186,7 +186,8 @@ def revert(
     """Take back the changes of a target as one revision, or refuse.
 
     Counters and supports are moved back by the step they took, so that later votes
-    stay. Raises NothingToRevert, TooManyChanges, Overlap, DuplicateEntry, OverBudget.
+    stay. Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
+    OverBudget.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = hold(project)
@@ -199,6 +200,7 @@ def revert(
     if not moved:
         raise NothingToRevert(f"Nothing of {target.words} is in force.")
     _refuse_too_many(len(moved))
+    _refuse_waiting(moved)
     _refuse_overlap(moved, around)
     cause = Cause(reason=reason or f"{caller.name} took back {target.words}.")
     revision = Revision(playbook, caller, cause)
@@ -216,6 +218,18 @@ def _refuse_too_many(number: int) -> None:
         raise TooManyChanges(
             f"A revert takes back at most {MOST} changes, and these are {number}; "
             "begin with the newest ones."
+        )
+
+
+def _refuse_waiting(moved: Sequence[Chain]) -> None:
+    """What was taken back to be decided anew comes in force by the decision alone."""
+    named = {chain.root.delta_id for chain in moved if not chain.is_in_force} - {None}
+    decided = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
+    rows = PlaybookDelta.objects.filter(pk__in=named).exclude(status__in=decided)
+    if delta := rows.order_by("pk").first():
+        raise reviewing.DeltaState(
+            f"This would put delta {delta.pk} in force, which is {delta.status} since "
+            "it was reopened; accept it instead."
         )
 
 

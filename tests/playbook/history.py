@@ -37,7 +37,7 @@ VOTES = ("helpful", "harmful", "neutral")
 STAMPS = ("version", "updated_at")
 PERSON = ("add", "update", "delete", "restore", "deprecate", "tag", "merge", "import")
 LEARNED = ("add", "oppose", "update", "merge", "deprecate", "delete", "vote")
-DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "take_up")
+DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "reopen", "take_up")
 RULINGS = ("right", "left", "split", "reject", "reopen")
 REVERTS = ("change", "delta", "run", "revision", "range")
 BEGINNING = [
@@ -147,6 +147,8 @@ class History:
             bulk.decide(self.project, ids, "accept", self.alice)
         elif what == "undo":
             reverting.undo(delta, self.alice)
+        elif what == "reopen":
+            reopening.reopen(delta, self.alice)
         else:
             entry = self.chosen(PlaybookEntry, other)
             taking_up.merge_into(delta, entry, self.alice)

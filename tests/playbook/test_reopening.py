@@ -6,8 +6,16 @@ import pytest
 
 from audit.models import AuditEvent
 from common import errors
-from playbook import curation, proposals, rebasing, reopening, reviewing, taking_up
-from playbook.models import PlaybookEntry
+from playbook import (
+    curation,
+    proposals,
+    rebasing,
+    reopening,
+    reverting,
+    reviewing,
+    taking_up,
+)
+from playbook.models import PlaybookChange, PlaybookEntry
 from tests.playbook.conftest import RULE
 
 MORE = f"{RULE} It also takes `encoding`."
@@ -46,6 +54,21 @@ def test_an_accepted_proposal_is_taken_out_and_waits_again(waiting, alice):
     assert (again.status, again.entry) == ("pending", None)
     assert not PlaybookEntry.objects.current().exists()
     assert curation.accept(again, alice).entry.label != label
+
+
+def test_while_it_waits_no_revert_puts_it_in_force(waiting, project, alice):
+    delta = curation.accept(waiting(), alice)
+    reopening.reopen(delta, alice)
+    taken_back = PlaybookChange.objects.latest("revision")
+
+    for target in (
+        reverting.change(project, taken_back.pk, alice),
+        reverting.between(project, taken_back.revision - 1, None, alice),
+    ):
+        with pytest.raises(reviewing.DeltaState, match=str(delta.pk)):
+            reverting.revert(project, target, alice)
+
+    assert not PlaybookEntry.objects.current().exists()
 
 
 def test_what_a_person_wrote_gives_way_to_what_was_proposed(waiting, alice):
