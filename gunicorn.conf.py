@@ -6,11 +6,11 @@ import gc
 import logging
 import os
 import shutil
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
+from memory_project import counts
 from memory_project.settings import LOGGING
 
 wsgi_app = "memory_project.wsgi:application"
@@ -33,9 +33,10 @@ logconfig_dict["loggers"] = {
     "gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True},
 }
 # Where the processes count for /metrics. Who gives another one empties it at a start.
-COUNTS = "agent-memory-metrics-"
-if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=COUNTS)
+given = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+counted = Path(given) if given else counts.made()
+counted.mkdir(parents=True, exist_ok=True)
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counted)
 
 
 def when_ready(server: Any) -> None:
@@ -80,6 +81,5 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
-    if folder.name.startswith(COUNTS):
-        shutil.rmtree(folder, ignore_errors=True)
+    if not given:
+        shutil.rmtree(counted, ignore_errors=True)

@@ -53,7 +53,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
-    """`on_delete`: the keys of a deleted account are revoked, however it is deleted."""
+    """`on_delete`: the keys of a deleted account are revoked, however it is deleted.
+
+    It is asked for the page that confirms a deletion, too, so it tells the audit
+    nothing: `keys.revoke_all` does.
+    """
     models.SET_NULL(collector, field, keys, using)
     live = [key for key in keys if not key.is_over]
     collector.add_field_update(

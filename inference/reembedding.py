@@ -115,13 +115,15 @@ class Filling:
             left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
         self.total = self.done + left
 
-    def fill(self) -> None:
+    def fill(self, *, in_turns: bool = False) -> None:
         """Bring every text its vector, from where the turn before this one stopped."""
         _analyze()
         first = self.run.job.cursor.get("shelf", 0)
         for place, shelf in enumerate(SHELVES[first:], start=first):
             for batch in self._batches(place, shelf):
                 self._make(shelf, batch)
+                if in_turns:
+                    self.run.give_way()
         self.run.step(self.done, cursor={})
 
     def fill_since(self, moment: datetime) -> None:
@@ -136,7 +138,6 @@ class Filling:
         _put(shelf, list(self._embedded(shelf, batch)))
         self.done += len(batch)
         self.run.step(self.done, max(self.total, self.done))
-        self.run.give_way()
 
     def _batches(self, place: int, shelf: Shelf) -> Iterator[Sequence[Any]]:
         ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
@@ -217,7 +218,7 @@ def reembed(run: running.Run) -> dict[str, Any]:
     model = _meant(run.job)
     filling = Filling(run, model, done=run.job.done)
     filling.count()
-    filling.fill()
+    filling.fill(in_turns=True)
     is_news = not _switch(filling)
     for shelf in SHELVES:
         shelf.settle(lambda: run.step(filling.done))
@@ -286,5 +287,4 @@ def _remove_others(run: running.Run, model: str) -> int:
         while ids := list(rows.values_list("pk", flat=True)[:REMOVED]):
             removed += rows.filter(pk__in=ids).delete()[0]
             run.step(run.job.done + removed)
-            run.give_way()
     return removed

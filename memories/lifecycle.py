@@ -132,6 +132,8 @@ def _update(
     changes = dict(changes)  # a repeated attempt needs what is taken out here
     language = search_language.hold(memory.project_id)
     memory = hold(memory, version)
+    if memory.deleted_at:  # meanwhile
+        raise errors.NotFound(f"There is no memory {memory.pk}, or it has expired.")
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
     place = _place(memory)
     paths = changes.pop("file_paths", None)
@@ -280,7 +282,7 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.deleted_by = memory.delete_reason = ""
     else:
         memory.archived_at = None
-    if memory.superseded_by and _has_left(memory.superseded_by):
+    if memory.superseded_by and places.has_left(memory.superseded_by):
         memory.superseded_by = None
     places.place(memory)
     if memory.is_duplicate:
@@ -298,12 +300,8 @@ def is_restorable(memory: Memory) -> bool:
     return bool(
         memory.deleted_at
         or (memory.archived_at and not memory.is_expired)
-        or (memory.superseded_by and _has_left(memory.superseded_by))
+        or (memory.superseded_by and places.has_left(memory.superseded_by))
     )
-
-
-def _has_left(memory: Memory) -> bool:
-    return bool(memory.deleted_at or memory.archived_at or memory.is_expired)
 
 
 @write

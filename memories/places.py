@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Case, When
 from django.utils import timezone
 
 from common import errors
@@ -45,14 +46,15 @@ def vacate(memory: Memory, caller: Caller) -> None:
 def reelect(memory: Memory, caller: Caller) -> None:
     """Make the earliest live duplicate of an original that left the new original.
 
-    Called in the transaction in which `memory` stopped being current. Where its key has
-    a newer fact, that supersedes a duplicate which is a fact, and a note is next.
+    A fact before a note, as in `repeated`. Called in the transaction in which `memory`
+    stopped being current. Where its key has a newer fact, that supersedes a duplicate
+    which is a fact, and a note is next.
     """
     heir = (
         Memory.objects.select_for_update(no_key=True)
         .unexpired()
         .filter(duplicate_of=memory, deleted_at=None, archived_at=None)
-        .order_by("pk")
+        .order_by(Case(When(kind=Memory.Kind.FACT, then=0), default=1), "pk")
         .first()
     )
     if heir is None:
@@ -97,7 +99,8 @@ def mark(memory: Memory, original: Memory, caller: Caller, *, reason: str) -> No
     The row stays; the original takes over its file links as evidence.
     """
     before = history.state(memory)
-    Memory.objects.filter(duplicate_of=memory).update(duplicate_of=original)
+    copies = Memory.objects.filter(duplicate_of=memory).exclude(pk=original.pk)
+    copies.update(duplicate_of=original)
     memory.is_duplicate = True
     memory.duplicate_of = original
     memory.version += 1
@@ -124,10 +127,16 @@ def repeated(memory: Memory, caller: Caller) -> Memory | None:
     Behind a note, the current fact of its key would be found nowhere.
     """
     original = unexpired(original_of, memory, caller)
-    if original and memory.is_keyed_fact and not original.is_keyed_fact:
+    is_in_force = not (has_left(memory) or memory.superseded_by_id)
+    is_fact = memory.is_keyed_fact and is_in_force
+    if original and is_fact and not original.is_keyed_fact:
         mark(original, memory, caller, reason="a fact says the same")
         return None
     return original
+
+
+def has_left(memory: Memory) -> bool:
+    return bool(memory.deleted_at or memory.archived_at or memory.is_expired)
 
 
 def repeats(memory: Memory, fact: Memory) -> bool:

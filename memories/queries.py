@@ -93,7 +93,8 @@ class MemoryQuerySet(models.QuerySet[Any]):
         """Rows of projects that the caller may read; a bound user's private ones only.
 
         Deleted, expired and duplicate rows are among them: see `readable()` and
-        `current()`. Those of one `project` alone are found without looking it up.
+        `current()`. Those of one `project`, as a door has just read it, are found
+        without looking it up again.
         """
         if project is None:
             rows = self.filter(project__in=Project.objects.visible_to(caller))

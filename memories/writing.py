@@ -214,11 +214,13 @@ def _store(
         cosine = f"cosine {verdict.original.similarity}"
         return _store_duplicate(memory, original, draft, caller, cosine)
     memory.is_compared = vector is not None
+    same = None
     for _ in range(ATTEMPTS):
-        if same := places.current_fact(memory):
-            if places.repeats(memory, same):
-                return _store_duplicate(memory, same, draft, caller, "the same fact")
-            _supersede(same, memory, caller)
+        if found := places.current_fact(memory):
+            if places.repeats(memory, found):
+                return _store_duplicate(memory, found, draft, caller, "the same fact")
+            _supersede(found, memory, caller)
+            same = found
         if insert_new([memory]):
             break
         if original := places.repeated(memory, caller):

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import ipaddress
 import time
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from csp.decorators import csp_update
@@ -25,7 +27,8 @@ from projects.models import Project
 PAGES = {"admin", "console"}  # the apps whose views people open
 ZONE = "zone"  # the cookie
 NOBODY = Caller(name="nobody")
-PROBES = {"/healthz", "/readyz", "/metrics"}
+PROBES = {"/healthz", "/readyz"}
+METRICS = "/metrics"
 
 
 class MetricsMiddleware:
@@ -42,14 +45,26 @@ class MetricsMiddleware:
 
 
 class HostMiddleware(CommonMiddleware):
-    """Refuse hosts that are not allowed, but not to probes, which ask by address."""
+    """Refuse hosts that are not allowed, but not to probes, which ask by address.
+
+    Nor to who asks for the metrics by address: a page of another site has a name.
+    """
 
     def process_request(
         self, request: HttpRequest
     ) -> HttpResponsePermanentRedirect | None:
-        if request.path_info in PROBES:
+        path = request.path_info
+        if path in PROBES or (path == METRICS and _is_asked_by_address(request)):
             return None
         return super().process_request(request)
+
+
+def _is_asked_by_address(request: HttpRequest) -> bool:
+    try:
+        host = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").hostname
+        return bool(ipaddress.ip_address(host or ""))
+    except ValueError:
+        return False
 
 
 class AdminMiddleware:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import hashlib
 import http.client
 import os
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from memory_project import embedded
+from memory_project import counts, embedded
 from memory_project.children import Child
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -124,13 +125,12 @@ def ignore_signals() -> None:
 
 def children(*, host: str, port: int, data: Path) -> list[Child]:
     """Web, worker and beat, in the order in which they start and stop."""
-    metrics = data / "metrics"
-    shutil.rmtree(metrics, ignore_errors=True)
-    metrics.mkdir(mode=0o700)
+    counted = counts.made()
+    atexit.register(shutil.rmtree, counted, ignore_errors=True)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     environment = os.environ | {
         "WEB_BIND": address,
-        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "PROMETHEUS_MULTIPROC_DIR": str(counted),
         "PYTHONUNBUFFERED": "1",
     }
     celery = [sys.executable, "-m", "celery", "--quiet"]

@@ -223,7 +223,8 @@ def _refuse_too_many(number: int) -> None:
 
 def _refuse_waiting(moved: Sequence[Chain]) -> None:
     """What was taken back to be decided anew comes in force by the decision alone."""
-    named = {chain.root.delta_id for chain in moved if not chain.is_in_force} - {None}
+    roots = [chain.root for chain in moved if not chain.is_in_force]
+    named = [root.delta_id for root in roots if root.delta_id]
     decided = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
     rows = PlaybookDelta.objects.filter(pk__in=named).exclude(status__in=decided)
     if delta := rows.order_by("pk").first():

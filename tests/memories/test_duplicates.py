@@ -101,6 +101,56 @@ class TestNear:
         assert not fact.is_duplicate
         assert note.duplicate_of == fact
 
+    def test_a_fact_behind_a_note_takes_its_place_when_it_comes_back(
+        self, store, alice
+    ):
+        note = store(key="cache").memory
+        fact, again = (store(key="cache", kind="fact").memory for _ in range(2))
+        for memory in (fact, again):
+            lifecycle.delete(memory.pk, alice)
+        Memory.objects.filter(pk=again.pk).update(is_duplicate=True, duplicate_of=note)
+
+        lifecycle.restore(again.pk, alice)
+
+        for row in (note, again):
+            row.refresh_from_db()
+        assert (again.is_duplicate, again.duplicate_of) == (False, None)
+        assert note.duplicate_of == again
+
+    def test_the_heir_of_a_fact_is_a_fact(self, store, alice):
+        note = store(key="cache").memory
+        fact, again = (store(key="cache", kind="fact").memory for _ in range(2))
+
+        lifecycle.delete(fact.pk, alice)
+
+        for row in (note, again):
+            row.refresh_from_db()
+        assert (again.is_duplicate, note.duplicate_of) == (False, again)
+
+    def test_a_fact_that_a_note_made_room_for_supersedes_the_one_before(
+        self, store, alice
+    ):
+        old = store("zebras have stripes", key="cache", kind="fact").memory
+        copy = store("zebras have stripes", key="cache").memory
+        store(key="cache")
+
+        new = store(key="cache", kind="fact")
+
+        for row in (old, copy):
+            row.refresh_from_db()
+        assert (new.status, old.superseded_by) == ("superseded_key", new.memory)
+        assert not copy.is_duplicate
+
+    def test_a_superseded_fact_takes_no_place_of_a_note(self, store, alice):
+        old = store("zebras have stripes", key="cache", kind="fact").memory
+        store("zebras have manes", key="cache", kind="fact")
+        note = store(key="cache").memory
+
+        lifecycle.update(old, {"content": TEXT}, alice, None)
+
+        note.refresh_from_db()
+        assert not note.is_duplicate
+
     def test_a_project_may_turn_it_off(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
         project.save()

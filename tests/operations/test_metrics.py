@@ -56,10 +56,27 @@ class TestWhoMayRead:
         assert answer.status_code == 200
         assert answer["Content-Type"].startswith("text/plain")
 
-    def test_it_is_asked_by_address(self, client, settings):
+    @pytest.mark.parametrize("is_https", [False, True])
+    @pytest.mark.parametrize(
+        ("host", "status"),
+        [
+            ("10.0.0.7:8000", 200),
+            ("[::1]:8000", 200),
+            ("memory.lan", 200),
+            ("evil.example", 400),
+            ("10.0.0.7.evil.example", 400),
+            ("[::1", 400),
+        ],
+    )
+    def test_it_is_asked_by_address_or_by_its_name(
+        self, client, settings, host, status, is_https
+    ):
         settings.ALLOWED_HOSTS = ["memory.lan"]
+        settings.SECURE_SSL_REDIRECT = is_https
 
-        assert client.get("/metrics", headers={"host": "10.0.0.7"}).status_code == 200
+        answer = client.get("/metrics", headers={"host": host})
+
+        assert answer.status_code == status
 
 
 class TestRequests:
