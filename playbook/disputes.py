@@ -50,16 +50,19 @@ def follow(
     caller: Caller,
     *,
     delta: PlaybookDelta | None = None,
+    turned: Sequence[PlaybookDelta] = (),
 ) -> None:
     """Close the conflicts that changes have settled; open those that hold once more.
 
-    What a person decided stays decided. The delta is noted with what it closes.
+    What a person decided stays decided. The delta is noted with what it closes;
+    `turned` are those that came in force or went out of it with the changes.
     """
     moved = {change.entry_id for change in changes if TELLING & change.after.keys()}
-    if not moved:
+    if not (moved or turned):
         return
+    of_entries = Q(left__in=moved) | Q(right__in=moved) | Q(delta__entry__in=moved)
     rows = Conflict.objects.filter(project_id=changes[0].project_id).filter(
-        Q(left__in=moved) | Q(right__in=moved) | Q(delta__entry__in=moved),
+        of_entries | Q(delta__in=[one.pk for one in turned]),
         Q(state=State.OPEN) | Q(decided_by=""),
     )
     for conflict in conflicts.light(rows).select_for_update(of=("self",)):

@@ -207,7 +207,7 @@ def revert(
     unwound = unwinding.take_back(revision, [chain.tail for chain in moved])
     changes = revision.close()
     deltas = _mark_deltas(project, moved, caller, reason)
-    disputes.follow(changes, caller)
+    disputes.follow(changes, caller, turned=deltas)
     return Reverted(
         revision.number, changes, unwound.entries, deltas, tuple(unwound.notes)
     )

@@ -10,7 +10,7 @@ import os
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from playbook import replay
@@ -38,6 +38,36 @@ STEP = st.one_of(
     st.tuples(st.just("use"), st.just(""), SMALL, SMALL),
 )
 
+# A proposal that was reopened came in force in part, by a revert of that.
+REOPENED = [
+    *[("again", "", 0, 0)] * 2,
+    *[("person", "add", 0, 0)] * 3,
+    ("rule", "right", 0, 0),
+    ("rule", "reopen", 0, 0),
+    ("revert", "change", 0, 0),
+]
+# A conflict was open again whose proposal had gone, when a part of it came and went.
+IN_PART = [
+    ("person", "update", 0, 0),
+    ("rule", "right", 0, 0),
+    ("person", "add", 5, 0),
+    ("again", "", 0, 3),
+    ("again", "", 0, 0),
+    *[("person", "restore", 0, 0)] * 2,
+    ("person", "add", 0, 5),
+    ("decide", "accept", 0, 0),
+    ("again", "", 0, 3),
+    ("person", "add", 0, 1),
+    ("use", "", 5, 3),
+    ("decide", "undo", 4, 2),
+    ("decide", "take_up", 1, 1),
+    ("learn", "update", 1, 1),
+    ("use", "", 3, 1),
+    ("person", "update", 1, 1),
+    ("person", "add", 3, 0),
+    ("again", "", 0, 4),
+]
+
 
 @pytest.fixture
 def history(project, alice, bob, memory, learned, set_options):
@@ -51,6 +81,8 @@ class TestAnyHistory:
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
+    @example(steps=REOPENED)
+    @example(steps=IN_PART)
     @given(steps=st.lists(STEP, min_size=8, max_size=30))
     def test_it_can_be_replayed_and_nothing_is_lost(self, history, steps):
         with transaction.atomic():
