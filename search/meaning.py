@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,8 +76,7 @@ class _Search:
         SELECT * FROM ({every}) AS found WHERE {IS_ENOUGH}
         ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
         parts: dict[str, Part] = {
-            "question": (QUESTION, [queries.weights(self.asked.terms)]),
-            "keyword": _known(self.words.candidates),
+            **_worded(self.asked, self.words),
             "meaning": _meaning(self.vector),
             **found,
             "semantic": (nearest, []),
@@ -106,12 +105,17 @@ IS_ENOUGH = "(SELECT is_enough FROM look)"
 NO_LOOK: Part = ("SELECT 0 AS nearest, 0 AS passed, true AS is_enough", [])
 
 
-def _known(candidates: Sequence[Candidate]) -> Part:
-    """What the keyword lane has found already, as a table."""
-    ids = [each.id for each in candidates]
-    relevances = [each.keyword for each in candidates]
-    sql = "SELECT * FROM unnest(%s::uuid[], %s::float8[]) AS known (id, relevance)"
-    return sql, [ids, relevances]
+def _worded(asked: Asked, words: Found) -> dict[str, Part]:
+    """Where words rank as well: what they weigh, and what their lane has found already."""
+    if not asked.terms:
+        return {}
+    ids = [each.id for each in words.candidates]
+    relevances = [each.keyword for each in words.candidates]
+    known = "SELECT * FROM unnest(%s::uuid[], %s::float8[]) AS known (id, relevance)"
+    return {
+        "question": (QUESTION, [queries.weights(asked.terms)]),
+        "keyword": (known, [ids, relevances]),
+    }
 
 
 def _meaning(vector: Vector) -> Part:
