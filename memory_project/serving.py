@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import hashlib
 import http.client
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -125,8 +123,7 @@ def ignore_signals() -> None:
 
 def children(*, host: str, port: int, data: Path) -> list[Child]:
     """Web, worker and beat, in the order in which they start and stop."""
-    counted = counts.made()
-    atexit.register(shutil.rmtree, counted, ignore_errors=True)
+    counted = counts.made_for(data)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     environment = os.environ | {
         "WEB_BIND": address,
