@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Least, Now
 from django.utils import timezone
 
 from common.caller import Caller, Role
@@ -52,17 +53,22 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         ).distinct()
 
 
+# PostgreSQL's LEAST takes the one that is there.
+NOW_AT_LAST = Least(models.F("revoked_at"), Now())
+
+
 def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
     """`on_delete`: the keys of a deleted account are revoked, however it is deleted.
 
     It is asked for the page that confirms a deletion, too, so it tells the audit
     nothing: `keys.revoke_all` does.
     """
+    # Before they have no account any more, by which they are found.
+    collector.add_field_update(ApiKey._meta.get_field("revoked_at"), NOW_AT_LAST, keys)
     models.SET_NULL(collector, field, keys, using)
-    live = [key for key in keys if not key.is_over]
-    collector.add_field_update(
-        ApiKey._meta.get_field("revoked_at"), timezone.now(), live
-    )
+
+
+end_keys.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL's
 
 
 class ApiKey(models.Model):

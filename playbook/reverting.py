@@ -200,7 +200,7 @@ def revert(
     if not moved:
         raise NothingToRevert(f"Nothing of {target.words} is in force.")
     _refuse_too_many(len(moved))
-    _refuse_waiting(moved)
+    moved, notes = _without_waiting(moved)
     _refuse_overlap(moved, around)
     cause = Cause(reason=reason or f"{caller.name} took back {target.words}.")
     revision = Revision(playbook, caller, cause)
@@ -208,9 +208,8 @@ def revert(
     changes = revision.close()
     deltas = _mark_deltas(project, moved, caller, reason)
     disputes.follow(changes, caller, turned=deltas)
-    return Reverted(
-        revision.number, changes, unwound.entries, deltas, tuple(unwound.notes)
-    )
+    notes += unwound.notes
+    return Reverted(revision.number, changes, unwound.entries, deltas, tuple(notes))
 
 
 def _refuse_too_many(number: int) -> None:
@@ -221,17 +220,29 @@ def _refuse_too_many(number: int) -> None:
         )
 
 
-def _refuse_waiting(moved: Sequence[Chain]) -> None:
-    """What was taken back to be decided anew comes in force by the decision alone."""
+def _without_waiting(moved: Sequence[Chain]) -> tuple[list[Chain], list[str]]:
+    """Without what a decision alone puts in force: the deltas that wait again.
+
+    And a note for each. A revert of nothing else is refused.
+    """
     roots = [chain.root for chain in moved if not chain.is_in_force]
     named = [root.delta_id for root in roots if root.delta_id]
     decided = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
     rows = PlaybookDelta.objects.filter(pk__in=named).exclude(status__in=decided)
-    if delta := rows.order_by("pk").first():
-        raise reviewing.DeltaState(
-            f"This would put delta {delta.pk} in force, which is {delta.status} since "
-            "it was reopened; accept it instead."
-        )
+    waiting = {delta.pk: delta for delta in rows.order_by("pk")}
+    left = [
+        chain
+        for chain in moved
+        if chain.is_in_force or chain.root.delta_id not in waiting
+    ]
+    notes = [
+        f"Delta {delta.pk} is {delta.status} since it was reopened, and is not put in "
+        "force; accept it instead."
+        for delta in waiting.values()
+    ]
+    if not left:
+        raise reviewing.DeltaState(notes[0])
+    return left, notes
 
 
 def _refuse_overlap(moved: Sequence[Chain], around: Sequence[Chain]) -> None:

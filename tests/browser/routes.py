@@ -35,6 +35,7 @@ NO_PAGES = {
     "admin": "leads to the first page",
     "healthz": "data",
     "readyz": "data",
+    "metrics": "data",
     "schema": "data",
     "api/docs": "a library's page, Swagger UI: its looks are not ours",
 }

@@ -71,6 +71,23 @@ def test_while_it_waits_no_revert_puts_it_in_force(waiting, project, alice):
     assert not PlaybookEntry.objects.current().exists()
 
 
+def test_a_revert_of_a_range_leaves_out_what_waits_again(
+    waiting, write, project, alice
+):
+    delta = curation.accept(waiting(), alice)
+    accepted = PlaybookChange.objects.latest("revision").revision
+    reopening.reopen(delta, alice)
+    write(OTHER)
+
+    target = reverting.between(project, accepted, None, alice)
+    reverted = reverting.revert(project, target, alice)
+
+    assert not PlaybookEntry.objects.current().exists()
+    assert str(delta.pk) in reverted.notes[0]
+    delta.refresh_from_db()
+    assert delta.status == "pending"
+
+
 def test_what_a_person_wrote_gives_way_to_what_was_proposed(waiting, alice):
     delta = waiting()
     proposed = (delta.content, delta.producer)
