@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
+LINK = "counts"  # in the folder of the data
 
 
 def made() -> Path:
@@ -21,17 +22,16 @@ def made() -> Path:
 
 def made_for(data: Path) -> Path:
     """One that ends with this process, or before the next on the same data starts."""
-    known = data / "counts"
-    if known.is_symlink():
-        # The process before was killed.
-        shutil.rmtree(known.readlink(), ignore_errors=True)
-        known.unlink()
+    remove_for(data)
     folder = made()
-    known.symlink_to(folder)
-    atexit.register(_remove, folder, known)
+    (data / LINK).symlink_to(folder)
+    atexit.register(remove_for, data)
     return folder
 
 
-def _remove(folder: Path, known: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    known.unlink(missing_ok=True)
+def remove_for(data: Path) -> None:
+    """Also what a process that was killed has left."""
+    link = data / LINK
+    if link.is_symlink():
+        shutil.rmtree(link.readlink(), ignore_errors=True)
+        link.unlink()

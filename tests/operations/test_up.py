@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_project import embedded, keeper, serving
+from memory_project import counts, embedded, keeper, serving
 from memory_project.children import Child
 from tests.servers import scratch_folder
 
@@ -244,6 +244,7 @@ class TestFirstStart:
         service.process.kill()
 
         assert eventually(lambda: not service.processes())
+        counts.remove_for(service.folder)
         shutil.rmtree(service.folder)
 
 
