@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from common import errors
 from memories import disagreement, duplicates, lifecycle, writing
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, PossibleDuplicate, Tag
@@ -147,6 +148,17 @@ class TestNear:
         note = store(key="cache").memory
 
         lifecycle.update(old, {"content": TEXT}, alice, None)
+
+        note.refresh_from_db()
+        assert not note.is_duplicate
+
+    def test_one_that_was_deleted_meanwhile_is_not_changed(self, store, alice):
+        fact = store("zebras have stripes", key="cache", kind="fact").memory
+        note = store(key="cache").memory
+        lifecycle.delete(fact.pk, alice)
+
+        with pytest.raises(errors.NotFound):
+            lifecycle.update(fact, {"content": TEXT}, alice, None)
 
         note.refresh_from_db()
         assert not note.is_duplicate
