@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common import errors
 from common.caller import Caller
 from common.writing import write
 from inference.vectors import Vector
@@ -65,7 +64,10 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
     if not made.retire:
         for refusal in admission.refused(made.project, {0: made.draft}).values():
             raise refusal
-    held = [_hold(memory) for memory in sorted(made.sources, key=lambda m: m.pk)]
+    held = [
+        lifecycle.hold_undeleted(memory, memory.version)
+        for memory in sorted(made.sources, key=lambda m: m.pk)
+    ]
     receipt = writing.derive(
         made.project, made.draft, held, made.vector, caller, reason=made.reason
     )
@@ -77,10 +79,3 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
             reason = f"{made.retire} {receipt.memory.pk}"
             lifecycle.leave(retired, caller, reason, elect=False)
     return receipt
-
-
-def _hold(memory: Memory) -> Memory:
-    held = lifecycle.hold(memory, memory.version)
-    if held.deleted_at:
-        raise errors.NotFound(f"There is no memory {memory.pk}, or it has expired.")
-    return held

@@ -57,10 +57,14 @@ def get(memory_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Memor
     """A readable memory in whose project the caller has the role, or a refusal."""
     memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
     if memory is None:
-        raise errors.NotFound(f"There is no memory {memory_id}, or it has expired.")
+        raise _not_found(memory_id)
     caller.require(role, memory.project_id)
     found: Memory = memory
     return found
+
+
+def _not_found(memory_id: uuid.UUID) -> errors.NotFound:
+    return errors.NotFound(f"There is no memory {memory_id}, or it has expired.")
 
 
 def project_of(memory_id: uuid.UUID, caller: Caller) -> uuid.UUID | None:
@@ -131,9 +135,7 @@ def _update(
     """`embedded` are vectors by their text: another's change may have made it another."""
     changes = dict(changes)  # a repeated attempt needs what is taken out here
     language = search_language.hold(memory.project_id)
-    memory = hold(memory, version)
-    if memory.deleted_at:  # meanwhile
-        raise errors.NotFound(f"There is no memory {memory.pk}, or it has expired.")
+    memory = hold_undeleted(memory, version)
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
     place = _place(memory)
     paths = changes.pop("file_paths", None)
@@ -203,6 +205,14 @@ def hold(memory: Memory, version: int | None = None) -> Memory:
         raise errors.StaleVersion(current_version=held.version)
     found: Memory = held
     return found
+
+
+def hold_undeleted(memory: Memory, version: int | None = None) -> Memory:
+    """The same, of one that nobody has deleted since it was read."""
+    held = hold(memory, version)
+    if held.deleted_at:
+        raise _not_found(memory.pk)
+    return held
 
 
 @write
