@@ -4,6 +4,7 @@ import ipaddress
 from typing import Protocol
 
 from django.conf import settings
+from django.http.request import split_domain_port
 
 
 class HasMeta(Protocol):
@@ -37,6 +38,12 @@ def is_loopback(request: HasMeta) -> bool:
         return False
     address = _known(request.META.get("REMOTE_ADDR", ""))
     return bool(address) and ipaddress.ip_address(address).is_loopback
+
+
+def is_asked_by_address(request: HasMeta) -> bool:
+    """Does the request name its host by an address? A page of another site has a name."""
+    host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
+    return bool(_known(host.strip("[]")))
 
 
 def _known(text: str) -> str:

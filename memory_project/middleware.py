@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import ipaddress
 import time
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from csp.decorators import csp_update
@@ -20,6 +18,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from access import authentication, refusals
+from common.address import is_asked_by_address
 from common.caller import Caller
 from memory_project import metrics
 from projects.models import Project
@@ -47,24 +46,16 @@ class MetricsMiddleware:
 class HostMiddleware(CommonMiddleware):
     """Refuse hosts that are not allowed, but not to probes, which ask by address.
 
-    Nor to who asks for the metrics by address: a page of another site has a name.
+    Nor to who asks for the metrics by address.
     """
 
     def process_request(
         self, request: HttpRequest
     ) -> HttpResponsePermanentRedirect | None:
         path = request.path_info
-        if path in PROBES or (path == METRICS and _is_asked_by_address(request)):
+        if path in PROBES or (path == METRICS and is_asked_by_address(request)):
             return None
         return super().process_request(request)
-
-
-def _is_asked_by_address(request: HttpRequest) -> bool:
-    try:
-        host = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").hostname
-        return bool(ipaddress.ip_address(host or ""))
-    except ValueError:
-        return False
 
 
 class AdminMiddleware:
