@@ -33,15 +33,12 @@ def count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> N
 
 def exposition() -> bytes:
     """The text that Prometheus reads: of all processes that share a folder for it."""
-    registry = CollectorRegistry()
+    counted, state = REGISTRY, CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as shipped
-        counted = generate_latest(registry)
-    else:
-        counted = generate_latest(REGISTRY)
-    state = CollectorRegistry()
+        counted = CollectorRegistry()
+        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]  # as shipped
     state.register(_State(health.report()))
-    return counted + generate_latest(state)
+    return generate_latest(counted) + generate_latest(state)
 
 
 class _State(Collector):
