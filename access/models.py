@@ -53,7 +53,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         ).distinct()
 
 
-# PostgreSQL's LEAST takes the one that is there.
+# PostgreSQL's LEAST takes the one that is there. One object for all accounts: deletion
+# updates a field and value once, in the order in which they were first named.
 NOW_AT_LAST = Least(models.F("revoked_at"), Now())
 
 
