@@ -90,7 +90,7 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
     """Make a duplicate a memory of its own again; the pair is never marked again."""
     caller.require(Role.CURATOR, memory.project_id)
     memory = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
-    if not memory.is_duplicate or memory.duplicate_of is None:
+    if memory.deleted_at or not memory.is_duplicate or memory.duplicate_of is None:
         raise NotADuplicate
     if fact := places.current_fact(memory):
         raise errors.Conflict(

@@ -225,7 +225,11 @@ def delete(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
     if memory is None:
         return False
     caller.require(Role.WRITER, memory.project_id)
-    leave(hold(memory), caller, reason)
+    try:
+        held = hold_undeleted(memory)
+    except errors.NotFound:
+        return False
+    leave(held, caller, reason)
     return True
 
 
@@ -318,7 +322,7 @@ def is_restorable(memory: Memory) -> bool:
 def verify(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
     """Say that a memory still holds; its file links are suspect no more."""
     caller.require(Role.WRITER, memory.project_id)
-    memory = hold(memory)
+    memory = hold_undeleted(memory)
     before = history.state(memory)
     memory.verified_at = timezone.now()
     memory.version += 1
@@ -345,7 +349,8 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
     # Both, or two requests could make a circle.
-    held = {row.pk: hold(row) for row in sorted((memory, by), key=lambda row: row.pk)}
+    both = sorted((memory, by), key=lambda row: row.pk)
+    held = {row.pk: hold_undeleted(row) for row in both}
     memory, by = held[memory.pk], held[by.pk]
     if memory.pk in _successors(by):
         raise errors.Conflict("That memory is superseded by this one already.")

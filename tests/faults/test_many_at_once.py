@@ -8,7 +8,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from common.caller import Role
-from memories.models import File, Memory, MemoryFile, Tag
+from memories import lifecycle
+from memories.models import File, Memory, MemoryChange, MemoryFile, Tag
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CLIENTS, TEXTS = 16, 8
@@ -168,6 +169,18 @@ def test_many_changes_of_one_memory_are_all_kept(send, bob_api, together, projec
     shown = bob_api.get(f"/api/v1/memories/{memory}").json()
     assert shown["metadata"] == {f"by {n}": n for n in range(CLIENTS)}
     assert shown["version"] == CLIENTS + 1
+
+
+def test_what_many_delete_leaves_once(send, together, project, alice):
+    body = next(memories(0)) | {"project_id": str(project.pk)}
+    send("memories", [body])
+    memory = Memory.objects.get()
+
+    answers = together(*[lambda: lifecycle.delete(memory.pk, alice)] * CLIENTS)
+
+    assert Counter(answers) == {True: 1, False: CLIENTS - 1}
+    told = MemoryChange.objects.filter(action=MemoryChange.Action.DELETE)
+    assert told.count() == 1
 
 
 def test_sixteen_writers_never_pass_110_percent_of_a_quota(send, project):

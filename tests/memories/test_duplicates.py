@@ -163,6 +163,28 @@ class TestNear:
         note.refresh_from_db()
         assert not note.is_duplicate
 
+    @pytest.mark.parametrize(
+        "act",
+        [
+            lifecycle.verify,
+            duplicates.unmark,
+            lambda gone, caller: lifecycle.supersede(gone, gone.duplicate_of, caller),
+            lambda gone, caller: lifecycle.supersede(gone.duplicate_of, gone, caller),
+        ],
+        ids=["verified", "unmarked", "superseded", "a successor"],
+    )
+    def test_one_that_was_deleted_meanwhile_is_not(self, store, alice, act):
+        store()
+        gone = store().memory
+        lifecycle.delete(gone.pk, alice)
+        state = Memory.objects.values().get(pk=gone.pk)
+
+        with pytest.raises(errors.Refusal):
+            act(gone, alice)
+
+        assert Memory.objects.values().get(pk=gone.pk) == state
+        assert Memory.objects.current().count() == 1
+
     def test_a_project_may_turn_it_off(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
         project.save()
