@@ -39,13 +39,8 @@ AT_ONCE = 20
 
 def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
     """The vectors of these texts, or None and why there are none yet."""
-    return made_or_none(embedding.begin(texts))
-
-
-def made_or_none(begun: Begun) -> tuple[list[Vector] | None, str]:
-    """As `embed_or_none`, of vectors that are on their way."""
     try:
-        return begun.result(), ""
+        return embedding.embed(texts), ""
     except InferenceError as error:
         log.warning("embedding_deferred", error=str(error))
         return None, f"not embedded yet, a job will: {error}"

@@ -316,15 +316,15 @@ class TestWritesMeanwhile:
         self, remember, reembed, run_jobs, monkeypatch
     ):
         remember("Celery asks the broker")
-        made_or_none = vectors.made_or_none
+        embed_or_none = vectors.embed_or_none
 
-        def switch_after(begun):
-            made = made_or_none(begun)
+        def switch_after(texts):
+            made = embed_or_none(texts)
             monkeypatch.undo()
             reembed()
             return made
 
-        monkeypatch.setattr(vectors, "made_or_none", switch_after)
+        monkeypatch.setattr(vectors, "embed_or_none", switch_after)
         late = remember("Redis may lose anything")
         switching.forget()
         run_jobs()
