@@ -77,9 +77,9 @@ OF_HASH = f"""
 SELECT {KEYS.columns}, ARRAY(
     SELECT project_id FROM access_apikey_projects WHERE apikey_id = access_apikey.id
 )
-FROM access_apikey WHERE hash = %s AND NOT EXISTS (
-    SELECT FROM auth_user WHERE id = access_apikey.account_id AND NOT is_active
-)
+FROM access_apikey
+WHERE hash = %s
+    AND coalesce((SELECT is_active FROM auth_user AS a WHERE a.id = account_id), true)
 """
 
 
