@@ -25,9 +25,8 @@ from common import locks
 from common.caller import SYSTEM
 from common.ids import first_at
 from common.writing import write
-from inference import embedding, switching
+from inference import embedding, refusals, switching
 from inference.embedding import Embedder
-from inference.errors import InferenceError
 from inference.vectors import Vector, batches
 from jobs import errors as job_errors
 from jobs import queue, running
@@ -47,7 +46,6 @@ REMOVED = 1000  # old vectors deleted in one transaction
 # Until old vectors go: a process may not know of the switch yet (switching.SECONDS),
 # and a request that began with them may be on its way.
 GRACE = timedelta(minutes=1)
-PROBE = "Does the model answer at all?"
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,11 @@ SHELVES: list[Shelf] = []
 
 @dataclass
 class Filling:
-    """One attempt to bring every text its vector; `refused` are ids of texts."""
+    """One attempt to bring every text its vector."""
 
     run: running.Run
     model: Embedder
-    refused: set[uuid.UUID] = field(default_factory=set)
+    refused: refusals.Why = field(default_factory=dict)
     done: int = 0
     total: int = 0
 
@@ -135,7 +133,8 @@ class Filling:
         return any(self._since(shelf, moment).exists() for shelf in SHELVES)
 
     def _make(self, shelf: Shelf, batch: Sequence[Any]) -> None:
-        _put(shelf, list(self._embedded(shelf, batch)))
+        made = refusals.embed_rows(batch, shelf.text, self.refused, model=self.model)
+        _put(shelf, list(made))
         self.done += len(batch)
         self.run.step(self.done, max(self.total, self.done))
 
@@ -155,32 +154,7 @@ class Filling:
         return self._left(shelf.lacking_since(moment, self.model.name))
 
     def _left(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return rows.exclude(pk__in=self.refused)
-
-    def _embedded(
-        self, shelf: Shelf, batch: Sequence[Any]
-    ) -> Iterator[tuple[Any, Vector]]:
-        try:
-            made = embedding.embed_by(self.model, [shelf.text(row) for row in batch])
-        except InferenceError as error:
-            if error.retryable:
-                raise job_errors.Later(str(error)) from error
-            if len(batch) > 1:
-                for row in batch:
-                    yield from self._embedded(shelf, [row])
-                return
-            self._probe()
-            self.refused.add(batch[0].pk)
-            return
-        yield from zip(batch, made, strict=True)
-
-    def _probe(self) -> None:
-        """Tell a text that the model refuses from a model that refuses every text."""
-        try:
-            self.model.embed([PROBE])
-        except InferenceError as error:
-            kind = job_errors.Later if error.retryable else job_errors.Permanent
-            raise kind(str(error)) from error
+        return rows.exclude(pk__in=list(self.refused))
 
 
 @write
@@ -222,7 +196,7 @@ def reembed(run: running.Run) -> dict[str, Any]:
     is_news = not _switch(filling)
     for shelf in SHELVES:
         shelf.settle(lambda: run.step(filling.done))
-    result = {"model": model.name, "refused": sorted(map(str, filling.refused))}
+    result = {"model": model.name, "refused": refusals.told(filling.refused)}
     if is_news:
         again = timezone.now() + GRACE
         queue.enqueue(KIND, key=KIND, args=run.job.args, run_after=again)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
@@ -15,10 +15,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from common import locks
 from common.ids import uuid7
 from common.writing import write
-from inference import embedding, reembedding
+from inference import embedding, reembedding, refusals
 from inference.errors import InferenceError
 from inference.vectors import Vector, batches
-from jobs import errors as job_errors
 from jobs import queue, running
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
@@ -104,25 +103,22 @@ def embed_waiting(run: running.Run) -> dict[str, Any]:
     """
     project_id = run.job.project_id
     assert project_id
-    done, refused = run.job.done, dict[uuid.UUID, str]()
+    done, refused = run.job.done, refusals.Why()
     while ids := _waiting_ids(project_id, refused):
         with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
             if not is_mine:
                 break
             for batch, begun in _begun(project_id, ids):
-                made = list(_embedded(batch, refused, begun))
+                made = list(refusals.embed_rows(batch, _text, refused, begun=begun))
                 _keep(made)
                 done += len(made)
                 run.step(done)
                 if made:
                     run.give_way()
-    told = [f"{memory_id}: {why}" for memory_id, why in refused.items()]
-    return {"embedded": done, "refused": told}
+    return {"embedded": done, "refused": refusals.told(refused)}
 
 
-def _waiting_ids(
-    project_id: uuid.UUID, refused: Mapping[uuid.UUID, str]
-) -> list[uuid.UUID]:
+def _waiting_ids(project_id: uuid.UUID, refused: refusals.Why) -> list[uuid.UUID]:
     rows = waiting(project_id).exclude(pk__in=list(refused)).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:WINDOW])
 
@@ -135,7 +131,7 @@ def _begun(
     for chosen in batches(ids, size=BATCH):
         rows = waiting(project_id).filter(pk__in=chosen)
         batch = list(rows.light().order_by("pk"))
-        begun = embedding.begin([memory.text for memory in batch])
+        begun = embedding.begin(list(map(_text, batch)))
         if before:
             yield before
         before = batch, begun
@@ -143,24 +139,8 @@ def _begun(
         yield before
 
 
-def _embedded(
-    batch: Sequence[Memory], refused: dict[uuid.UUID, str], begun: Begun | None = None
-) -> Iterator[tuple[Memory, Vector]]:
-    if not batch:
-        return
-    try:
-        made = begun.result() if begun else embedding.embed([m.text for m in batch])
-    except InferenceError as error:
-        if error.retryable:
-            raise job_errors.Later(str(error)) from error
-        if len(batch) == 1:
-            refused[batch[0].pk] = str(error)
-            return
-        middle = len(batch) // 2
-        yield from _embedded(batch[:middle], refused)
-        yield from _embedded(batch[middle:], refused)
-        return
-    yield from zip(batch, made, strict=True)
+def _text(memory: Memory) -> str:
+    return memory.text
 
 
 @write
@@ -233,7 +213,7 @@ reembedding.SHELVES.append(
         owner="memory",
         rows=Memory.objects.light(),
         due=LIVE,
-        text=lambda memory: memory.text,
+        text=_text,
         put=_store_unchanged,
         settle=compare_embedded,
     )

@@ -11,14 +11,13 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from inference import embedding, reembedding
-from inference.errors import InferenceError
+from inference import embedding, reembedding, refusals
 from inference.vectors import Vector
-from jobs import errors as job_errors
 from jobs import queue, running
 from memories import disagreement
 from playbook import neighbours
@@ -33,7 +32,6 @@ Status = PlaybookDelta.Status
 # Issue 3: a rejected lesson is back in the inbox when it was met so many times more.
 AGAIN = 5
 LESSONS = (Operation.ADD, Operation.UPDATE)
-BATCH = 32  # rows embedded between two steps of the job
 REFUSED = Q(status=Status.REJECTED) & ~Q(reviewer="")
 KNOWN = REFUSED | Q(status=Status.PENDING)
 
@@ -160,22 +158,15 @@ def waiting(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
 
 
 @running.handler("embed_deltas", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, int]:
+def embed_waiting(run: running.Run) -> dict[str, Any]:
     """Embed the lessons that the model did not answer for when they came."""
-    assert run.job.project_id
-    done = run.job.done
-    while batch := list(waiting(run.job.project_id).order_by("pk")[:BATCH]):
-        try:
-            vectors = embedding.embed([delta.content for delta in batch])
-        except InferenceError as error:
-            kind = job_errors.Later if error.retryable else job_errors.Permanent
-            raise kind(str(error)) from error
-        for delta, vector in zip(batch, vectors, strict=True):
-            _put(delta, vector)
-        done += len(batch)
-        run.step(done)
-        run.give_way()
-    return {"embedded": done}
+    project_id = run.job.project_id
+    assert project_id
+    return refusals.embed_left(run, lambda: waiting(project_id), _text, _put)
+
+
+def _text(delta: PlaybookDelta) -> str:
+    return delta.content
 
 
 def _put(delta: PlaybookDelta, vector: Vector) -> None:
@@ -208,7 +199,7 @@ reembedding.SHELVES.append(
         owner="delta",
         rows=PlaybookDelta.objects.exclude(content=""),
         due=KNOWN & Q(operation__in=LESSONS),
-        text=lambda delta: delta.content,
+        text=_text,
         put=_store_unchanged,
     )
 )

@@ -5,19 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from inference import embedding, reembedding
-from inference.errors import InferenceError
+from inference import embedding, reembedding, refusals
 from inference.vectors import Vector
-from jobs import errors as job_errors
 from jobs import queue, running
 from playbook.models import EntryVector, PlaybookEntry
 from playbook.queries import EntryQuerySet
-
-BATCH = 32  # rows embedded between two steps of the job
 
 
 def put(entry: PlaybookEntry, vector: Vector) -> None:
@@ -68,24 +66,17 @@ def waiting(project_id: uuid.UUID) -> EntryQuerySet:
 
 
 @running.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, int]:
+def embed_waiting(run: running.Run) -> dict[str, Any]:
     """Embed what a failing or slow model left behind."""
     project_id = run.job.project_id
     assert project_id
-    done = run.job.done
-    # Asked anew each time: the active model may change meanwhile.
-    while batch := list(waiting(project_id).order_by("pk").light()[:BATCH]):
-        try:
-            vectors = embedding.embed([entry.content for entry in batch])
-        except InferenceError as error:
-            kind = job_errors.Later if error.retryable else job_errors.Permanent
-            raise kind(str(error)) from error
-        for entry, vector in zip(batch, vectors, strict=True):
-            _keep(entry, vector, put)
-        done += len(batch)
-        run.step(done)
-        run.give_way()
-    return {"embedded": done}
+    return refusals.embed_left(
+        run, lambda: waiting(project_id).light(), _text, partial(_keep, keep=put)
+    )
+
+
+def _text(entry: PlaybookEntry) -> str:
+    return entry.content
 
 
 def _keep(
@@ -108,7 +99,7 @@ reembedding.SHELVES.append(
         owner="entry",
         rows=PlaybookEntry.objects.light(),
         due=~Q(status=PlaybookEntry.Status.DELETED),
-        text=lambda entry: entry.content,
+        text=_text,
         put=lambda entry, vector: _keep(entry, vector, store),
     )
 )

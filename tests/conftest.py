@@ -11,7 +11,8 @@ from rest_framework.test import APIClient
 from access import refusals
 from access.models import ApiKey
 from common.caller import Caller, Role
-from inference import switching
+from inference import embedding, switching
+from inference.errors import InferenceError
 from jobs import running
 from jobs.models import Job
 from memory_project.celery import app as celery_app
@@ -127,6 +128,24 @@ def bob_api(client_of, project):
 @pytest.fixture
 def charlie_api(client_of, other_project):
     return client_of(other_project, role=Role.OWNER)
+
+
+@pytest.fixture
+def refuse(monkeypatch):
+    """Have the model refuse the texts that hold these words; what it is asked."""
+    embed_by, asked = embedding.embed_by, []
+
+    def refuse(words):
+        def picky(model, texts):
+            asked.append(texts)
+            if any(words in text for text in texts):
+                raise InferenceError("too odd", retryable=False)
+            return embed_by(model, texts)
+
+        monkeypatch.setattr(embedding, "embed_by", picky)
+        return asked
+
+    return refuse
 
 
 @pytest.fixture

@@ -8,21 +8,20 @@ from __future__ import annotations
 import uuid
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from django.db.models import QuerySet
 
 from common.caller import SYSTEM
 from common.writing import write
-from inference import embedding
-from inference.errors import InferenceError
+from inference import refusals
 from inference.vectors import Vector
-from jobs import errors as job_errors
 from jobs import queue, running
 from playbook import checking, deciding, disputes, proposals, rejected, reviewing
 from playbook.gates import Gate
 from playbook.models import PlaybookDelta
 
-BATCH = 32  # texts embedded between two steps of the job
 COMPARED = ("duplicate", "contradiction")
 
 
@@ -37,27 +36,16 @@ def waiting(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
         status=PlaybookDelta.Status.PENDING,
         payload__origin="import",
         gates__contains=[{"name": "duplicate", "value": checking.NOT_COMPARED}],
-    )
+    ).select_related("project")
 
 
 @running.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
-def compare_waiting(run: running.Run) -> dict[str, int]:
+def compare_waiting(run: running.Run) -> dict[str, Any]:
     """Give imported texts that wait their gates of comparison."""
-    assert run.job.project_id
-    rows = waiting(run.job.project_id).select_related("project").order_by("pk")
-    done = run.job.done
-    while batch := list(rows[:BATCH]):
-        try:
-            vectors = embedding.embed([delta.content for delta in batch])
-        except InferenceError as error:
-            kind = job_errors.Later if error.retryable else job_errors.Permanent
-            raise kind(str(error)) from error
-        for delta, vector in zip(batch, vectors, strict=True):
-            _compare(delta, vector)
-        done += len(batch)
-        run.step(done, done + rows.count())
-        run.give_way()
-    return {"compared": done}
+    project_id = run.job.project_id
+    assert project_id
+    rows = partial(waiting, project_id)
+    return refusals.embed_left(run, rows, lambda delta: delta.content, _compare)
 
 
 @write

@@ -11,8 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEvent
 from common import locks
-from inference import embedding
-from inference.errors import InferenceError
 from jobs import running
 from jobs.models import Job
 from memories import vectors
@@ -29,22 +27,6 @@ def write(alice_api, project):
         return alice_api.post("/api/v1/memories/batch", body).json()["results"]
 
     return post
-
-
-@pytest.fixture
-def refuse(monkeypatch):
-    """Have the model refuse the texts that hold these words."""
-    embed_by = embedding.embed_by
-
-    def refuse(words):
-        def picky(model, texts):
-            if any(words in text for text in texts):
-                raise InferenceError("too odd", retryable=False)
-            return embed_by(model, texts)
-
-        monkeypatch.setattr(embedding, "embed_by", picky)
-
-    return refuse
 
 
 def lines(count, about="list"):
@@ -133,6 +115,18 @@ class TestEmbedding:
         job = Job.objects.get(kind="embed")
         assert job.result["embedded"] == 29
         assert job.result["refused"] == [f"{receipts[7]['id']}: too odd"]
+
+    def test_a_model_that_refuses_everything_fails_it_soon(
+        self, write, run_jobs, refuse
+    ):
+        asked = refuse("")
+        write(lines(300))
+
+        run_jobs()
+
+        job = Job.objects.get(kind="embed")
+        assert (job.state, job.error) == ("failed", "Permanent: too odd")
+        assert len(asked) < 20
 
     def test_a_long_one_lets_others_go_first_and_tells_of_all_its_turns(
         self, write, run_jobs, refuse, monkeypatch, other_project

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from inference.fake import outage
+from jobs.models import Job
 from playbook import curation, neighbours
+from playbook.models import EntryVector
 
 RULE = "Always run the database migrations before the test suite starts."
 
@@ -94,6 +96,22 @@ class TestMatch:
         with outage():
             assert match(RULE.lower()).verdict == "same"
             assert match("Something else.").verdict == "new"
+
+
+class TestEmbedding:
+    def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
+        self, write, run_jobs, refuse
+    ):
+        with outage():
+            odd = write("Never call `odd_one` before the tests ran.")
+            other = write(RULE)
+        refuse("odd_one")
+
+        run_jobs()
+
+        job = Job.objects.get(kind="embed_entries")
+        assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
+        assert [vector.entry for vector in EntryVector.objects.all()] == [other]
 
 
 class TestRelated:

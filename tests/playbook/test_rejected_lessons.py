@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from inference.fake import outage
+from jobs.models import Job
 from playbook import curation, proposals, reverting
 from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry
 
@@ -166,6 +167,20 @@ class TestRetired:
         curation.edit(project, wanted, alice)
 
         assert learn().status == "applied"
+
+    def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
+        self, learn, run_jobs, refuse
+    ):
+        with outage():
+            odd = learn(LESSON.replace("database", "odd"), feedback_source="agent")
+            other = learn(feedback_source="agent")
+        refuse("odd")
+
+        run_jobs()
+
+        job = Job.objects.get(kind="embed_deltas")
+        assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
+        assert [vector.delta for vector in DeltaVector.objects.all()] == [other]
 
 
 class TestWaiting:

@@ -535,7 +535,7 @@ class TestTheJob:
         by_new(monkeypatch, refuse)
         job = reembed()
 
-        assert job.result["refused"] == [str(two[0].pk)]
+        assert job.result["refused"] == [f"{two[0].pk}: too long"]
         assert embedding.active().name == NEW
 
     def test_a_model_that_refuses_everything_is_not_switched_to(

@@ -4,7 +4,9 @@ import pytest
 
 from inference import embedding
 from inference.errors import InferenceError
+from jobs.models import Job
 from playbook import curation
+from playbook.exchange import comparing
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.playbook.exchange.rules import RULES, URL
 
@@ -246,6 +248,19 @@ class TestComparing:
         ]
         assert gates[0] == "not compared"
         assert gates[1] != "not compared"
+
+    def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
+        self, take_in, deltas, refuse, run_jobs
+    ):
+        take_in(rules(*RULES[:3]))
+        odd = deltas()[0]
+        refuse(odd.content)
+
+        run_jobs()
+
+        job = Job.objects.get(kind="compare_imported")
+        assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
+        assert list(comparing.waiting(odd.project_id)) == [odd]
 
     def test_without_the_model_they_wait_uncompared(
         self, take_in, deltas, broken_model, run_jobs
