@@ -163,7 +163,7 @@ def hold(project: Project, version: int | None = None) -> Project:
     if held is None:
         raise errors.NotFound
     if version is not None and version != held.version:
-        raise errors.StaleVersion(version=held.version)
+        raise errors.StaleVersion(current_version=held.version)
     return held
 
 

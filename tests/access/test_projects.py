@@ -137,7 +137,7 @@ class TestChange:
         answer = alice_api.patch(f"{PROJECTS}/{project.pk}", body)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "stale_version")
-        assert answer.json()["version"] == 2
+        assert answer.json()["current_version"] == 2
 
     def test_it_takes_an_owner(self, bob_api, project):
         answer = bob_api.patch(f"{PROJECTS}/{project.pk}", {"description": "new"})
