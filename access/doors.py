@@ -139,6 +139,8 @@ class Door(APIView):
         "PUT": Role.WRITER,
         "DELETE": Role.WRITER,
     }
+    # The methods that take an Idempotency-Key, for the schema.
+    keyed: ClassVar[frozenset[str]] = frozenset({"POST"})
 
     # For the audit row of a refusal.
     asked_project: uuid.UUID | None = None

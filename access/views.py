@@ -18,7 +18,6 @@ from access.doors import Door, PageQuery, page_of
 from access.models import ApiKey
 from audit.models import AuditEvent
 from common.caller import Role
-from common.openapi import IDEMPOTENCY_KEY
 from jobs.models import Job
 from projects import finding, writing
 from projects.models import Membership, Project
@@ -53,7 +52,6 @@ class Projects(Door):
     @extend_schema(
         operation_id="projects_create",
         summary="Create a project",
-        parameters=[IDEMPOTENCY_KEY],
         request=shapes.CreateProject,
         responses={201: shapes.ProjectOut},
     )
@@ -119,7 +117,6 @@ class RestoreProject(Door):
     @extend_schema(
         operation_id="projects_restore",
         summary="Bring a deleted project back",
-        parameters=[IDEMPOTENCY_KEY],
         request=None,
         responses=shapes.ProjectOut,
     )
@@ -175,7 +172,6 @@ class Members(ProjectDoor):
     @extend_schema(
         operation_id="members_set",
         summary="Give a person a role",
-        parameters=[IDEMPOTENCY_KEY],
         request=shapes.SetMember,
         responses={200: shapes.MemberOut},
     )
@@ -221,7 +217,6 @@ class Keys(Door):
     @extend_schema(
         operation_id="keys_issue",
         summary="Issue a key; its secret is shown this once",
-        parameters=[IDEMPOTENCY_KEY],
         request=shapes.IssueKey,
         responses={201: shapes.IssuedKeyOut},
     )
@@ -271,7 +266,6 @@ class RotateKey(KeyDoor):
     @extend_schema(
         operation_id="keys_rotate",
         summary="Replace a key; the old one stays usable for a while",
-        parameters=[IDEMPOTENCY_KEY],
         request=shapes.RotateKey,
         responses={201: shapes.IssuedKeyOut},
     )
@@ -369,7 +363,6 @@ class RetryJob(JobAction):
     @extend_schema(
         operation_id="jobs_retry",
         summary="Run a failed job again",
-        parameters=[IDEMPOTENCY_KEY],
         request=None,
         responses=shapes.JobOut,
     )
@@ -383,7 +376,6 @@ class DiscardJob(JobAction):
     @extend_schema(
         operation_id="jobs_discard",
         summary="Take a failed job off the list of dead letters",
-        parameters=[IDEMPOTENCY_KEY],
         request=None,
         responses=shapes.JobOut,
     )
@@ -397,7 +389,6 @@ class CancelJob(JobAction):
     @extend_schema(
         operation_id="jobs_cancel",
         summary="End a job that waits or runs",
-        parameters=[IDEMPOTENCY_KEY],
         request=None,
         responses=shapes.JobOut,
     )

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from common.problem import MEDIA_TYPE
 
-# For `@extend_schema(parameters=[IDEMPOTENCY_KEY])` on every POST that writes.
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,
@@ -47,6 +47,15 @@ PROBLEM = {
         "request_id": {"type": "string"},
     },
 }
+
+
+class Schema(AutoSchema):
+    """An operation of a door, with the Idempotency-Key where it takes one."""
+
+    def get_override_parameters(self) -> list[Any]:
+        given: list[Any] = super().get_override_parameters()
+        is_keyed = self.method in getattr(self.view, "keyed", ())
+        return [*given, IDEMPOTENCY_KEY] if is_keyed else given
 
 
 def name_null(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

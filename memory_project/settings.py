@@ -282,7 +282,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["access.throttling.CallerThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["common.parsing.StrictJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "common.openapi.Schema",
     "DEFAULT_PAGINATION_CLASS": "common.pagination.IdCursorPagination",
     "EXCEPTION_HANDLER": "common.problem.handler",
     "URL_FORMAT_OVERRIDE": None,

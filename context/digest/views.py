@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -20,6 +20,8 @@ from projects.models import Project
 
 
 class DigestDoor(Door):
+    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+
     @extend_schema(
         operation_id="context_digest",
         request=forms.DigestRequest,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
@@ -79,6 +79,8 @@ class ReceiptDoor(Door):
 
 
 class ProofDoor(Door):
+    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+
     @extend_schema(
         operation_id="purges_prove", request=forms.AskProof, responses=forms.ProofOut
     )

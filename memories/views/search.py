@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +17,8 @@ from search import ranking
 
 
 class SearchDoor(Door):
+    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+
     @extend_schema(
         operation_id="search",
         request=search_forms.SearchRequest,

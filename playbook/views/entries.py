@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -100,6 +100,8 @@ class EntriesDoor(Door):
 
 
 class EntryDoor(Door):
+    keyed: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
+
     @extend_schema(
         operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
     )

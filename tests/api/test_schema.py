@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from io import StringIO
 
 import pytest
@@ -8,6 +9,9 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from common.caller import Role
+from tests.isolation.conftest import alices  # noqa: F401  a fixture
+from tests.isolation.table import TABLE, send
+from tests.isolation.world import undone
 
 pytestmark = pytest.mark.django_db
 ELSEWHERE = "203.0.113.9"
@@ -50,6 +54,27 @@ class TestOperations:
     def test_each_needs_a_key_or_a_session(self, schema):
         for name, operation in operations(schema):
             assert operation["security"] == [{"key": []}, {"session": []}], name
+
+    def test_each_that_takes_an_idempotency_key_says_so(
+        self,
+        schema,
+        alices,  # noqa: F811  the fixture
+        client_of,
+    ):
+        api, taking = client_of(role=Role.OWNER), set()
+        api.defaults["HTTP_IDEMPOTENCY_KEY"] = "x" * 256
+        for route in TABLE:
+            with undone():
+                answer = send(api, route, alices)
+            if b"invalid_idempotency_key" in answer.content:
+                taking.add(re.sub(r"<uuid:(\w+)>", r"{\1}", route.name))
+
+        assert taking == {
+            name.replace(" /", " ")
+            for name, operation in operations(schema)
+            for parameter in operation.get("parameters", ())
+            if parameter["name"] == "Idempotency-Key"
+        }
 
     def test_no_address_ends_with_a_slash(self, schema):
         assert not [path for path in schema["paths"] if path.endswith("/")]
