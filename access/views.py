@@ -79,7 +79,7 @@ class ProjectDoor(Door):
 
 class OneProject(ProjectDoor):
     @extend_schema(
-        operation_id="projects_get",
+        operation_id="projects_read",
         summary="Read a project",
         responses=shapes.ProjectOut,
     )
@@ -87,7 +87,7 @@ class OneProject(ProjectDoor):
         return Response(shapes.ProjectOut(self.named()).data)
 
     @extend_schema(
-        operation_id="projects_change",
+        operation_id="projects_update",
         summary="Change a project",
         request=shapes.ChangeProject,
         responses=shapes.ProjectOut,
@@ -135,7 +135,7 @@ class RestoreProject(Door):
 
 class Settings(ProjectDoor):
     @extend_schema(
-        operation_id="settings_get",
+        operation_id="settings_read",
         summary="Read a project's settings, every default filled in",
         responses=ProjectOptions,
     )
@@ -143,7 +143,7 @@ class Settings(ProjectDoor):
         return self.answer(self.named())
 
     @extend_schema(
-        operation_id="settings_change",
+        operation_id="settings_update",
         summary="Merge settings; null returns one to its default",
         request=OpenApiTypes.OBJECT,
         responses=ProjectOptions,
@@ -249,7 +249,7 @@ class KeyDoor(Door):
 
 class OneKey(KeyDoor):
     @extend_schema(
-        operation_id="keys_get", summary="Read a key", responses=shapes.KeyOut
+        operation_id="keys_read", summary="Read a key", responses=shapes.KeyOut
     )
     def get(self, request: Request, key_id: uuid.UUID) -> Response:
         return Response(shapes.KeyOut(self.named()).data)
@@ -338,7 +338,7 @@ class JobDoor(Door):
 
 class OneJob(JobDoor):
     @extend_schema(
-        operation_id="jobs_get", summary="Read a job", responses=shapes.JobOut
+        operation_id="jobs_read", summary="Read a job", responses=shapes.JobOut
     )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         return Response(shapes.JobOut(self.named()).data)

@@ -69,7 +69,6 @@ class DecideDoor(Door):
 
     verdict: str = ""
 
-    @extend_schema(request=fields.Note, responses=duplicate_forms.PossibleDuplicateOut)
     def post(self, request: Request, pair_id: uuid.UUID) -> Response:
         data = self.body(fields.Note)
         pairs = PossibleDuplicate.objects.visible_to(self.caller)
@@ -89,9 +88,27 @@ class DecideDoor(Door):
 class MergePairDoor(DecideDoor):
     verdict = "merged"
 
+    @extend_schema(
+        operation_id="possible_duplicates_merge",
+        request=fields.Note,
+        responses=duplicate_forms.PossibleDuplicateOut,
+    )
+    def post(self, request: Request, pair_id: uuid.UUID) -> Response:
+        """Mark the newer of the two as a duplicate of the other."""
+        return super().post(request, pair_id)
+
 
 class KeepPairDoor(DecideDoor):
     verdict = "kept_both"
+
+    @extend_schema(
+        operation_id="possible_duplicates_keep",
+        request=fields.Note,
+        responses=duplicate_forms.PossibleDuplicateOut,
+    )
+    def post(self, request: Request, pair_id: uuid.UUID) -> Response:
+        """Keep both; the pair is decided, and neither is marked."""
+        return super().post(request, pair_id)
 
 
 class DeduplicationsDoor(Door):

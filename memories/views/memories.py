@@ -54,7 +54,7 @@ class MemoriesDoor(Door):
         return self.once(project.pk, lambda: receipt(writing.commit(prepared)[0]))
 
     @extend_schema(
-        operation_id="memories_retrieve_list",
+        operation_id="memories_list",
         parameters=[draft_forms.RetrieveQuery],
         responses=page_of(memory_forms.MemoryOut),
     )
@@ -73,7 +73,7 @@ class MemoriesDoor(Door):
 
 class MemoryBatchDoor(Door):
     @extend_schema(
-        operation_id="memories_create_batch",
+        operation_id="memories_batch",
         request=draft_forms.CreateMemories,
         responses=memory_forms.BatchOut,
     )

@@ -15,6 +15,16 @@ from tests.isolation.world import undone
 
 pytestmark = pytest.mark.django_db
 ELSEWHERE = "203.0.113.9"
+# What an operation's id ends in, else in the last word of its path.
+VERBS = {
+    ("get", "a collection"): {"list", "read"},
+    ("get", "a row"): {"list", "read"},
+    ("post", "a collection"): {"create", "issue", "make", "start"},
+    ("post", "a row"): {"prove", "set"},
+    ("put", "a collection"): {"put"},
+    ("patch", "a row"): {"update"},
+    ("delete", "a row"): {"delete", "remove", "revoke"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +36,10 @@ def operations(schema):
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             yield f"{method.upper()} {path}", operation
+
+
+def words_of(path):
+    return re.findall("[a-z]+", re.sub("{.*?}", "", path))
 
 
 def test_it_is_valid_and_made_without_a_warning():
@@ -44,6 +58,18 @@ class TestOperations:
             good = [code for code in operation["responses"] if code.startswith("2")]
             assert good, name
             assert operation.get("summary") or operation.get("description"), name
+
+    def test_each_id_is_words_of_the_paths_and_one_verb(self, schema):
+        words = set(words_of(" ".join(schema["paths"])))
+        for path, methods in schema["paths"].items():
+            for method, operation in methods.items():
+                name = operation["operationId"]
+                *about, last = name.split("_")
+                place = "a row" if "{" in path else "a collection"
+                own = words_of(path.rsplit("/", 1)[1])
+
+                assert words.issuperset(about), name
+                assert last in own or last in VERBS[method, place], name
 
     def test_each_tells_its_problems(self, schema):
         for name, operation in operations(schema):
