@@ -32,7 +32,7 @@ class ToolUsageSerializer(NullIsAbsent):
 
 
 class CompleteTask(InProject, NullIsAbsent):
-    """`CompleteTaskRequest` of requirement 003, and how the task is known to have ended."""
+    """A finished task, and how it is known to have ended."""
 
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     goal = serializers.CharField(max_length=TEXT)
@@ -135,7 +135,7 @@ class UpdatedBullet(serializers.Serializer[Any]):
 
 
 class AceResult(serializers.Serializer[Any]):
-    """What became of a finished task (REQ-MEM-API-001)."""
+    """What became of a finished task."""
 
     run_id = serializers.UUIDField()
     state = serializers.CharField()

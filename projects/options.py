@@ -24,7 +24,7 @@ class Dedup(Section):
 
 
 class Budgets(Section):
-    # Tokens of the live playbook; over it additions are refused (04, Gates).
+    # Tokens of the live playbook; over it additions are refused (docs/ace.md, "Gates").
     playbook_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 60_000
     # Tokens that an agent is given at once.
     render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
@@ -149,7 +149,7 @@ class KindQuotas(Section):
 
 
 class Quotas(Section):
-    """How many live memories there may be; None is no limit (03, "Quotas")."""
+    """How many live memories there may be; None is no limit."""
 
     memories: Amount = None
     per_user: Amount = None

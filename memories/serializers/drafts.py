@@ -107,7 +107,7 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
 
 
 class CreateMemory(InProject, MemoryFields):
-    """`CreateMemoryRequest` of requirement 003, and what the other seeds add."""
+    """A memory to store."""
 
 
 class MemoryInBatch(MemoryFields):

@@ -20,7 +20,7 @@ NAMED = 100
 
 
 class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
-    """A change (REQ-MEM-DM-007). `diff` shows a changed text line by line."""
+    """A change. `diff` shows a changed text line by line."""
 
     changed_by = serializers.CharField(read_only=True)
     before = serializers.DictField(read_only=True)

@@ -45,7 +45,7 @@ ENTRY_COLUMNS = (
 
 
 class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
-    """An entry (REQ-MEM-DM-006); `is_embedded` stands for its vector."""
+    """An entry; `is_embedded` stands for its vector."""
 
     project_id = serializers.UUIDField(read_only=True)
     is_active = serializers.BooleanField(source="is_live", read_only=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from io import StringIO
 
@@ -104,6 +105,10 @@ class TestOperations:
 
     def test_no_address_ends_with_a_slash(self, schema):
         assert not [path for path in schema["paths"] if path.endswith("/")]
+
+
+def test_no_text_cites_a_requirement(schema):
+    assert not re.findall(r"REQ-[\w-]+|requirement \d+|\(0\d+,", json.dumps(schema))
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
