@@ -1,7 +1,7 @@
 """A write that a client may send again, and the answer that it then gets.
 
 The key's row is inserted first in the transaction of the write itself, in PostgreSQL,
-because Redis may be flushed (design 02, "idempotency").
+because Redis may be flushed.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class FeedbackSource(errors.Refusal):
 def check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
     """Refuse a source that would lend the feedback weight it does not have.
 
-    `human` only from a curator, `test` only with counts that parse (04).
+    `human` only from a curator, `test` only with counts that parse (docs/ace.md, "Policy").
     """
     source = data["feedback_source"]
     if source == "human" and not caller.may(Role.CURATOR, project.pk):

@@ -49,7 +49,7 @@ def merges_rules(judged: Judged) -> bool:
     return verdict in ("same", "wider", "both")
 
 
-# The thresholds that are asked for (issue 3). A project chooses its own for memories,
+# The thresholds that are asked for. A project chooses its own for memories,
 # 0.95 unless it says otherwise; the curator's is fixed.
 VERDICTS: dict[float, Verdict] = {
     0.85: merges_memories,

@@ -24,7 +24,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "keyword": TAGGED,
     "keyword and semantic": {**TAGGED, "semantic": {"enabled": True}},
 }
-# p95 of the function, and what HTTP may add to it (issue 5, "Acceptance").
+# p95 of the function, and what HTTP may add to it.
 MOST = {"keyword": 40, "keyword and semantic": 60}
 MOST_ADDED = 10
 

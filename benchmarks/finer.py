@@ -19,7 +19,7 @@ from inference import embedding
 from playbook import rendering
 from projects.models import Project
 
-# Tokens of playbook that a question is given (design 04, "Measured learning").
+# Tokens of playbook that a question is given (docs/benchmarks.md, "Learning").
 BUDGET = 2_000
 LEARNED_SHARE = 0.7  # of the questions, when nobody says how many
 
@@ -99,7 +99,7 @@ def words(tag: str) -> str:
 
 
 class Answerer:
-    """Fixed by design 04: the tag whose name is nearest, unless the playbook says.
+    """Fixed: the tag whose name is nearest, unless the playbook says.
 
     It follows the entry of the rendered playbook that speaks most of the question,
     when that one passes the relevance gate and its action names a tag.

@@ -31,7 +31,7 @@ TASKS = 5_000
 WINDOWS = 10
 # As learned questions are judged; a recording brings its own word.
 SETTINGS = {"policy": "auto"}
-# At most so many times the entries of half as many tasks (issue 3, "Acceptance").
+# At most so many times the entries of half as many tasks.
 MOST_GROWTH, MOST_DRIFT = 1.3, 2.0
 
 

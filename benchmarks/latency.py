@@ -30,7 +30,7 @@ MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 FILTERS: dict[str, tuple[str, ...]] = {"none": (), "half": ("half",)}
 CALLED = {"none": "no filter", "half": "half pass"}
 CLIENTS = (1, 8)
-# p95 in milliseconds over HTTP, one client (issue 4, "Acceptance").
+# p95 in milliseconds over HTTP, one client (docs/benchmarks.md, "Latency").
 MOST = {"keyword": 15, "semantic": 25, "hybrid": 50}
 A_SECOND = 10  # requests of the open loop, whether the last is answered or not
 BUILDING = 50  # queries that are asked over and over while an index is built

@@ -32,7 +32,7 @@ CHECKPOINTS = (0, 50, 250, 700, 1_400)
 # What the environment says may be acted on without a person, retiring entries too.
 SETTINGS = {"policy": "auto"}
 # Never worse than this many points below no playbook, gained at least this many, at
-# most this share of the tokens of append-only (issue 3, "Acceptance").
+# most this share of the tokens of append-only.
 MOST_LOST, LEAST_GAIN, MOST_TOKENS = 1.0, 12.0, 0.5
 
 

@@ -35,7 +35,7 @@ from projects.models import Project
 HELP = "Server time and queries of every page for people, in a large project."
 MEMORIES, ENTRIES, PROPOSALS, TASKS = 100_000, 5_000, 2_000, 300
 ROUNDS = 5
-# Milliseconds of a page (issue 6, "The curation console").
+# Milliseconds of a page.
 MOST = 300
 SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
 OWNER, SUPERUSER = "owner", "superuser"

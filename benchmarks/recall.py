@@ -32,7 +32,7 @@ SELECTIVITIES: dict[float, tuple[str, ...]] = {
     1.0: (),
     **{share: (tag,) for tag, share in population.TAGS.items()},
 }
-LEAST = 0.99  # of every cell (issue 4, "Acceptance")
+LEAST = 0.99  # of every cell
 
 
 def arguments(parser: ArgumentParser) -> None:

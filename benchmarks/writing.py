@@ -31,7 +31,7 @@ WARM = 20  # single writes that are not counted: a server's first ones load the 
 # As a project is by default.
 SETTINGS = {"dedup": {"enabled": True}, "secrets": "mask"}
 # At least this share of the rate of embedding alone; at most so many milliseconds more
-# than the embedding of one text, p50 and p95 (issue 4, "Acceptance").
+# than the embedding of one text, p50 and p95 (docs/benchmarks.md, "Writing").
 LEAST_SHARE, MOST_ADDED = 0.8, (15, 30)
 
 

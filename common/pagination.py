@@ -17,7 +17,7 @@ from rest_framework.utils.urls import replace_query_param
 from common import errors
 
 LIMIT = 20
-LARGEST = 100  # design 02, "pagination"
+LARGEST = 100  # docs/limits.md, "A request"
 
 Side = Literal["older", "newer"]
 

@@ -77,7 +77,7 @@ def with_newlines(text: str) -> str:
 
 
 def similarity_hash(text: str) -> str:
-    """Hash what two copies of a text share (design 03, "Duplicates" 1)."""
+    """Hash what two copies of a text share."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -55,7 +55,7 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
     )
     if file is None:
         raise errors.NotFound(f"The project has no file {path}.")
-    # As every read without a scope (03): shared kinds, nothing sensitive.
+    # As every read without a scope (docs/api.md, "Search"): shared kinds, nothing sensitive.
     seen = recall.readable(project, None, Filters(), caller).filter(project=project)
     links = MemoryFile.objects.filter(file=file, memory__in=seen)
     linked = seen.filter(file_links__file=file).distinct()

@@ -16,7 +16,7 @@ from inference import tokens
 T = TypeVar("T")
 
 # When the tokens of a line do not fit, it is tried once more at this share of its
-# characters (06, "Digest").
+# characters (docs/digest.md, "Settings").
 RETRY = 0.7
 CUT = "…"
 

@@ -43,7 +43,7 @@ NO_VERDICT = Verdict(None)
 
 
 def peers(memory: Memory) -> Any:
-    """What may be the original of a memory (03, "Duplicates" 3).
+    """What may be the original of a memory.
 
     Current, not expired, of the same project, scope, sensitivity and key.
     """

@@ -1,4 +1,4 @@
-"""Compaction: several memories of one scope become one (000, §8.8).
+"""Compaction: several memories of one scope become one (docs/compaction.md).
 
 The text comes from the caller or from a summarizer; everything else is derived by code,
 so that nothing of where the sources came from is lost.
@@ -44,7 +44,8 @@ MADE = "compaction"
 GENERATIONS = (1, 2, 3)
 # The strictest of the sources holds for the result.
 STRICTNESS = ("public", "private", "sensitive")
-# What must survive of each source, where the sources differ in it (03, "Scopes").
+# What must survive of each source, where the sources differ in it (docs/api.md,
+# "Scopes").
 PROVENANCE = (
     "agent_id",
     "source",

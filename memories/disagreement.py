@@ -1,4 +1,4 @@
-"""Whether two texts that look alike disagree (design 03, "Duplicates" 2).
+"""Whether two texts that look alike disagree.
 
 Vectors of opposites are near: "enable" and "disable", 3 and 5, `a.py` and `b.py`. Each
 check below finds one kind of difference that a merge would lose. They lean towards

@@ -1,4 +1,4 @@
-"""Promotion: a memory of a narrow scope becomes known in a broader one (000, §11)."""
+"""Promotion: a memory of a narrow scope becomes known in a broader one (docs/api.md)."""
 
 from __future__ import annotations
 

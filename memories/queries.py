@@ -22,7 +22,7 @@ CURRENT_COLUMNS: dict[str, Any] = {
     "archived_at__isnull": True,
     "deleted_at__isnull": True,
 }
-# The scopes that a read without scope covers (03, "A read without scope").
+# The scopes that a read without scope covers (docs/api.md, "Search").
 SHARED_SCOPES = ("workspace", "org")
 # The scopes of one user, which a key bound to another user never reaches.
 PRIVATE_SCOPES = ("user", "session")

@@ -1,4 +1,4 @@
-"""How many live memories a project, a user and a kind may have (03, "Quotas").
+"""How many live memories a project, a user and a kind may have (docs/compaction.md).
 
 Live is what no column says is over: an expired memory counts until it is archived.
 """

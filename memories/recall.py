@@ -182,7 +182,7 @@ def retrieve(project: Project, request: Retrieval, caller: Caller) -> MemoryQuer
 
 
 def limit_of(wanted: float | None) -> int:
-    """Requirement 000 §8.5: 20 unless a whole part above zero is asked for."""
+    """Requirement 000: 20 unless a whole part above zero is asked for."""
     return math.floor(wanted) if wanted and wanted >= 1 else LIMIT
 
 

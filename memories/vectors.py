@@ -32,7 +32,7 @@ LIVE = Q(deleted_at=None, is_duplicate=False)
 # length, so that little is padding: the more, the less.
 BATCH = 128
 WINDOW = 10_000  # rows looked up at once: each look reads the whole project
-# A larger batch is answered at once and embedded by a job (03, "Writing").
+# A larger batch is answered at once and embedded by a job.
 AT_ONCE = 20
 
 

@@ -83,7 +83,7 @@ def _of_evidence(
 
 
 def _of_import(proposal: Proposal) -> Iterator[Gate]:
-    """It comes without a run, long and from one case as it may be (design 04)."""
+    """It comes without a run, long and from one case as it may be."""
     if proposal.content:
         yield _told(gates.actionable(proposal.content))
         yield _told(gates.specific(proposal.content))

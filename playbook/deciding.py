@@ -41,7 +41,7 @@ class Decision:
 def decide(
     project: Project, proposal: Proposal, gates: Sequence[Gate], caller: Caller
 ) -> Decision:
-    """Applied, pending or rejected, and why (design 04, "Policy")."""
+    """Applied, pending or rejected, and why (docs/ace.md, "Policy")."""
     risk = _risk(proposal, gates)
     if risk == "quarantine":
         return Decision(Status.PENDING, risk, _told(gates, {"instruction"}))

@@ -1,4 +1,4 @@
-"""What a lesson must be before it may enter the playbook (design 04, "Gates").
+"""What a lesson must be before it may enter the playbook (docs/ace.md, "Gates").
 
 Pure functions of texts and numbers. Each answers with a value and a threshold, so that
 the review can show why; whether a person may still let it pass is the policy's affair.
@@ -25,8 +25,7 @@ COMMANDS = {
     "it hides from the user",
 }
 
-# Design 04: "atomic (60 words at most)", the curator's bands, "40 % of the words",
-# "5 % of live entries or tokens".
+# docs/ace.md, "Gates"; SAME and ALIKE are the curator's bands.
 MOST_WORDS = 60
 SAME, ALIKE = 0.90, 0.70
 MOST_DROPPED = 0.40

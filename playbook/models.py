@@ -207,7 +207,7 @@ def line(label: str, content: str) -> str:
 
 
 def confidence(helpful: int, harmful: int) -> float:
-    """The share of helpful uses, with one of each assumed (design 04)."""
+    """The share of helpful uses, with one of each assumed."""
     return (helpful + 1) / (helpful + harmful + 2)
 
 

@@ -19,8 +19,9 @@ from playbook.queries import EntryQuerySet
 from projects.models import Project
 from search import ranking
 
-# Cosines (design 04, "Curator"): from MERGE on two rules are one unless a guard
-# objects; between ALIKE and MERGE a person is asked; below they are two.
+# Cosines (docs/playbook.md, "What the curator does with a lesson"): from MERGE on two
+# rules are one unless a guard objects; between ALIKE and MERGE a person is asked; below
+# they are two.
 MERGE = 0.90
 ALIKE = 0.70
 # Neighbours looked at: the nearest may be guarded while the next says the same.

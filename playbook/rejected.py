@@ -29,7 +29,7 @@ from projects.models import Project
 from search import ranking
 
 Status = PlaybookDelta.Status
-# Issue 3: a rejected lesson is back in the inbox when it was met so many times more.
+# A rejected lesson is back in the inbox when it was met so many times more.
 AGAIN = 5
 LESSONS = (Operation.ADD, Operation.UPDATE)
 REFUSED = Q(status=Status.REJECTED) & ~Q(reviewer="")

@@ -18,7 +18,7 @@ from playbook.models import Playbook, PlaybookDelta
 from playbook.revisions import hold
 
 Status = PlaybookDelta.Status
-# Why a curator says no (design 05, "Review inbox").
+# Why a curator says no (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
 

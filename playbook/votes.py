@@ -1,7 +1,7 @@
 """What use shows of entries: one vote per entry and run, and memories in support.
 
 Both are changes of their own, allowed on locked and human-written entries and under
-every policy (design 04, "Reflector" 5).
+every policy (docs/ace.md, "Votes and supports").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from projects.models import Project
 
 Kind = Literal["helpful", "harmful", "neutral"]
 
-# Deprecated when harmful votes lead by this many, after this many uses (design 04).
+# Deprecated when harmful votes lead by this many, after this many uses.
 HARMFUL_LEAD = 3
 LEAST_USES = 5
 

@@ -16,7 +16,7 @@ from search.models import Corpus, LexemeStat
 log = structlog.get_logger(__name__)
 
 # A project is counted again when this many rows, or this share, were written since
-# (03, "Keyword lane": 20 % stale rows still agree in 0.97 of the answers).
+# (docs/ranking.md, "Counts"): 20 % stale rows still agree in 0.97 of the answers.
 ROWS_SINCE = 50
 SHARE_SINCE = 0.05
 # Counting this few takes about 30 ms, so any write is reason enough.

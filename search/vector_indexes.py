@@ -26,7 +26,7 @@ FROM_ROWS = 10_000
 # An index counts its project for so many times its rows, so that none comes and goes:
 # it stays until four fifths of FROM_ROWS, or until a much larger project needs a place.
 IN_PLACE = 1.25
-# Each insert looks at the condition of every index: 500 cost it 1.4 ms (03).
+# Each insert looks at the condition of every index: 500 cost it 1.4 ms.
 MOST = 500
 # A rebuild is due when the rows take so many times the bytes that they took at first.
 BLOATED = 2.0

@@ -21,8 +21,7 @@ from playbook.placements import Choice, Placement, Target
 
 PURPOSE = "curator"
 MAX_TOKENS = 2_500  # of an answer for MOST lessons, half of them rewritten
-# Design 04: "for curation only the ten nearest entries per lesson".
-NEAREST = 10
+NEAREST = 10  # entries for each lesson
 MOST = 10  # lessons of one question
 FARTHEST = -1.0  # a cosine: the nearest ten, however far they are
 REASON = 500  # characters

@@ -18,7 +18,7 @@ MAX_QUOTE = 600
 MAX_EVIDENCE = 200
 MAX_PER_TEXT = 40
 LINE_BEFORE, LINE_AFTER = 160, 200
-# The same call this often, with the same answer, is a loop (design 04, Reflector).
+# The same call this often, with the same answer, is a loop (docs/ace.md, "Evidence").
 LOOP = 3
 
 

@@ -30,7 +30,7 @@ Category = Literal[
     "dependencies", "architecture", "gotchas", "patterns", "best_practices", "general"
 ]
 
-# One sentence a reader takes in at once (design 04, Gates).
+# One sentence a reader takes in at once (docs/ace.md, "Lessons").
 MAX_WORDS = 60
 CORRECTION_CONFIDENCE = 0.8
 # How sure a call-level lesson is when the task around it ended like this.
@@ -85,7 +85,7 @@ def draw(
     """Draw lessons from a task whose outcome is known; else only observe.
 
     An unknown outcome gives no lesson: learning from it does worse than not
-    learning (design 04). `extra_rows` are a project's own root causes.
+    learning. `extra_rows` are a project's own root causes.
     """
     rows = tuple(extra_rows)
     lessons: list[Lesson] = []

@@ -52,8 +52,8 @@ def resolve(task: Task) -> Outcome:
     """Take the strongest level that says anything; two voices on it make unknown.
 
     The order is explicit outcome, test counts, tool statuses, the result against
-    what was expected, wording (design 04, Reflector). An explicit "unknown" is kept:
-    the caller knows that nobody knows.
+    what was expected, wording (docs/ace.md, "Outcome"). An explicit "unknown" is
+    kept: the caller knows that nobody knows.
     """
     for level in _LEVELS:
         found = level(task)

@@ -11,7 +11,7 @@ from ace.rules.wordlists import listed
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
-# Strongest last: one link per path keeps the strongest (design 04, Executor).
+# Strongest last: one link per path keeps the strongest (docs/ace.md, "The memory").
 STRENGTH: dict[Relation, int] = {
     "referenced": 0,
     "read": 1,

@@ -16,7 +16,7 @@ from ace.rules.task import Task
 
 # The worst runs fail in a few ways, many times.
 MOST = 20
-# Below any repair: nobody has seen the action work (design 04, "Reflector").
+# Below any repair: nobody has seen the action work (docs/ace.md, "Lessons").
 CONFIDENCE = {"success": 0.4, "partial": 0.5, "failure": 0.5}
 
 # What to do about a call that fails in this way, whatever the tool. A cause without a

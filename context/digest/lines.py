@@ -11,7 +11,7 @@ from common import neutral
 from context.selection import Line
 from memories.models import Memory
 
-SNIPPET = 600  # characters (06, "Digest")
+SNIPPET = 600  # characters
 FIELD = 200  # of a title, a key or a value
 LOOKED_AT = 5_000  # of a content: more is never shown
 REFS = 5  # named of those there are

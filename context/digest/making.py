@@ -78,7 +78,7 @@ def for_agent(
     scopes: Sequence[Scope] = (),
     overrides: Mapping[str, Any] | None = None,
 ) -> Digest:
-    """What an agent is told before a turn (requirement 001, design 06).
+    """What an agent is told before a turn (docs/digest.md).
 
     The same rows and settings give the same bytes. `scopes` join what a read without
     scope covers: the project's and its organization's memories.

@@ -47,7 +47,6 @@ class Limits(Section):
 
 
 class PerKind(Section):
-    # 06, "Budgets".
     fact: Limits = Limits(max_items=6, max_chars=800)
     note: Limits = Limits(max_items=4, max_chars=1_200)
     procedure: Limits = Limits(max_items=3, max_chars=1_200)

@@ -36,7 +36,7 @@ class Candidate:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """06: structured first, then by how many sources, by score, newest, id.
+        """Structured first, then by how many sources, by score, newest, id.
 
         Ids are ordered by time, so that the greater one is the newer one.
         """

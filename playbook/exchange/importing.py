@@ -28,7 +28,7 @@ from playbook.models import PlaybookDelta
 from projects.models import Project
 
 Format = Literal["ace", "json", "agents-md"]
-# Issue 3: a trained playbook has 300 lines and 120 KB; this is ten times as much.
+# A trained playbook has 300 lines and 120 KB; this is ten times as much.
 BYTES = 1024 * 1024
 LINES = 5_000
 CHUNK = 50  # deltas written under one lock of the playbook

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 FALLBACK = "general"
 _WORD = re.compile(r"[a-z]+")
-# What sections of trained playbooks are called, by default category (design 04,
-# "Tables"). A section goes where most of its words point; the first one wins a tie.
+# What sections of trained playbooks are called, by default category. A section
+# goes where most of its words point; the first one wins a tie.
 WORDS = {
     "gotchas": "bug caveat error gotcha issue mistake pitfall trap troubleshooting warning",
     "best_practices": (

@@ -15,7 +15,7 @@ RETURN ('x' || substr(md5(lexeme), 1, 7))::bit(28)::integer + 1;
 
 # BM25 without the idf: tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / 100)) with
 # k1 1.2, b 0.75 and a fixed reference length of 100, so that a row depends on no
-# other (design 03, "Keyword lane"; docs/ranking.md). A word of weight A, the title's,
+# other (docs/ranking.md, "Keyword lane"). A word of weight A, the title's,
 # counts twice. Lexemes of arms (`p:…`, `o:…`) are no words. A sparsevec holds 16,000
 # elements at most.
 BM25_TERMS = """

@@ -1,4 +1,4 @@
-"""A read without scope: the workspace, and what the organization shares (03)."""
+"""A read without scope: the workspace, and what the organization shares."""
 
 from __future__ import annotations
 

@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 
 BASE = Path(settings.BASE_DIR)
 PAGES = sorted([*BASE.glob("*.md"), *(BASE / "docs").rglob("*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 OUTSIDE = ("http://", "https://", "mailto:")
+CITED = re.compile(r'docs/(\w+)\.md,\s+(?:# )?"([^"]+)"')
+ELSEWHERE = re.compile(r"\b(?:design|issue) \d|\(0\d+[,)]|§", re.IGNORECASE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -26,6 +29,12 @@ def anchors(page):
     return {
         re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings
     }
+
+
+def sources():
+    for config in apps.get_app_configs():
+        if Path(config.path).parent == BASE:
+            yield from Path(config.path).rglob("*.py")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(BASE)))
@@ -47,6 +56,30 @@ class TestLinks:
         ]
 
         assert not missing
+
+
+class TestSources:
+    def test_each_section_that_one_cites_is_there(self):
+        missing = [
+            f"{path.relative_to(BASE)}: {page}, {section}"
+            for path in sources()
+            for page, section in CITED.findall(path.read_text())
+            if not any(
+                heading.startswith(" ".join(section.replace("#", "").split()))
+                for heading in HEADING.findall((BASE / f"docs/{page}.md").read_text())
+            )
+        ]
+
+        assert not missing
+
+    def test_none_cites_a_document_that_is_not_here(self):
+        citing = [
+            f"{path.relative_to(BASE)}: {match[0]}"
+            for path in sources()
+            for match in ELSEWHERE.finditer(path.read_text())
+        ]
+
+        assert not citing
 
 
 def test_every_page_is_on_the_map():
