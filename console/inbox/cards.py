@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from common.caller import Caller
 from common.rewording import Part
 from console import differences
 from console.differences import Difference
@@ -134,15 +135,16 @@ def _is_long(delta: PlaybookDelta) -> bool:
 
 def cards(
     deltas: Sequence[PlaybookDelta],
+    caller: Caller,
     *,
     may_decide: bool,
     typed: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> list[Card]:
     """In a fixed number of queries for all of them."""
-    others = _targets(deltas)
+    others = _targets(deltas, caller)
     moved = rebasing.moved(d for d in deltas if d.status in UNDECIDED)
-    befores = _befores(deltas)
+    befores = _befores(deltas, caller)
     return [
         Card(
             delta,
@@ -242,16 +244,19 @@ def _named(delta: PlaybookDelta) -> list[uuid.UUID]:
     return [uuid.UUID(str(target["id"])) for target in delta.targets]
 
 
-def _targets(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, PlaybookEntry]:
+def _targets(
+    deltas: Iterable[PlaybookDelta], caller: Caller
+) -> dict[uuid.UUID, PlaybookEntry]:
     named = {pk for delta in deltas for pk in _named(delta)}
-    found: dict[uuid.UUID, PlaybookEntry] = PlaybookEntry.objects.light().in_bulk(named)
+    rows = PlaybookEntry.objects.visible_to(caller).light()
+    found: dict[uuid.UUID, PlaybookEntry] = rows.in_bulk(named)
     return found
 
 
-def _befores(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, str]:
+def _befores(deltas: Iterable[PlaybookDelta], caller: Caller) -> dict[uuid.UUID, str]:
     """The texts that entries had before the proposals in force changed them."""
     done = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
-    rows = PlaybookChange.objects.filter(
+    rows = PlaybookChange.objects.visible_to(caller).filter(
         entry_id__in=set(done.values()), delta_id__in=done, before__has_key="content"
     )
     found = rows.only("entry_id", "delta_id", "before") if done else ()

@@ -100,7 +100,11 @@ class InboxPage(ProjectPage):
         self, delta: PlaybookDelta, typed: Mapping[str, str], refusal: str
     ) -> cards.Card:
         return cards.cards(
-            [delta], may_decide=self.may_decide, typed=typed, refusal=refusal
+            [delta],
+            self.caller,
+            may_decide=self.may_decide,
+            typed=typed,
+            refusal=refusal,
         )[0]
 
     def told(

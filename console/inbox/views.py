@@ -50,7 +50,8 @@ class Inbox(InboxPage):
             return [pairs.of_conflict(one, self.may_decide) for one in rows]
         if tab.kind == "doubt":
             return [pairs.of_doubt(one, self.may_decide) for one in rows]
-        return cards.cards(list(rows.with_entry()), may_decide=self.may_decide)
+        deltas = list(rows.with_entry())
+        return cards.cards(deltas, self.caller, may_decide=self.may_decide)
 
 
 class OneCard(InboxPage):
