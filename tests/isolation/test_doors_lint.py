@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.conf import settings
+from django.urls import URLResolver, get_resolver
 
-DOORS = (
-    "views.py",
-    "admin.py",
-    "admin/*.py",
-    "tasks.py",
-    "serializers.py",
-    "management/commands/*.py",
-)
+# A file or folder of such a name holds doors, wherever it lies.
+DOORS = {"views", "admin", "serializers", "tasks", "commands", "console"}
 WALLS = {"visible_to", "deleted_for", "none"}
 # Managers other than `objects` would be another way in.
 MANAGERS = {"objects", "_base_manager", "_default_manager"}
@@ -26,6 +22,7 @@ ALLOWED = {
     "access/tasks.py: housekeeping": "the system removes what has served its time",
     "access/tasks.py: remove": "the same, in batches",
     "access/views.py: get": "members of the project that `named()` let through",
+    "console/jobs/schedules.py: beats": "of the installation, for its owners' page",
     "jobs/tasks.py: sweep": "the system wakes what is due",
     "memories/tasks.py: refresh_statistics": "the system counts words",
     "playbook/tasks.py: refresh_statistics": "the system counts words",
@@ -34,13 +31,19 @@ ALLOWED = {
 }
 
 
-def doors():
+def files():
     root = Path(settings.BASE_DIR)
     for config in apps.get_app_configs():
         folder = Path(config.path)
         if folder.parent == root:
-            for pattern in DOORS:
-                yield from folder.glob(pattern)
+            yield from folder.rglob("*.py")
+
+
+def doors():
+    root = Path(settings.BASE_DIR)
+    for path in files():
+        if DOORS & {*path.relative_to(root).with_suffix("").parts}:
+            yield path
 
 
 def open_reads(tree):
@@ -113,6 +116,21 @@ def test_no_door_reads_rows_past_the_wall():
     broken = [f"{where}: {code}" for where, code in found() if where not in ALLOWED]
 
     assert not broken, "\n".join(broken)
+
+
+def views(resolver):
+    """The classes that the routes lead to."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from views(pattern)
+        elif view := getattr(pattern.callback, "view_class", None):
+            yield view
+
+
+def test_every_route_leads_to_a_door():
+    lead_to = {Path(inspect.getfile(view)) for view in views(get_resolver())}
+
+    assert lead_to & {*files()} <= {*doors()}
 
 
 def test_every_exception_is_still_needed():
