@@ -11,6 +11,9 @@ from common.ids import uuid7
 
 class JobQuerySet(models.QuerySet["Job"]):
     def visible_to(self, caller: Caller) -> JobQuerySet:
+        """Jobs are about a whole project, so a key bound to one of its users sees none."""
+        if caller.user_id:
+            return self.none()
         if caller.everywhere:
             return self
         return self.filter(project_id__in=caller.roles)

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 
 from common import errors
+from common.caller import Role
 from memories import disagreement, duplicates, lifecycle, writing
 from memories.drafts import Draft, FileRef
 from memories.models import File, Memory, PossibleDuplicate, Tag
@@ -348,6 +349,17 @@ class TestBulk:
         answer = bob_api.post("/api/v1/deduplications", {"project_id": str(project.pk)})
 
         assert answer.status_code == 403
+
+    def test_a_key_bound_to_a_user_does_not_read_what_it_found(
+        self, client_of, alice_api, project
+    ):
+        body = {"project_id": str(project.pk)}
+        started = alice_api.post("/api/v1/deduplications", body).json()
+        bound = client_of(project, role=Role.OWNER, user_id="u1")
+
+        answer = bound.get(f"/api/v1/deduplications/{started['id']}")
+
+        assert answer.status_code == 404
 
     def three_alike(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
