@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
+from audit import recording
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.writing import write
@@ -129,6 +130,13 @@ def remember(
             "decided_at": timezone.now(),
             "note": note[:500],
         },
+    )
+    recording.record(
+        caller,
+        f"possible_duplicate.{state}",
+        project_id=pair.project_id,
+        object_type="possible_duplicate",
+        object_id=pair.pk,
     )
     return pair
 

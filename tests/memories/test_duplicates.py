@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from audit.models import AuditEvent
 from common import errors
 from common.caller import Role
 from memories import disagreement, duplicates, lifecycle, writing
@@ -255,6 +256,23 @@ class TestDeciding:
         assert newer.memory.duplicate_of == first.memory
         again = alice_api.post(f"/api/v1/possible-duplicates/{pair['id']}/keep", {})
         assert again.status_code == 409
+
+    @pytest.mark.parametrize(
+        ("verdict", "told"), [("merge", "merged"), ("keep", "kept_both")]
+    )
+    def test_either_verdict_is_in_the_audit_record(
+        self, store, monkeypatch, project, alice_api, verdict, told
+    ):
+        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
+        store(), store(TEXT + " search")
+        pair = PossibleDuplicate.objects.get()
+
+        alice_api.post(f"/api/v1/possible-duplicates/{pair.pk}/{verdict}", {})
+
+        event = AuditEvent.objects.get(object_id=pair.pk)
+        assert event.verb == f"possible_duplicate.{told}"
+        assert event.object_type == "possible_duplicate"
+        assert (event.project_id, event.key_id) == (project.pk, alice_api.key.pk)
 
     def test_a_private_one_is_not_merged_into_a_sensitive_one(
         self, store, monkeypatch, alice_api, alice
