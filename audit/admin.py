@@ -30,15 +30,18 @@ PAGES = {
     "tag": "memories_tag",
     "file": "memories_file",
     "possible_duplicate": "memories_possibleduplicate",
+    "purge": "memories_purge",
     "playbook_entry": "playbook_playbookentry",
     "playbook_delta": "playbook_playbookdelta",
     "playbook": "playbook_playbook",
-    "conflict": "playbook_conflict",
+    "playbook_conflict": "playbook_conflict",
     "digest_config": "context_digestconfig",
     "run": "ace_acerun",
     "job": "jobs_job",
     "project": "projects_project",
     "key": "access_apikey",
+    "account": "auth_user",
+    "group": "auth_group",
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import re
+import uuid
 
 import pytest
 from django.contrib.messages import get_messages
@@ -14,10 +16,12 @@ from rest_framework.test import APIClient
 
 from access.models import ApiKey
 from audit import sheet
+from audit.admin import PAGES
 from audit.models import AuditEvent
 from common.caller import Role
 from tests.admin.conftest import MARK, SCRIPT
 from tests.admin.test_doors import do
+from tests.isolation.test_doors_lint import files
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +117,40 @@ def rows_of(answer):
 def an_event(project, **fields):
     given = {"verb": "v", "actor": "a", "project_id": project.pk} | fields
     return AuditEvent.objects.create(**given)
+
+
+def types_recorded():
+    """Every `object_type` that the code names."""
+    for path in files():
+        for node in ast.walk(ast.parse(path.read_text())):
+            yield from literal(node)
+
+
+def literal(node):
+    """Of `record(object_type="x")`, or of a class's `object_type = "x"`."""
+    is_given = isinstance(node, ast.keyword) and node.arg == "object_type"
+    is_set = isinstance(node, ast.Assign) and "object_type" in map(
+        ast.unparse, node.targets
+    )
+    if (is_given or is_set) and isinstance(node.value, ast.Constant):
+        yield node.value.value
+
+
+class TestWhatAnEventTellsOf:
+    # A refused request names its path.
+    WITHOUT_A_PAGE = {"route"}
+
+    def test_every_kind_has_a_page(self):
+        assert set(types_recorded()) == {*PAGES} | self.WITHOUT_A_PAGE
+
+    @pytest.mark.parametrize("kind", PAGES)
+    def test_it_is_linked(self, owner, project, kind):
+        pk = 7 if kind in ("account", "group") else uuid.uuid4()
+        an_event(project, object_type=kind, object_id=str(pk))
+
+        html = owner.get(LOG).content.decode()
+
+        assert f'href="{reverse(f"admin:{PAGES[kind]}_change", args=[pk])}"' in html
 
 
 class TestTheLogAsAFile:
