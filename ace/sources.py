@@ -30,7 +30,15 @@ class FeedbackSource(errors.Refusal):
     code = "feedback_source"
 
 
-def check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
+def accepted(
+    data: Mapping[str, Any], project: Project, caller: Caller
+) -> dict[str, Any]:
+    """What a run keeps of a finished task that fits the schema."""
+    _check(data, project, caller)
+    return {name: data[name] for name in KEPT if data.get(name) is not None}
+
+
+def _check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
     """Refuse a source that would lend the feedback weight it does not have.
 
     `human` only from a curator, `test` only with counts that parse (docs/ace.md, "Policy").

@@ -40,15 +40,10 @@ class CompleteTaskDoor(Door):
             raise errors.TooLarge("A finished task is 1 MiB at most; shorten results.")
         data = self.body(forms.CompleteTask)
         project = self.project(data)
-        sources.check(data, project, self.caller)
+        task = sources.accepted(data, project, self.caller)
         wait = "respond-async" not in request.headers.get("Prefer", "")
-        run = runs.complete(
-            project,
-            {name: data[name] for name in sources.KEPT if data.get(name) is not None},
-            self.caller,
-            ticket=self.ticket(project.pk),
-            wait=wait,
-        )
+        ticket = self.ticket(project.pk)
+        run = runs.complete(project, task, self.caller, ticket=ticket, wait=wait)
         if run.state == AceRun.State.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})

@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from ace import traces
 from ace.models import AceRun
 from memories.models import Memory
 from playbook.models import PlaybookChange
@@ -81,6 +82,29 @@ class TestReplay:
         assert "accepted              3 of 3" in told
         assert (AceRun.objects.count(), PlaybookChange.objects.count()) == before
         assert Memory.objects.count() == 3
+
+    def test_a_run_keeps_what_it_keeps_of_one_sent_to_the_api(
+        self, tmp_path, alice_api, project
+    ):
+        row = {"goal": " Tidy up\n", "tool_usage": [{"tool": "sweep", "result": "ok"}]}
+        file = tmp_path / "untidy.jsonl"
+        file.write_text(json.dumps(row))
+        replay(file)
+        sent = traces.request_of(row, agent_id="replay")
+
+        alice_api.post("/api/v1/complete-task", sent | {"project": project.name})
+
+        replayed, posted = AceRun.objects.values_list("request", flat=True)
+        assert replayed == posted
+
+    def test_a_source_that_the_api_refuses_is_refused(self, tmp_path):
+        file = tmp_path / "uncounted.jsonl"
+        row = {"goal": "Tidy up", "feedback": "tidy", "feedback_source": "test"}
+        file.write_text(json.dumps(row))
+
+        with pytest.raises(CommandError, match="1 of 1 were refused"):
+            replay(file)
+        assert not AceRun.objects.exists()
 
     def test_a_broken_line_is_named(self, tmp_path):
         file = tmp_path / "broken.jsonl"

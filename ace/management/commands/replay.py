@@ -16,8 +16,10 @@ import httpx2
 from django.core.management.base import BaseCommand, CommandError
 
 from access import idempotency
+from access.doors import validated
 from ace import run as runs
-from ace import serializers, traces
+from ace import serializers, sources, traces
+from common import errors
 from common.caller import SYSTEM
 from playbook.models import PlaybookEntry
 from projects import writing
@@ -84,9 +86,6 @@ class Command(BaseCommand):
         project = project or writing.create({"name": options["project"]}, SYSTEM)
 
         def send(request: dict[str, Any], key: str) -> dict[str, Any]:
-            form = serializers.CompleteTask(data=request | {"project": project.name})
-            if not form.is_valid():
-                raise Refused(json.dumps(form.errors))
             ticket = idempotency.ticket(
                 SYSTEM,
                 route="POST complete-task",
@@ -95,7 +94,14 @@ class Command(BaseCommand):
                 key=key,
                 body=request,
             )
-            return runs.complete(project, request, SYSTEM, ticket=ticket).ace_result
+            body = request | {"project": project.name}
+            try:
+                data = validated(serializers.CompleteTask, body)
+                task = sources.accepted(data, project, SYSTEM)
+                return runs.complete(project, task, SYSTEM, ticket=ticket).ace_result
+            except errors.Refusal as refusal:
+                told = json.dumps(refusal.errors)
+                raise Refused(f"{refusal.status} {refusal.detail} {told}") from refusal
 
         return send
 
