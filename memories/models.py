@@ -273,6 +273,12 @@ class Memory(models.Model):
         return self.expires_at is not None and self.expires_at < timezone.now()
 
     @property
+    def is_current(self) -> bool:
+        """Whether reads and searches find it by default, as rows of `current()`."""
+        has_left = self.deleted_at or self.archived_at or self.is_expired
+        return not (self.is_duplicate or self.superseded_by_id or has_left)
+
+    @property
     def embedding(self) -> Vector | None:
         """The vector of the active model; None while it is not embedded."""
         from inference import embedding  # loads the model runtime

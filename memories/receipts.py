@@ -24,6 +24,5 @@ class Receipt:
     @property
     def searchable(self) -> dict[str, bool]:
         """By which lanes a search finds it by now."""
-        memory = self.memory
-        found = bool(memory and not memory.archived_at and not self.duplicate_of)
+        found = self.memory is not None and self.memory.is_current
         return {"keyword": found, "semantic": found and self.semantic}

@@ -105,7 +105,7 @@ class MemoryDetail(MemoryOut):
         return lineage
 
     def get_searchable(self, memory: Memory) -> dict[str, bool]:
-        is_found = not memory.is_duplicate and memory.superseded_by_id is None
+        is_found = memory.is_current
         return {
             "keyword": is_found,
             "semantic": is_found and memory.embedding is not None,

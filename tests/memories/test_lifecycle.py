@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from common import errors
 from common.caller import SYSTEM
-from memories import derivation, lifecycle, promotion, vectors, writing
+from memories import derivation, lifecycle, places, promotion, vectors, writing
 from memories.drafts import Draft, FileRef
 from memories.models import Memory, MemoryChange, Tag
 from memories.scopes import Scope
@@ -311,6 +311,15 @@ class TestTheEndOfTheProject:
 
         assert not Memory.objects.exists()
         assert not Project.objects.filter(pk=project.pk).exists()
+
+    def test_what_was_archived_says_that_no_search_finds_it(
+        self, made, alice, alice_api, url
+    ):
+        memory = made()
+        places.archive(memory, alice, reason="over the quota")
+
+        searchable = alice_api.get(url(memory)).json()["searchable"]
+        assert searchable == {"keyword": False, "semantic": False}
 
 
 class TestConfirming:

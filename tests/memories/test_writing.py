@@ -211,6 +211,7 @@ class TestTraces:
         made = write(expires_at=past)
 
         assert made.status_code == 201
+        assert made.json()["searchable"] == {"keyword": False, "semantic": False}
         assert alice_api.get(f"/api/v1/memories/{made.json()['id']}").status_code == 404
 
 
