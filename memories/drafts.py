@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,19 @@ class Draft:
     @functools.cached_property
     def similarity_hash(self) -> str:
         return text.similarity_hash(self.content)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What writers of the same texts lock by, in the same order.
+
+        What has a key is by its key: facts first, in the order of the batch, as the last
+        of them is the current one.
+        """
+        if not self.key:
+            return self.similarity_hash, ""
+        assert self.scope
+        of_key = hashlib.sha256(f"{self.scope.hash} {self.key}".encode()).hexdigest()
+        return of_key, "" if self.kind == "fact" else self.similarity_hash
 
     @property
     def is_derived(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -86,9 +87,9 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
 
 
 def _rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
-    """Unsaved rows, by hash: in the order in which they are locked."""
+    """Unsaved rows, in the order in which they are locked."""
     language = project.options.search.language
-    in_order = sorted(accepted, key=lambda p: (accepted[p].similarity_hash, p))
+    in_order = sorted(accepted, key=lambda p: (*accepted[p].place, p))
     return {p: drafts.build(project, accepted[p], language) for p in in_order}
 
 
@@ -97,7 +98,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
     """Write prepared drafts in one transaction; a receipt for each, in their order.
 
     The project where it has quotas, its language, files, then tags, then memories by
-    hash: writers of the same texts lock in the same order and cannot deadlock.
+    their place: writers of the same texts lock in the same order and cannot deadlock.
     """
     project = prepared.project
     over = admission.refused(project, prepared.drafts)
@@ -116,8 +117,9 @@ def commit(prepared: Prepared) -> list[Receipt]:
         position: _rejected(refusal)
         for position, refusal in (*prepared.refused.items(), *refused.items())
     }
+    ids = {position: uuid7() for position in sorted(accepted)}
     built = {
-        position: _of_now(row, language)
+        position: _of_now(row, ids[position], language)
         for position, row in prepared.rows.items()
         if position in accepted
     }
@@ -135,6 +137,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if position in over:
             receipt = _set_aside(receipt, over[position], prepared.caller)
         receipts[position] = receipt
+    _read_facts([memory for memory in built.values() if memory.is_keyed_fact])
     if any(
         r.memory and not r.semantic and not r.duplicate_of for r in receipts.values()
     ):
@@ -142,13 +145,25 @@ def commit(prepared: Prepared) -> list[Receipt]:
     return [receipts[position] for position in sorted(receipts)]
 
 
-def _of_now(row: Memory, language: str) -> Memory:
+def _of_now(row: Memory, memory_id: uuid.UUID, language: str) -> Memory:
     """A copy to store, with an id of now; a transaction that is repeated makes another."""
     memory = copy(row)
-    memory.pk = uuid7()
+    memory.pk = memory_id
     if memory.content_tsv.language != language:
         indexing.fill(memory, language)
     return memory
+
+
+def _read_facts(facts: Sequence[Memory]) -> None:
+    """Read again what a later fact of the same batch did to an earlier one."""
+    if len(facts) < 2:
+        return
+    names = ("superseded_by_id", "is_duplicate", "duplicate_of_id", "version")
+    rows = Memory.objects.filter(pk__in=[memory.pk for memory in facts])
+    now = {pk: values for pk, *values in rows.values_list("pk", *names)}
+    for memory in facts:
+        for name, value in zip(names, now[memory.pk], strict=True):
+            setattr(memory, name, value)
 
 
 @write

@@ -49,7 +49,7 @@ class TestWriting:
         told = [receipt["status"] for receipt in receipts]
         assert told[:30] == ["stored"] * 30
         assert receipts[30]["duplicate_of"] == receipts[0]["id"]
-        assert sorted(told[31:]) == ["stored", "superseded_key"]
+        assert told[31:] == ["stored", "superseded_key"]
         assert SECRET not in receipts[1]["memory"]["content"]
         assert receipts[1]["notes"][0].startswith("masked: ")
 
@@ -64,6 +64,28 @@ class TestWriting:
         events = AuditEvent.objects.filter(verb="memory.create")
         assert sorted(event.object_id for event in events) == ids
         assert all(event.after_hash for event in events)
+
+    @pytest.mark.parametrize("size", [4, 25])
+    def test_the_last_fact_of_a_key_is_the_current_one(self, write, size):
+        values = [f"Deploy to server number {n}." for n in range(size)]
+        facts = [{"kind": "fact", "key": "deploy", "content": each} for each in values]
+
+        receipts = write(facts)
+
+        assert Memory.objects.current().get().content == values[-1]
+        found = [receipt["searchable"]["keyword"] for receipt in receipts]
+        assert found == [False] * (size - 1) + [True]
+        shown = [receipt["memory"]["superseded_by"] for receipt in receipts]
+        assert shown == [receipt["id"] for receipt in receipts[1:]] + [None]
+
+    @pytest.mark.parametrize("size", [10, 25])
+    def test_they_are_listed_in_their_order(self, write, alice_api, project, size):
+        receipts = write(lines(size))
+
+        query = {"project_id": str(project.pk), "order": "oldest", "limit": size}
+        listed = alice_api.get("/api/v1/memories", query).json()["results"]
+
+        assert [row["id"] for row in listed] == [row["id"] for row in receipts]
 
     def test_what_is_known_already_is_a_duplicate(self, write):
         first = write(lines(25))
@@ -90,9 +112,8 @@ class TestEmbedding:
 
         run_jobs()
 
-        rows = Memory.objects.in_bulk([receipt["id"] for receipt in receipts[20:]])
-        earlier, later = sorted(rows.values(), key=lambda memory: memory.pk)
-        assert later.duplicate_of == earlier
+        earlier, later = receipts[20:]
+        assert str(Memory.objects.get(pk=later["id"]).duplicate_of_id) == earlier["id"]
 
     def test_the_queries_do_not_grow_with_it(self, write, run_jobs):
         counts = []
