@@ -243,8 +243,8 @@ def _store(
         vectors.put(memory, vector)
         duplicates.file_doubts(memory, verdict.doubts)
     history.record(caller, _action(draft), memory, reason=reason)
-    if same and not draft.is_derived:
-        # Sources that are retired leave no heirs.
+    if same and same.pk not in (draft.promoted_from, *draft.compacted_from):
+        # A source leaves no heirs: what was made of it says what they say.
         places.reelect(same, caller)
     return Receipt(
         status="superseded_key" if same else "stored",

@@ -192,6 +192,17 @@ class TestCopiesOfARetiredOriginal:
         assert self.current() == [str(newer.pk)]
 
 
+def test_a_fact_that_a_promotion_supersedes_leaves_its_note(stored, promoted):
+    stored("The database is granite.", kind="fact", key="db")
+    (note,) = stored("The database is granite.", key="db")
+    (newer,) = stored("It is marble.", kind="fact", key="db", scope=USER)
+
+    promoted(newer)
+
+    note.refresh_from_db()
+    assert not note.is_duplicate
+
+
 def test_a_copy_follows_its_original_that_came_back_too_late(stored, promoted, alice):
     text = "Kept by one user alone."
     original, copy = stored(text, text, scope=USER)
