@@ -147,6 +147,7 @@ class Run:
                 self._mine.update(state=Job.State.WAITING, **changed)
         # The key is waiting again by now; this job leaves the work to that one.
         except IntegrityError:
+            changed["finished_at"] = timezone.now()
             self._mine.update(state=Job.State.CANCELLED, **changed)
 
     def _context(self) -> dict[str, Any]:

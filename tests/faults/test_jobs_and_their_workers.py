@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from access.tasks import housekeeping
 from ace import run as runs
 from ace.models import AceRun
 from jobs import errors, queue, running, tasks, waking
@@ -194,6 +195,20 @@ class TestAWorkerThatDies:
             "cancelled",
             "waiting",
         ]
+
+    def test_one_that_gave_way_is_removed_in_its_time(self, handled, time_machine):
+        def act(run):
+            queue.enqueue("probe", key="one")
+            raise RuntimeError("not today")
+
+        handled.act = act
+        first = queue.enqueue("probe", key="one")
+        running.run(first.pk)
+        time_machine.move_to(timezone.now() + timedelta(days=31))
+
+        housekeeping()
+
+        assert Job.objects.get().state == "waiting"
 
     def test_a_failed_job_whose_work_waits_already_is_not_doubled(
         self, handled, alice_api, project
