@@ -14,6 +14,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from common.caller import Caller
+from common.removing import remove
 from common.writing import write
 from playbook.models import Exposure, PlaybookEntry
 from projects.models import Project
@@ -23,7 +24,6 @@ Source = Exposure.Source
 CREDITED_FOR = timedelta(hours=24)
 # What no task was credited with is kept this long: docs/limits.md
 KEPT = timedelta(days=90)
-BATCH = 5_000  # rows deleted in one statement
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,6 @@ def use_of(entry: PlaybookEntry) -> Use:
     return Use(**found)
 
 
-def forget() -> int:
-    """Delete what was given long ago and never credited; how many rows."""
-    old = Exposure.objects.filter(run_id=None, at__lt=timezone.now() - KEPT)
-    done = 0
-    while batch := list(old.order_by("pk").values_list("pk", flat=True)[:BATCH]):
-        Exposure.objects.filter(pk__in=batch).delete()
-        done += len(batch)
-    return done
+def forget() -> None:
+    """Delete what was given long ago and never credited."""
+    remove(Exposure.objects.filter(run_id=None, at__lt=timezone.now() - KEPT))

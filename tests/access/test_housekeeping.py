@@ -11,6 +11,7 @@ from django.utils import timezone
 from access import tasks
 from access.models import ApiKey, IdempotencyKey
 from audit.models import AuditEvent
+from common import removing
 from jobs import running
 from jobs.models import Job
 from projects import deletion, writing
@@ -115,7 +116,7 @@ class TestRows:
         assert left == {"waiting", "running", "failed", "fresh"}
 
     def test_many_go_in_batches(self, long_ago, monkeypatch):
-        monkeypatch.setattr(tasks, "BATCH", 2)
+        monkeypatch.setattr(removing, "BATCH", 2)
         for _ in range(5):
             Job.objects.create(kind="x", state="done", finished_at=long_ago)
         tasks.housekeeping()

@@ -20,7 +20,6 @@ MANAGERS = {"objects", "_base_manager", "_default_manager"}
 # "file: function": why the rows need no caller.
 ALLOWED = {
     "access/tasks.py: housekeeping": "the system removes what has served its time",
-    "access/tasks.py: remove": "the same, in batches",
     "access/views.py: get": "members of the project that `named()` let through",
     "console/jobs/schedules.py: beats": "of the installation, for its owners' page",
     "jobs/tasks.py: sweep": "the system wakes what is due",
