@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from audit import recording
 from common.caller import SYSTEM, Caller, Role
+from common.removing import remove
 from common.writing import write
 from inference import embedding
 from inference.vectors import Vector
@@ -98,6 +99,12 @@ def compare(batch: Sequence[Memory], job: Job) -> None:
         )
         if verdict != alike.NO_VERDICT:
             _keep(memory, verdict, job)
+
+
+def forget_findings() -> None:
+    """Delete what a job found that is gone: none asks for it any more."""
+    jobs = Job.objects.filter(pk=OuterRef("job_id"))
+    remove(DuplicateFinding.objects.filter(~Exists(jobs)))
 
 
 def _embedded(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:

@@ -28,8 +28,8 @@ __all__ = [
     "compact",
     "consolidate",
     "consolidation",
-    "deduplication",
     "deletion",
+    "forget_findings",
     "purging",
     "refresh_statistics",
     "vectors",
@@ -62,6 +62,12 @@ def compact() -> None:
 def consolidate() -> None:
     """Start the consolidation of the projects in which a quota is reached."""
     quotas.consolidate_reached()
+
+
+@shared_task
+def forget_findings() -> None:
+    """Delete the findings of deduplications whose job is gone."""
+    deduplication.forget_findings()
 
 
 @shared_task

@@ -41,6 +41,10 @@ app.conf.update(
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},
         "consolidation": {"task": "memories.tasks.consolidate", "schedule": 3600},
+        "duplicate-findings": {
+            "task": "memories.tasks.forget_findings",
+            "schedule": 86400,
+        },
         "housekeeping": {"task": "access.tasks.housekeeping", "schedule": 3600},
     },
 )

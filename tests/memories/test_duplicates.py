@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from access.tasks import housekeeping
 from audit.models import AuditEvent
 from common import errors
 from common.caller import Role
+from jobs.models import Job
 from memories import disagreement, duplicates, lifecycle, writing
 from memories.drafts import Draft, FileRef
-from memories.models import File, Memory, PossibleDuplicate, Tag
+from memories.models import DuplicateFinding, File, Memory, PossibleDuplicate, Tag
 from memories.scopes import Scope
+from memories.tasks import forget_findings
 
 TEXT = "the cache is cleared by the nightly job of the search service"
 
@@ -378,6 +383,22 @@ class TestBulk:
         answer = bound.get(f"/api/v1/deduplications/{started['id']}")
 
         assert answer.status_code == 404
+
+    def test_its_findings_go_after_its_job(
+        self, alice_api, project, store, run_jobs, time_machine
+    ):
+        self.three_alike(store, project)
+        self.scan(alice_api, project, run_jobs, apply=False)
+        time_machine.move_to(timezone.now() + timedelta(days=31))
+        self.scan(alice_api, project, run_jobs, apply=False)
+        found = DuplicateFinding.objects.count()
+
+        housekeeping()
+        forget_findings()
+
+        left = DuplicateFinding.objects.all()
+        assert len(left) == found // 2
+        assert {finding.job_id for finding in left} == {Job.objects.get().pk}
 
     def three_alike(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
