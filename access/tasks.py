@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from axes.models import AccessLog
 from celery import shared_task
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from access.models import IdempotencyKey
@@ -24,5 +26,8 @@ def housekeeping() -> None:
     remove(Job.objects.filter(state__in=ended, finished_at__lt=finished))
     asked = now - timedelta(days=settings.MODEL_CALL_DAYS)
     remove(ModelCall.objects.filter(at__lt=asked))
+    signed_in = now - timedelta(days=settings.SIGN_IN_DAYS)
+    remove(AccessLog.objects.filter(attempt_time__lt=signed_in))
+    remove(Session.objects.filter(expire_date__lt=now))
     deletion.enqueue_due()
     Heartbeat.beat("housekeeping")

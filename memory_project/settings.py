@@ -223,6 +223,7 @@ AXES_COOLOFF_TIME = 1  # hour
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "common.address.address_or_none"
 AXES_ENABLE_ADMIN = False
+SIGN_IN_DAYS = 90
 AXES_VERBOSE = False  # its line would stand above the output of every command
 
 # Transport: HTTPS is the proxy's work; these follow from it.

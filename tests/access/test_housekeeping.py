@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from axes.models import AccessLog
+from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -114,6 +116,22 @@ class TestRows:
 
         left = set(Job.objects.values_list("kind", flat=True))
         assert left == {"waiting", "running", "failed", "fresh"}
+
+    def test_old_sign_ins_go(self, time_machine):
+        AccessLog.objects.create(username="old")
+        time_machine.move_to(timezone.now() + timedelta(days=91))
+        AccessLog.objects.create(username="new")
+        tasks.housekeeping()
+
+        assert [row.username for row in AccessLog.objects.all()] == ["new"]
+
+    def test_sessions_go_after_their_end(self):
+        for name, left in (("over", -1), ("lasting", 1)):
+            ends = timezone.now() + timedelta(minutes=left)
+            Session.objects.create(session_key=name, expire_date=ends)
+        tasks.housekeeping()
+
+        assert Session.objects.get().session_key == "lasting"
 
     def test_many_go_in_batches(self, long_ago, monkeypatch):
         monkeypatch.setattr(removing, "BATCH", 2)

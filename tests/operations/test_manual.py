@@ -73,6 +73,7 @@ class TestLimits:
             "IDEMPOTENCY_DAYS",
             "PROJECT_GRACE_DAYS",
             "JOB_RETENTION_DAYS",
+            "SIGN_IN_DAYS",
             "STATEMENT_TIMEOUT_MS",
             "LOCK_TIMEOUT_MS",
         ],
