@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from audit import recording
@@ -153,12 +153,9 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
 
 
 def _move_links(source: File, target: File) -> None:
-    kept = MemoryFile.objects.filter(file=target).values_list("memory", "relation_type")
-    taken = set(kept)
-    for moved in source.links.all():
-        if (moved.memory_id, moved.relation_type) not in taken:
-            moved.file = target
-            moved.save(update_fields=["file"])
+    same = {name: OuterRef(name) for name in ("memory", "relation_type")}
+    taken = MemoryFile.objects.filter(file=target, **same)
+    source.links.filter(~Exists(taken)).update(file=target)
 
 
 @write
@@ -193,7 +190,7 @@ def sync(
     made = ensure(project, set(present) - set(known))
     for path, file in made.items():
         file.last_content_hash = present[path]
-    File.objects.bulk_update(made.values(), ["last_content_hash"])
+    File.objects.bulk_update(made.values(), ["last_content_hash"], batch_size=BATCH)
     suspect = _suspect(changed, gone)
     recording.record(
         caller,
@@ -220,8 +217,7 @@ def _is_changed(file: File, digest: str | None) -> bool:
 
 
 def _suspect(changed: Sequence[File], gone: Sequence[File]) -> int:
-    stale = Q(file__in=gone)
-    for file in changed:
-        stale |= Q(file=file) & ~Q(content_hash=file.last_content_hash)
-    links = MemoryFile.objects.filter(stale, suspect_since=None)
+    """Mark the links to what is gone, and those that hold an earlier content."""
+    is_stale = Q(file__in=changed) & ~Q(content_hash=F("file__last_content_hash"))
+    links = MemoryFile.objects.filter(Q(file__in=gone) | is_stale, suspect_since=None)
     return links.update(suspect_since=timezone.now())
