@@ -118,7 +118,6 @@ INSTALLED_APPS = [
     "django_structlog",
     "axes",
     "rest_framework",
-    "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "common",
