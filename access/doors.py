@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from access import idempotency, refusals, throttling
 from common import errors
 from common.caller import Caller, Role
-from common.pagination import IdCursorPagination
+from common.pagination import LARGEST, LIMIT, IdCursorPagination
 from common.problem import field_errors
 from projects import finding
 from projects.models import Project
@@ -69,7 +69,7 @@ class PageQuery(serializers.Serializer[Any]):
     """Mix in where a query asks for a page; `Door.page` reads both by itself."""
 
     limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=100, default=20
+        required=False, min_value=1, max_value=LARGEST, default=LIMIT
     )
     cursor = serializers.CharField(
         required=False, help_text="Taken from `next` or `previous` of another page."
