@@ -109,21 +109,6 @@ class IdCursorPagination(BasePagination):
         address = self.request.build_absolute_uri()
         return replace_query_param(address, "cursor", str(cursor))
 
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        link = {"type": "string", "format": "uri", "nullable": True}
-        return {
-            "type": "object",
-            "required": ["results", "next", "previous"],
-            "properties": {"results": schema, "next": link, "previous": link},
-        }
-
-    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        number = {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": LIMIT}
-        return [
-            {"name": "limit", "in": "query", "schema": number},
-            {"name": "cursor", "in": "query", "schema": {"type": "string"}},
-        ]
-
 
 def _beyond(
     queryset: QuerySet[Any], cursor: Cursor | None, side: Side

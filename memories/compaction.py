@@ -137,11 +137,6 @@ def summarized(project: Project, run_id: uuid.UUID | None = None) -> Summarizer:
     )
 
 
-def extracted(sources: Sequence[Memory]) -> Summary:
-    """The summary that asks no model."""
-    return summarizing.shorten([told(memory) for memory in sources])
-
-
 def told(memory: Memory) -> str:
     """What of a memory a summary has to keep."""
     more = (memory.outcome, memory.lessons)

@@ -283,7 +283,6 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["common.parsing.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "common.openapi.Schema",
-    "DEFAULT_PAGINATION_CLASS": "common.pagination.IdCursorPagination",
     "EXCEPTION_HANDLER": "common.problem.handler",
     "URL_FORMAT_OVERRIDE": None,
     "NUM_PROXIES": number("NUM_PROXIES", 0),

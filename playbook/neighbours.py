@@ -129,14 +129,12 @@ def retired(
     return None
 
 
-def related(
-    project: Project, text: str, *, top: int = 5, threshold: float = ALIKE
-) -> list[Neighbour]:
+def related(project: Project, text: str) -> list[Neighbour]:
     """The entries that a task's text is about; none when the model does not answer."""
     vector = embed_one(text)
     if not vector:
         return []
-    return nearest(project.pk, vector, top=top, threshold=threshold)
+    return nearest(project.pk, vector)
 
 
 def match(

@@ -154,12 +154,3 @@ def causes(rows: QuerySet[Any]) -> Iterator[str]:
         "payload__root_cause", flat=True
     )
     return (cause for cause in named.distinct()[:MOST_CAUSES] if isinstance(cause, str))
-
-
-def tab_of(delta: PlaybookDelta) -> str:
-    """Where a proposal stands now; empty when it is in no list."""
-    if delta.status in (Status.PENDING, Status.STALE):
-        return "quarantine" if delta.risk == "quarantine" else "pending"
-    if delta.status == Status.REJECTED:
-        return "rejected"
-    return "automatic" if delta.status == Status.APPLIED else ""
