@@ -76,11 +76,9 @@ GROUPS: list[tuple[str, list[Page]]] = [
         "Installation",
         [
             ("Accounts", "person", "auth.user", ""),
-            ("Groups", "groups", "auth.group", ""),
             ("Organizations", "domain", "projects.organization", ""),
             ("Locked sign-ins", "lock", "axes.accessattempt", ""),
             ("Sign-ins", "login", "axes.accesslog", ""),
-            ("Failed sign-ins", "gpp_bad", "axes.accessfailurelog", ""),
         ],
     ),
     (

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from axes.models import AccessAttempt, AccessLog
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
@@ -120,14 +119,6 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         super().delete_model(request, obj)
 
 
-@admin.register(Group)
-class GroupAdmin(AuditedAdmin, DjangoGroupAdmin):  # type: ignore[misc]  # unfold is untyped
-    object_type = "group"
-    list_display = ["name"]
-    search_fields = ["name__icontains"]
-    fields = ["name"]
-
-
 class SignInAdmin(GlobalAdmin):
     """What the login throttle keeps; its rows are written by it alone."""
 
@@ -163,9 +154,3 @@ class AccessAttemptAdmin(SignInAdmin):
 class AccessLogAdmin(SignInAdmin):
     list_display = ["username", "ip_address", "agent", "at", "logout_time"]
     fields = ["username", "ip_address", "agent", "path_info", "at", "logout_time"]
-
-
-@admin.register(AccessFailureLog)
-class AccessFailureLogAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "locked_out", "agent", "at"]
-    fields = ["username", "ip_address", "locked_out", "agent", "path_info", "at"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from axes.models import AccessAttempt, AccessFailureLog, AccessLog
-from django.contrib.auth.models import Group, User
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -379,11 +379,9 @@ def world(project, a_memory, an_entry):
             answer=TREE,
         ),
         Membership.objects.create(project=project, account=root, role=Role.VIEWER),
-        Group.objects.create(name=cut(150)),
         AccessAttempt.objects.create(
             **sign_in, get_data=SCRIPT, post_data=SCRIPT, failures_since_start=3
         ),
         AccessLog.objects.create(**sign_in),
-        AccessFailureLog.objects.create(**sign_in),
     ]
     return {type(row): row for row in rows}

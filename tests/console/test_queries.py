@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from axes.models import AccessAttempt, AccessFailureLog
-from django.contrib.auth.models import Group
+from axes.models import AccessAttempt
 from django.utils import timezone
 
 from benchmarks import addresses, pages, population
@@ -27,10 +26,8 @@ def passages():
 def installation(project):
     """A row of what a project has none of, or only after a purge."""
     sign_in = {"username": "mallory", "ip_address": "10.0.0.1"}
-    Group.objects.create(name="curators")
     Heartbeat.objects.create(name="tidy", at=timezone.now())
     AccessAttempt.objects.create(**sign_in, failures_since_start=3)
-    AccessFailureLog.objects.create(**sign_in)
     Purge.objects.create(project=project, selection={}, actor="a", counts={})
 
 
