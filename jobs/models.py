@@ -92,6 +92,12 @@ class Job(models.Model):
                 condition=models.Q(state__in=["waiting", "running"]),
                 name="job_unfinished",
             ),
+            # Counted for each look at the health of the service.
+            models.Index(
+                fields=["id"],
+                condition=models.Q(state="failed"),
+                name="job_failed",
+            ),
             models.Index(fields=["project_id", "-id"], name="job_project_newest"),
             models.Index(fields=["kind", "-finished_at"], name="job_kind_finished"),
         ]

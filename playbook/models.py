@@ -500,6 +500,11 @@ class PlaybookChange(models.Model):
             models.Index(fields=["entry_id", "-id"], name="change_entry_newest"),
             models.Index(fields=["project_id", "-id"], name="change_project_newest"),
             models.Index(fields=["run_id"], name="change_run"),
+            models.Index(
+                fields=["delta_id"],
+                condition=models.Q(delta_id__isnull=False),
+                name="change_delta",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,13 @@ from __future__ import annotations
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from common.ids import uuid7
+from jobs.models import Job
+from memory_project import health
+from playbook.models import PlaybookChange
 
 pytestmark = pytest.mark.django_db
 
@@ -31,3 +38,39 @@ def test_no_index_of_a_table_repeats_the_beginning_of_another(model):
     with connection.cursor() as cursor:
         cursor.execute(NEEDLESS, [model._meta.db_table])
         assert cursor.fetchall() == []
+
+
+def plan_of(table, ask):
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {table}")
+        with CaptureQueriesContext(connection) as asked:
+            ask()
+        cursor.execute(f"EXPLAIN {asked[-1]['sql']}")
+        return "\n".join(line for (line,) in cursor.fetchall())
+
+
+def test_failed_jobs_are_counted_without_the_others():
+    Job.objects.bulk_create(Job(kind="x", state="done") for _ in range(1000))
+
+    assert "job_failed" in plan_of("jobs_job", health.dead_letters)
+
+
+def test_the_changes_of_a_delta_are_found_among_all_of_their_project(project, alice):
+    PlaybookChange.objects.bulk_create(
+        PlaybookChange(
+            project_id=project.pk,
+            revision=number,
+            operation="add",
+            action="add",
+            entry_id=uuid7(),
+            delta_id=uuid7(),
+            changed_at=timezone.now(),
+        )
+        for number in range(1000)
+    )
+    rows = PlaybookChange.objects.visible_to(alice).filter(project_id=project.pk)
+    of_one = rows.filter(delta_id=rows[0].delta_id)
+
+    plan = plan_of("playbook_playbookchange", lambda: list(of_one))
+
+    assert "change_delta" in plan
