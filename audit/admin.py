@@ -41,7 +41,6 @@ PAGES = {
     "project": "projects_project",
     "key": "access_apikey",
     "account": "auth_user",
-    "group": "auth_group",
 }
 
 

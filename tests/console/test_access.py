@@ -145,7 +145,7 @@ class TestWhatAnEventTellsOf:
 
     @pytest.mark.parametrize("kind", PAGES)
     def test_it_is_linked(self, owner, project, kind):
-        pk = 7 if kind in ("account", "group") else uuid.uuid4()
+        pk = 7 if kind == "account" else uuid.uuid4()
         an_event(project, object_type=kind, object_id=str(pk))
 
         html = owner.get(LOG).content.decode()
