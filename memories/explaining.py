@@ -150,7 +150,12 @@ def _filtered(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop]:
 def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
     """Why no lane has it among its best."""
     scores = ranking.scores_of(memory, ranked)
-    unseen = "it has no vector yet" if ranked.vector else "the model did not answer"
+    if not ranked.vector:
+        unseen = "the model did not answer"
+    elif memory.is_duplicate:
+        unseen = "it is a duplicate, and only its original is embedded"
+    else:
+        unseen = "it has no vector yet"
     reasons = {
         "keyword": "it holds none of the words" if not scores.keyword else "",
         "semantic": unseen if scores.semantic is None else "",

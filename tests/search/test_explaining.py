@@ -142,6 +142,16 @@ def test_both_lanes_say_what_they_thought_of_it(why, kept, remember, monkeypatch
     )
 
 
+def test_a_duplicate_is_said_to_have_no_vector_of_its_own(why, kept, remember):
+    again = remember(TEXT)
+
+    told = why(again, "zebra", mode="semantic", include_duplicates=True)
+
+    assert told["why"] == (
+        "semantic: it is a duplicate, and only its original is embedded"
+    )
+
+
 def test_a_lane_without_its_model_is_said_to_have_none(why, kept):
     with fake.outage():
         assert why(kept, "zebra")["why"] == (
