@@ -34,8 +34,8 @@ class GraphStats(serializers.Serializer[Any]):
     relations = serializers.DictField(child=serializers.IntegerField())
     memory_types = serializers.DictField(child=serializers.IntegerField())
     tags = serializers.DictField(child=serializers.IntegerField())
-    first_seen_at = serializers.DateTimeField()
-    last_seen_at = serializers.DateTimeField()
+    first_seen_at = serializers.DateTimeField(allow_null=True)
+    last_seen_at = serializers.DateTimeField(allow_null=True)
 
 
 class GraphOut(serializers.Serializer[FileGraph]):
@@ -51,14 +51,15 @@ class GraphOut(serializers.Serializer[FileGraph]):
     stats = serializers.SerializerMethodField()
 
     def get_stats(self, graph: FileGraph) -> dict[str, Any]:
+        file = FileOut(graph.file, context=self.context).data
         return GraphStats(
             {
                 "memory_count": graph.memory_count,
                 "relations": graph.relations,
                 "memory_types": graph.types,
                 "tags": graph.tags,
-                "first_seen_at": graph.file.first_seen_at,
-                "last_seen_at": graph.file.last_seen_at,
+                "first_seen_at": file["first_seen_at"],
+                "last_seen_at": file["last_seen_at"],
             }
         ).data
 

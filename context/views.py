@@ -28,7 +28,8 @@ class FileGraphDoor(Door):
         graph = replicas.read(
             lambda: file_graph.graph(project, data["path"], self.caller)
         )
-        return Response(forms.GraphOut(graph).data)
+        told = {"caller": self.caller}
+        return Response(forms.GraphOut(graph, context=told).data)
 
 
 class TaskContextDoor(Door):

@@ -18,6 +18,8 @@ from memories.serializers.fields import (
 class FileOut(serializers.ModelSerializer[File]):
     project_id = serializers.UUIDField(read_only=True)
     memory_count = serializers.IntegerField(read_only=True)
+    first_seen_at = serializers.DateTimeField(allow_null=True, read_only=True)
+    last_seen_at = serializers.DateTimeField(allow_null=True, read_only=True)
 
     class Meta:
         model = File
@@ -33,6 +35,13 @@ class FileOut(serializers.ModelSerializer[File]):
             "last_seen_at",
         )
         read_only_fields = fields
+
+    def to_representation(self, file: File) -> dict[str, Any]:
+        """Without the past, to a bound caller: it is made by all users of a file."""
+        shown: dict[str, Any] = super().to_representation(file)
+        if self.context["caller"].user_id:
+            shown |= {"renamed_from": [], "first_seen_at": None, "last_seen_at": None}
+        return shown
 
 
 class FileQuery(InProject):

@@ -50,7 +50,8 @@ class RenameFileDoor(Door):
                 project, data["old_path"], data["new_path"], self.caller
             )
             rows = File.objects.visible_to(self.caller).counted_for(self.caller)
-            return 200, file_forms.FileOut(rows.get(pk=file.pk)).data
+            told = {"caller": self.caller}
+            return 200, file_forms.FileOut(rows.get(pk=file.pk), context=told).data
 
         return self.once(project.pk, act)
 

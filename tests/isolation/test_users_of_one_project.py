@@ -387,6 +387,30 @@ class TestWhatIsLeftBehind:
         assert f"{MARK}-tag" not in str(graph)
         assert graph["related_files"] == []
 
+    @pytest.mark.parametrize("deed", ["linked", "synced", "renamed"])
+    def test_a_file_of_both_tells_neither_its_past(self, kept, key_of, project, deed):
+        u2, named = key_of("u2"), {"project_id": str(project.pk)}
+        moved = named | {"old_path": kept.file, "new_path": "src/open.py"}
+        posted(key_of("u1"), "files/rename", moved)
+        path = "src/mine.py" if deed == "renamed" else "src/open.py"
+        if deed == "synced":
+            seen = [{"path": path, "hash": "1"}]
+            posted(u2, "files/sync", named | {"files": seen})
+        else:
+            remember(u2, project, "I read it, too", "x", tags=[], file_paths=[path])
+        answers = []
+        if deed == "renamed":
+            moved = named | {"old_path": path, "new_path": "src/open.py"}
+            answers.append(posted(u2, "files/rename", moved))
+        asked = named | {"path": "src/open.py"}
+        answers += u2.get(f"{API}/files", asked).json()["results"]
+        graph = u2.get(f"{API}/files/graph", asked).json()
+
+        assert graph["stats"]["first_seen_at"] is graph["stats"]["last_seen_at"] is None
+        for file in [*answers, graph["file"]]:
+            assert file["renamed_from"] == []
+            assert file["first_seen_at"] is file["last_seen_at"] is None
+
 
 class TestReplaysAndRecords:
     def test_u1s_idempotency_key_gives_u2_nothing(self, key_of, project, scope):
