@@ -56,6 +56,15 @@ class Caller:
                 f"{self.name} has {self.role_in(project_id).label}."  # type: ignore[union-attr]  # None left above
             )
 
+    def require_unbound(self, role: Role, project_id: uuid.UUID, *, deed: str) -> None:
+        """As `require`, for what reaches the memories of all users of a project."""
+        self.require(role, project_id)
+        if self.user_id:
+            raise errors.Forbidden(
+                f"A key that is bound to a user cannot {deed}; "
+                "ask an owner of the project."
+            )
+
     def acting_as(self, agent_id: str) -> str:
         """The agent id to write under; a bound key cannot use another one."""
         if self.agent_id and agent_id and agent_id != self.agent_id:

@@ -32,7 +32,7 @@ def start(
     project: Project, caller: Caller, *, threshold: float | None, apply: bool
 ) -> Job:
     """Start a scan of the project; without `apply` it only reports (REQ-MEM-DEDUP-002)."""
-    caller.require(Role.CURATOR, project.pk)
+    caller.require_unbound(Role.CURATOR, project.pk, deed="deduplicate a project")
     args = {
         "threshold": threshold or project.options.dedup.threshold,
         "apply": apply,

@@ -109,7 +109,7 @@ def _group(common: dict[str, Any], source_ids: list[uuid.UUID]) -> Group:
 @write
 def start(project: Project, caller: Caller) -> Job:
     """Start a job that carries the plan out; one that waits already is that job."""
-    caller.require(Role.CURATOR, project.pk)
+    caller.require_unbound(Role.CURATOR, project.pk, deed="compact a project")
     policy = project.options.compaction.model_dump()
     job = queue.enqueue(
         KIND, project_id=project.pk, args={"policy": policy}, key=str(project.pk)

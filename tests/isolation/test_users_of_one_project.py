@@ -9,6 +9,7 @@ import pytest
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
+from jobs.models import Job
 from memories import indexing, tags
 from memories.models import File, Memory, Tag
 from search import statistics
@@ -113,6 +114,16 @@ class TestEveryRoute:
             found = u2.get(f"{API}/{path}", asked | {name: value})
 
             assert found.json()["results"] == [], path
+
+
+@pytest.mark.parametrize("deed", ["deduplications", "compactions"])
+def test_a_bound_key_starts_no_job_on_what_is_of_all_users(key_of, project, deed):
+    asked = {"project_id": str(project.pk)}
+    answer = key_of("u2").post(f"{API}/{deed}", asked)
+
+    assert answer.status_code == 403
+    assert "bound to a user" in answer.json()["detail"]
+    assert not Job.objects.exists()
 
 
 class TestReadingAForeignScope:
