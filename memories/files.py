@@ -128,6 +128,8 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.first_seen_at = min(file.first_seen_at, target.first_seen_at)
         moments = [at for at in (file.changed_at, target.changed_at) if at]
         target.changed_at = max(moments, default=None)
+        # What the caller knew by its content, it knows under the new path.
+        target.last_content_hash = target.last_content_hash or file.last_content_hash
         file.delete()
     else:
         target = file

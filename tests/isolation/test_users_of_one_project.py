@@ -398,6 +398,21 @@ class TestWhatIsLeftBehind:
         assert f"{MARK}-tag" not in str(graph)
         assert graph["related_files"] == []
 
+    def test_a_file_is_renamed_to_a_hidden_one_as_to_a_new_one(
+        self, kept, key_of, project
+    ):
+        u2, named = key_of("u2"), {"project_id": str(project.pk)}
+        seen = [{"path": path, "hash": "1"} for path in ("a.py", "b.py")]
+        posted(u2, "files/sync", named | {"files": seen})
+        told = [
+            posted(u2, "files/rename", named | {"old_path": old, "new_path": new})
+            for old, new in (("a.py", kept.file), ("b.py", "src/unknown.py"))
+        ]
+        for file in told:
+            del file["id"], file["file_path"]
+
+        assert told[0] == told[1]
+
     @pytest.mark.parametrize("deed", ["linked", "synced", "renamed"])
     def test_a_file_of_both_tells_neither_its_past(self, kept, key_of, project, deed):
         u2, named = key_of("u2"), {"project_id": str(project.pk)}
