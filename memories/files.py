@@ -167,7 +167,8 @@ def sync(
     """Compare files with their present hashes; None says that a file is gone.
 
     Links that were made against another content become suspect: shown marked,
-    never hidden. Returns {"files", "changed", "gone", "suspect"}.
+    never hidden. Returns {"files", "changed", "gone", "suspect"}; of the links of all
+    users that became so, a bound caller is told the number of those that it sees.
     """
     caller.require(Role.WRITER, project.pk)
     known = {
@@ -194,6 +195,11 @@ def sync(
         file.last_content_hash = present[path]
     File.objects.bulk_update(made.values(), ["last_content_hash"], batch_size=BATCH)
     suspect = _suspect(changed, gone)
+    if caller.user_id:
+        seen_by = Memory.objects.visible_to(caller)
+        marked = MemoryFile.objects.filter(file__in=[*changed, *gone])
+        marked = marked.filter(suspect_since__gte=now, memory__in=seen_by)
+        suspect = marked.count()
     recording.record(
         caller,
         "file.sync",

@@ -11,7 +11,7 @@ from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
 from jobs.models import Job
 from memories import indexing, tags
-from memories.models import File, Memory, Tag
+from memories.models import File, Memory, MemoryFile, Tag
 from search import statistics
 from tests.isolation import world as worlds
 from tests.isolation.table import TABLE, send
@@ -397,6 +397,22 @@ class TestWhatIsLeftBehind:
         assert File.objects.filter(file_path=kept.file).count() == 1
         assert f"{MARK}-tag" not in str(graph)
         assert graph["related_files"] == []
+
+    @pytest.mark.parametrize("digest", ["2", None])
+    def test_a_sync_counts_for_each_its_own_links(self, kept, key_of, project, digest):
+        u2, named = key_of("u2"), {"project_id": str(project.pk)}
+        remember(u2, project, "I read it, too", "x", tags=[], file_paths=[kept.file])
+        told = [
+            posted(
+                u2, "files/sync", named | {"files": [{"path": kept.file, "hash": at}]}
+            )
+            for at in ("1", digest)
+        ]
+
+        assert [answer["suspect"] for answer in told] == [0, 1]
+        assert MemoryFile.objects.exclude(suspect_since=None).count() > 1
+        details = u2.get(f"{API}/audit", named | {"verb": "file.sync"}).json()
+        assert {row["detail"]["suspect"] for row in details["results"]} == {0, 1}
 
     def test_a_file_is_renamed_to_a_hidden_one_as_to_a_new_one(
         self, kept, key_of, project
