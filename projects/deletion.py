@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from audit.recording import record
 from common.caller import SYSTEM
 from jobs import queue
+from jobs.models import Job
 from jobs.running import Run, handler
 from projects.models import Project
 
@@ -56,6 +58,10 @@ def delete(run: Run) -> dict[str, Any] | None:
         if held is None:
             return None
         held.delete()
+        left = Job.objects.unfinished().filter(project_id=project_id)
+        left.exclude(pk=run.job.pk).update(
+            state=Job.State.CANCELLED, finished_at=timezone.now()
+        )
         record(
             SYSTEM,
             "project.ended",

@@ -74,6 +74,28 @@ class TestProjects:
         assert not ApiKey.objects.get(pk=alice_api.key.pk).projects.exists()
         assert AuditEvent.objects.get(verb="project.ended").project_id == project.pk
 
+    def test_the_jobs_of_one_that_has_ended_are_cancelled(
+        self, project, other_project, alice, removers
+    ):
+        waiting, running_now, other = (
+            Job.objects.create(kind="embed", project_id=of.pk, state=state)
+            for of, state in [
+                (project, "waiting"),
+                (project, "running"),
+                (other_project, "waiting"),
+            ]
+        )
+        end_grace(project, alice)
+        job = Job.objects.create(kind=deletion.KIND, project_id=project.pk)
+        running.run(job.pk)
+
+        left = {row.pk: row for row in Job.objects.all()}
+        assert left[job.pk].state == Job.State.DONE
+        assert left[other.pk].state == Job.State.WAITING
+        for row in (left[waiting.pk], left[running_now.pk]):
+            assert row.state == Job.State.CANCELLED
+            assert row.finished_at
+
     @pytest.mark.django_db(transaction=True)
     def test_a_restore_that_was_in_time_comes_before_the_removers(
         self, project, alice, removers, time_machine
