@@ -8,13 +8,14 @@ from typing import Any
 from ace.rules import classify, outcome, tagging, tools
 from ace.rules.task import Task
 from common import text
+from common.caller import Caller
 from memories.drafts import CONTENT, PART, Draft, FileRef
 from memories.models import Tag
 from memories.receipts import Receipt
 from projects.models import Project
 
 
-def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
+def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> Draft:
     """The memory that a finished task becomes (REQ-MEM-ACE-001).
 
     The columns of a memory are shorter than a task may be; the run keeps it whole.
@@ -30,7 +31,7 @@ def draft_of(task: Task, *, project: Project, agent_id: str) -> Draft:
         feedback=text.clip(task.feedback, PART),
         tool_usage=[_brief(call.tool_name, call.arguments) for call in task.calls],
         outcome=ended.value,
-        tags=tuple(tagging.tags(task, links, vocabulary(project))),
+        tags=tuple(tagging.tags(task, links, vocabulary(project, caller))),
         files=tuple(
             FileRef(link.path, link.relation, link.line_start, link.line_end)
             for link in links
@@ -54,8 +55,9 @@ def content_of(task: Task) -> str:
     )
 
 
-def vocabulary(project: Project) -> Collection[str]:
-    return list(Tag.objects.filter(project=project).values_list("name", flat=True))
+def vocabulary(project: Project, caller: Caller) -> Collection[str]:
+    tags = Tag.objects.visible_to(caller).filter(project=project)
+    return list(tags.values_list("name", flat=True))
 
 
 ARGUMENT = 500  # characters kept of one argument beside the memory

@@ -90,7 +90,7 @@ def _start(
     agent_id = caller.acting_as(str(request.get("agent_id") or ""))
     kept, masked = drafts.guard(project.options.secrets, dict(request))
     task = tasks.parse(kept)
-    draft = executor.draft_of(task, project=project, agent_id=agent_id)
+    draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
     notes = named.notes(project, kept)
     if masked:
         notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)

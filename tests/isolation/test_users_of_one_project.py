@@ -348,6 +348,18 @@ class TestWhatIsLeftBehind:
 
         assert MARK not in self.lists(key_of("u2"), project)
 
+    def test_a_tag_that_a_finished_task_names(self, kept, key_of, project):
+        task = {"goal": f"Look at the {MARK}-tag of it", "result": "It was looked at"}
+        asked = task | {"project_id": str(project.pk)}
+        # What u1 reports is shared, and its tag with it.
+        other, mine = (
+            posted(key_of(user), "complete-task", asked | {"feedback": user})["tags"]
+            for user in ("u2", "u1")
+        )
+
+        assert f"{MARK}-tag" not in other
+        assert f"{MARK}-tag" in mine
+
     def test_what_was_deleted(self, kept, key_of, project, scope):
         asked = {"project_id": str(project.pk), "scope": scope}
         posted(key_of("u1"), "memories/delete-by-scope", asked)
