@@ -70,14 +70,15 @@ def lexemes(
     weighs A, `body` B, `weak` (goal, result, tags) D; the weights tell the fields apart
     in the index, and what they are worth stands in `bm25_terms`. Identifiers also stay
     whole, so that `src/auth.py` or `--force` match as typed. What adds much to a score
-    stands in its TIERS too.
+    stands in its TIERS too. Where the texts are too long, the weaker one loses its end.
     """
     whole = words.compounds(f"{strong}\n{body}\n{weak}")
-    return Lexemes(
-        {"A": words.spaced(strong), "B": words.spaced(body), "D": words.spaced(weak)},
-        whole=arms + whole,
-        language=language,
-    )
+    weighted: dict[str, str] = {}
+    left = words.MOST_CHARACTERS
+    for weight, part in (("A", strong), ("B", body), ("D", weak)):
+        weighted[weight] = words.spaced(part, left)
+        left -= len(weighted[weight])
+    return Lexemes(weighted, whole=arms + whole, language=language)
 
 
 class Lexemes(Expression):

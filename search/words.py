@@ -16,9 +16,10 @@ from common import text
 
 # PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
 LONGEST_LEXEME = 200
-# Characters of one field after cutting: three fields of rare CJK pairs, the worst
-# case, then stay under the 1 MB that a tsvector holds (about 14 bytes a pair).
-MOST_CHARACTERS = 60_000
+# Characters of a row after cutting: rare CJK pairs, the worst case, then stay under the
+# 1 MB that a tsvector holds (about 14 bytes a pair). Each character of a content may
+# become three.
+MOST_CHARACTERS = 180_000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # What separates: everything but letters, digits, the point of a number, and the
@@ -42,17 +43,17 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?<=[0-9])\.(?=[0-9])[A-Za-z0-9]+)*")
 Span = tuple[int, int]
 
 
-def spaced(value: str) -> str:
-    """The text for `to_tsvector`: words between spaces.
+def spaced(value: str, most: int = MOST_CHARACTERS) -> str:
+    """The text for `to_tsvector`: words between spaces, up to so many characters.
 
     `getUserName` becomes `get User Name getUserName`, `page_index` two words, and
     scripts without spaces become their pairs of neighbours.
     """
     clean = unicodedata.normalize("NFKC", _UNSTORABLE.sub(" ", value))
-    cut = _SEPARATOR.sub(" ", clean[:MOST_CHARACTERS])
+    cut = _SEPARATOR.sub(" ", clean[:most])
     cut = _RUN.sub(lambda run: " ".join([*parts(run[0]), run[0]]), cut)
     cut = _UNSPACED.sub(lambda run: f" {' '.join(pairs(run[0]))} ", cut)
-    return cut[:MOST_CHARACTERS]
+    return cut[:most]
 
 
 def compounds(value: str) -> list[str]:

@@ -144,6 +144,28 @@ class TestPhrases:
         assert self.words in contents(prose)
 
 
+class TestLongTexts:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "\n".join(
+                f"at org.apache.hdfs.FSNamesystem.getBlockLocations{n}"
+                f"(FSNamesystem.java:{1000 + n})"
+                for n in range(800)
+            ),
+            "".join(chr(0x4E00 + n * n % 97) for n in range(50_000)),
+            " ".join(f"aB{n}cDeF" for n in range(6_000)),
+        ],
+        ids=["trace", "chinese", "camelCase"],
+    )
+    def test_the_last_word_of_the_longest_content_is_found(
+        self, remember, contents, text
+    ):
+        remember(text[:49_900] + "\nCaused by: walrus")
+
+        assert len(contents("walrus", mode="keyword")) == 1
+
+
 class TestOrder:
     def test_a_word_of_the_title_counts_more_than_one_of_the_content(
         self, remember, contents
