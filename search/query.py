@@ -30,8 +30,11 @@ TYPED_WORDS = 8
 
 # Not the quotes of pasted code: `{"user_id": "mia"}` asks for no phrase.
 _PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"(?=[\s.!?]|$)')
-# Shorter ones are flags (`ls -la`), and so are camelCase ones (`-DskipTests`).
-_EXCLUDED = r"(?:^|(?<=\s))-(\w[^\WA-Z]{2,100})(?=\s|$)"
+# Behind one letter and a sign stands what a flag takes (`-I/usr/include`).
+_EXCLUDED = r"(?:^|(?<=\s))-(?!-|[^\W\d][^\w-])(\S{3,100})(?=\s|$)"
+# A word of a name; camelCase ones are flags (`-DskipTests`).
+_PLAIN = re.compile(r"\w[^\WA-Z]*|[^\Wa-z]+")
+_PUNCTUATION = ".,:;!?"
 # A dash within quotes is a character.
 _OPERATOR = re.compile(f"{_PHRASE.pattern}|{_EXCLUDED}")
 # Each is looked at in every row that holds the others. Nobody types so many.
@@ -98,6 +101,9 @@ def parse(query: str) -> Parsed:
 
     def taken(found: re.Match[str]) -> str:
         minus, phrase, word = found.groups()
+        word = word and word.rstrip(_PUNCTUATION)
+        if not (phrase or _is_name(word)):
+            return found[0]
         if word or minus:
             excluded.append(word or phrase)
             return " "
@@ -142,10 +148,16 @@ def condition(
     return Condition(LexemeQuery(" & ".join(part for part, _ in rows)), tuple(held))
 
 
+def _is_name(word: str) -> bool:
+    """Whether a dash before it leaves it out, and does not make a flag of it."""
+    is_plain = len(word) > 2 and all(map(_PLAIN.fullmatch, word.split("-")))
+    return is_plain or _whole(word) is not None
+
+
 def _whole(phrase: str) -> str | None:
     """The lexeme of a phrase that is one identifier, as in `no_cache()`."""
     found = words.compounds(phrase)
-    is_one = found == [phrase.strip(f"{string.whitespace}()=.,:;!?").lower()]
+    is_one = found == [phrase.strip(f"{string.whitespace}()={_PUNCTUATION}").lower()]
     return found[0] if is_one else None
 
 

@@ -123,6 +123,16 @@ class TestPhrases:
         assert self.phrase in found
         assert self.words not in found
 
+    @pytest.mark.parametrize(
+        "name", ["HTTP", "http,", "v1.2.3", "src/auth.py", "user-agent", "MÜLLER"]
+    )
+    def test_a_name_with_a_minus_must_not_stand(self, remember, contents, name):
+        remember(f"The cursor knows {name.strip(',')} by heart")
+
+        found = contents(f"cursor -{name}", mode="keyword")
+
+        assert sorted(found) == [self.words, self.phrase]
+
     @pytest.mark.parametrize("mode", MODES)
     def test_a_phrase_with_a_minus_must_not_stand(self, contents, mode):
         found = contents('cursor -"cursor skipped"', mode=mode)

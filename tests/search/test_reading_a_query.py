@@ -27,6 +27,13 @@ class TestParse:
                 "cache -redis2 -in_memory",
                 Parsed("cache    ", (), ("redis2", "in_memory")),
             ),
+            ("timeout -HTTP -MÜLLER", Parsed("timeout    ", (), ("HTTP", "MÜLLER"))),
+            ("timeout -http, -grpc.", Parsed("timeout    ", (), ("http", "grpc"))),
+            ("timeout -src/auth.py", Parsed("timeout  ", (), ("src/auth.py",))),
+            ("timeout -v1.2.3", Parsed("timeout  ", (), ("v1.2.3",))),
+            ("timeout -1.2.3", Parsed("timeout  ", (), ("1.2.3",))),
+            ("header -user-agent", Parsed("header  ", (), ("user-agent",))),
+            ("header -X-Real-IP", Parsed("header  ", (), ("X-Real-IP",))),
             ('Who said "off by one"?', Parsed("Who said off by one?", ("off by one",))),
             ('find "-name"', Parsed("find -name", ("-name",))),
             ('"git push -force"', Parsed("git push -force", ("git push -force",))),
@@ -37,7 +44,20 @@ class TestParse:
 
     @pytest.mark.parametrize(
         "typed",
-        ["ls -la", "git commit -m", "mvn -DskipTests", "pip --force", "utf-8", "a - b"],
+        [
+            "ls -la",
+            "ls -la, then",
+            "git commit -m",
+            "mvn -DskipTests",
+            "mvn -Dmaven.test.skip=true",
+            "gcc -I/usr/include -O2 -std=c++17",
+            "pip --force",
+            "pip --no-cache-dir",
+            "add -3.5",
+            "utf-8",
+            "a - b",
+            "a -... b",
+        ],
     )
     def test_it_takes_no_flag_or_hyphen_for_an_exclusion(self, typed):
         assert query.parse(typed) == Parsed(typed)
