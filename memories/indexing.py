@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from common import text
 from memories.models import Memory
-from search import fields, reindexing
+from search import fields, reindexing, words
 
 CORPUS = "memories"
 
@@ -26,7 +26,17 @@ def fill(memory: Memory, language: str) -> None:
 
 def _unsaid(memory: Memory) -> list[str]:
     """Goal and result, unless the content repeats them: no word counts twice."""
-    return [part for part in (memory.goal, memory.result) if part not in memory.content]
+    parts = filter(None, (memory.goal, memory.result))
+    return [part for part in parts if not _repeats(memory.content, part)]
+
+
+def _repeats(content: str, part: str) -> bool:
+    """Whether a part stands there word by word, as `pass` does not in `password`."""
+    return part in content and _as_words(part) in _as_words(content)
+
+
+def _as_words(value: str) -> str:
+    return f" {' '.join(words.spaced(value).split())} "
 
 
 reindexing.SHELVES.append(

@@ -154,6 +154,26 @@ class TestPhrases:
         assert self.words in contents(prose)
 
 
+class TestGoalAndResult:
+    @pytest.mark.parametrize("query", ["log", "pass", '"log in"'])
+    def test_they_are_found_where_the_content_has_them_in_longer_words(
+        self, remember, contents, query
+    ):
+        content = "Set the password policy of the catalog in place"
+        remember(content, goal="log in", result="pass")
+
+        assert contents(query, mode="keyword") == [content]
+
+    @pytest.mark.parametrize("repeated", ["log in.", "getUserName", "日本語"])
+    def test_what_the_content_repeats_counts_once(self, remember, search, repeated):
+        remember(f"Whoever may not {repeated} waits")
+        remember(f"Nobody who may {repeated} waits", goal=repeated)
+
+        one, other = search(repeated, mode="keyword")
+
+        assert one.score == other.score
+
+
 class TestLongTexts:
     @pytest.mark.parametrize(
         "text",
