@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from html import escape
 from itertools import chain
@@ -53,7 +54,7 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
     A text in which no word of the query stands is shown from its beginning.
     """
     wanted = {term.lexeme: term.weight for term in terms}
-    shown = {key: " ".join(text[:DEEPEST].split()) for key, text in texts.items()}
+    shown = {key: _shown(text) for key, text in texts.items()}
     if not wanted:
         return {key: extract(text, []) for key, text in shown.items()}
     beginnings = _beginnings(wanted, language)
@@ -63,6 +64,11 @@ def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]
         key: extract(text, list(_marks(found[key], meaning, wanted)))
         for key, text in shown.items()
     }
+
+
+def _shown(text: str) -> str:
+    """What is looked at of a text; an accent of its own would end a word."""
+    return unicodedata.normalize("NFC", " ".join(text[:DEEPEST].split()))
 
 
 def extract(text: str, marks: list[Mark]) -> str:

@@ -39,6 +39,7 @@ class TestMarks:
             ("移行を", "移行", "<mark>移行</mark>を"),
             ("happy, Happier", "happi", "<mark>happy</mark>, Happier"),
             ("a hop, hoping", "hope", "a hop, <mark>hoping</mark>"),
+            ("un e\u0301te\u0301 chaud", "été", "un <mark>été</mark> chaud"),
             ("(src/auth.py)", "auth", "(src/<mark>auth</mark>.py)"),
             ("aaa", "bbb", "aaa"),
         ],
