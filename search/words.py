@@ -102,4 +102,5 @@ def folded(word: str) -> str:
     """A word of a text as it is compared, before stemming."""
     if word.isascii():
         return word.lower()
-    return unicodedata.normalize("NFKC", word).lower()
+    # Python makes two characters of this letter, PostgreSQL one.
+    return unicodedata.normalize("NFKC", word).replace("İ", "i").lower()

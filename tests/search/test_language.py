@@ -154,6 +154,14 @@ def test_russian_stems_russian_and_english_words(speak, run_jobs, remember, mark
     )
 
 
+def test_a_capital_letter_of_turkish_is_marked(speak, run_jobs, remember, marked):
+    speak("turkish")
+    run_jobs()
+    remember("Sunucu İstanbul bölgesinde")
+
+    assert marked("istanbul") == "Sunucu <mark>İstanbul</mark> bölgesinde"
+
+
 class TestEveryLanguage:
     @pytest.mark.django_db
     def test_it_is_one_that_postgresql_has(self):
