@@ -20,6 +20,11 @@ from search.ranking import Question, Ranked
 
 # Fields that say how others narrow.
 MANNERS = ("include_duplicates", "tags_match")
+# PostgreSQL keeps 255 places of a word, and none behind the 16,383rd word.
+BY_QUERY = (
+    "a quoted phrase is missing, or stands behind the places that are kept of words; "
+    "or an excluded word is there"
+)
 # Narrows nothing but to what is current; each filter is then asked alone.
 OPEN = Filters(include_duplicates=True, sensitivities=tuple(Memory.Sensitivity.values))
 
@@ -114,7 +119,7 @@ def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
     parsed = queries.parse(asked.question.query)
     condition = queries.condition(parsed, asked.question.language)
     if condition and not itself.filter(content_tsv=condition.query).exists():
-        yield Drop("query", "a quoted phrase is missing, or an excluded word is there")
+        yield Drop("query", BY_QUERY)
     places = {hit.id: place for place, hit in enumerate(ranked.hits)}
     if memory.pk not in places:
         yield Drop("lanes", _beaten(asked.question, ranked, memory))
