@@ -261,7 +261,9 @@ class Memory(models.Model):
     @property
     def scope(self) -> dict[str, str]:
         """The scope as it is written in the API."""
-        return Scope(self.scope_kind, self.scope_key, self.scope_type).shown
+        return Scope(
+            self.scope_kind, self.scope_key, self.scope_type, self.scope_user
+        ).shown
 
     @property
     def is_keyed_fact(self) -> bool:

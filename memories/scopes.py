@@ -40,8 +40,10 @@ class Scope:
     @property
     def shown(self) -> dict[str, str]:
         """The scope as it is written in the API."""
-        kind = {"kind": self.kind, KEYS[self.kind]: self.key}
-        return {**kind, "object_type": self.type} if self.kind == "object" else kind
+        shown = {"kind": self.kind, KEYS[self.kind]: self.key}
+        if self.kind == "object":
+            return {**shown, "object_type": self.type}
+        return {**shown, "user_id": self.user} if self.user else shown
 
     @property
     def owner(self) -> str:

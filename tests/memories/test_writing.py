@@ -132,6 +132,25 @@ class TestReceipt:
         [field] = answer.json()["errors"]
         assert field.startswith("scope.")
 
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            {"kind": "session", "session_id": "s1", "user_id": "u1"},
+            {"kind": "session", "session_id": "s1"},
+            {"kind": "user", "user_id": "u1"},
+            {"kind": "object", "object_type": "ticket", "object_id": "7"},
+        ],
+    )
+    def test_a_scope_as_it_is_shown_names_the_same_scope(
+        self, write, alice_api, project, scope
+    ):
+        shown = write(scope=scope).json()["memory"]["scope"]
+
+        body = {"project_id": str(project.pk), "scope": shown}
+        answer = alice_api.post("/api/v1/memories/delete-by-scope", body)
+
+        assert answer.json() == {"deleted": 1}
+
 
 class TestRefusals:
     def test_it_names_the_six_types(self, write):
