@@ -7,13 +7,14 @@ from rest_framework import serializers
 from access.doors import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
+from memories.serializers.fields import PathField
 from memories.serializers.files import FileOut
 from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
 
 
 class GraphQuery(InProject):
-    path = serializers.CharField(max_length=1000)
+    path = PathField()
 
 
 class MemoryBrief(serializers.ModelSerializer[Memory]):

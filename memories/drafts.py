@@ -186,13 +186,16 @@ def in_tree(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def one_per_relation(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
-    """Each file once in each relation, without `./` before its path."""
-    cleaned = (
-        replace(ref, path=ref.path.strip().removeprefix("./"))
-        for ref in files
-        if ref.path.strip().removeprefix("./")
+    """Each file once in each relation."""
+    cleaned = (replace(ref, path=clean_path(ref.path)) for ref in files)
+    return tuple(
+        {(ref.path, ref.relation): ref for ref in cleaned if ref.path}.values()
     )
-    return tuple({(ref.path, ref.relation): ref for ref in cleaned}.values())
+
+
+def clean_path(path: str) -> str:
+    """A path as files are named: without `./` before it."""
+    return path.strip().removeprefix("./")
 
 
 COPIED = [

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import NullIsAbsent
-from memories.drafts import TAG
+from memories.drafts import TAG, clean_path
 from memories.models import (
     Memory,
     MemoryFile,
@@ -61,13 +61,15 @@ class TagsField(serializers.ListField):
 
 
 class PathField(serializers.CharField):
-    """A path that the unique index of the files can hold."""
+    """A path as files are named, which their unique index can hold."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": PATH} | kwargs)
 
     def to_internal_value(self, data: Any) -> str:
-        value: str = super().to_internal_value(data)
+        value = clean_path(super().to_internal_value(data))
+        if not value:
+            self.fail("blank")
         if len(value.encode()) > PATH_BYTES:
             raise serializers.ValidationError(
                 f"Ensure this field has no more than {PATH_BYTES} bytes in UTF-8."

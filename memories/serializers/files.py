@@ -45,9 +45,7 @@ class FileOut(serializers.ModelSerializer[File]):
 
 
 class FileQuery(InProject):
-    path = serializers.CharField(
-        max_length=1000, required=False, help_text="A prefix of the paths."
-    )
+    path = PathField(required=False, help_text="A prefix of the paths.")
 
 
 class RenameFile(InProject):

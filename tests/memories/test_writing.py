@@ -224,6 +224,39 @@ class TestTraces:
         ]
         assert {(t["name"], t["usage_count"]) for t in tags} == {("io", 1), ("bom", 1)}
 
+    @pytest.mark.parametrize("path", ["./src/io.py", "./src/"])
+    def test_a_path_that_starts_here_is_the_same_in_a_filter(
+        self, write, alice_api, project, path
+    ):
+        write(file_paths=["./src/io.py"])
+
+        asked = {"project_id": str(project.pk), "file_paths": [path]}
+        listed = alice_api.get("/api/v1/memories", asked).json()["results"]
+        found = alice_api.post("/api/v1/search", asked | {"query": "byte order"})
+        files = alice_api.get("/api/v1/files", asked | {"path": path}).json()["results"]
+        assert [len(listed), len(found.json()["hits"]), len(files)] == [1, 1, 1]
+
+    def test_a_path_that_starts_here_is_the_same_file_everywhere(
+        self, write, alice_api, project
+    ):
+        write(files=[{"file_path": "./src/io.py", "content_hash": "1"}])
+        named = {"project_id": str(project.pk)}
+
+        sync = {"files": [{"path": "./src/io.py", "hash": None}]}
+        told = alice_api.post("/api/v1/files/sync", named | sync).json()
+        moved = {"old_path": "./src/io.py", "new_path": "./src/ports.py"}
+        file = alice_api.post("/api/v1/files/rename", named | moved).json()
+        graph = alice_api.get("/api/v1/files/graph", named | {"path": "./src/ports.py"})
+
+        assert told["suspect"] == 1
+        assert file["file_path"] == "src/ports.py"
+        assert graph.json()["stats"]["memory_count"] == 1
+
+    def test_what_names_no_file_is_refused(self, write):
+        answer = write(file_paths=["./"])
+
+        assert list(answer.json()["errors"]) == ["file_paths.0"]
+
     def test_a_past_expiry_is_accepted_and_hidden_at_once(self, write, alice_api):
         past = (timezone.now() - timedelta(minutes=1)).isoformat()
 
