@@ -114,7 +114,7 @@ def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
     """In the order in which a search asks: what it covers, filters, lanes, the end."""
     itself = Memory.objects.visible_to(asked.caller).filter(pk=memory.pk)
     if not itself.covering(asked.project, asked.scope).exists():
-        yield _out_of_scope(asked, memory)
+        yield _out_of_scope(asked, memory, itself)
     yield from _filtered(asked.filters, itself)
     parsed = queries.parse(asked.question.query)
     condition = queries.condition(parsed, asked.question.language)
@@ -131,8 +131,9 @@ def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
         yield Drop("limit", f"it is number {place + 1}")
 
 
-def _out_of_scope(asked: Asked, memory: Memory) -> Drop:
-    if memory.project_id != asked.project.pk:
+def _out_of_scope(asked: Asked, memory: Memory, itself: MemoryQuerySet) -> Drop:
+    is_shared = itself.covering(asked.project, None).exists()
+    if memory.project_id != asked.project.pk and not is_shared:
         return Drop("project_id", "it is another project's, and not shared")
     covered = asked.scope.shown if asked.scope else "workspace and org"
     return Drop("scope", f"it is of {memory.scope}; this search covers {covered}")

@@ -171,8 +171,8 @@ class TestOthers:
 
     @pytest.fixture
     def ask(self, project):
-        def post(client, memory_id):
-            asked = {"project_id": str(project.pk), "query": "warmed cache"}
+        def post(client, memory_id, **fields):
+            asked = {"project_id": str(project.pk), "query": "warmed cache", **fields}
             return client.post(URL, asked | {"explain": memory_id}, format="json")
 
         return post
@@ -218,6 +218,18 @@ class TestOthers:
         shown = ask(client_of(project, neighbour), str(memory.pk)).json()
 
         assert shown["explanation"]["memory"]["dropped_by"] == "project_id"
+
+    def test_a_shared_memory_of_another_project_is_outside_the_named_scope(
+        self, ask, client_of, project, organization, remember
+    ):
+        neighbour = Project.objects.create(organization=organization, name="beta")
+        shared = Scope("org", str(organization.pk))
+        memory = remember(TEXT, where=neighbour, scope=shared)
+
+        client = client_of(project, neighbour)
+        shown = ask(client, str(memory.pk), scope={"kind": "org"}).json()
+
+        assert shown["explanation"]["memory"]["dropped_by"] == "scope"
 
     @pytest.mark.parametrize("value", ["warm", 7, [], {"id": 1}])
     def test_anything_else_is_refused(self, ask, bob_api, value):
