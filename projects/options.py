@@ -101,6 +101,12 @@ class Search(Section):
     keyword_weight: Share = 0.5
     semantic_weight: Share = 0.5
 
+    @model_validator(mode="after")
+    def one_lane_has_weight(self) -> Self:
+        if not (self.keyword_weight or self.semantic_weight):
+            raise ValueError("keyword_weight or semantic_weight must be above 0")
+        return self
+
 
 class Language(Section):
     """Whether and how much a language model may be asked for the project."""

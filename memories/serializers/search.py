@@ -69,6 +69,11 @@ class WeightsSerializer(serializers.Serializer[Any]):
     keyword = serializers.FloatField(min_value=0, max_value=1, default=0.5)
     semantic = serializers.FloatField(min_value=0, max_value=1, default=0.5)
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not any(attrs.values()):
+            raise serializers.ValidationError("One of the two must be above 0.")
+        return attrs
+
 
 @extend_schema_field(
     {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "uuid"}]}

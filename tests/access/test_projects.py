@@ -182,6 +182,10 @@ class TestSettings:
             ({"colour": "red"}, "settings.colour"),
             ({"categories": []}, "settings.categories"),
             ({"content_min": 2**62}, "settings.content_min"),
+            (
+                {"search": {"keyword_weight": 0, "semantic_weight": 0}},
+                "settings.search",
+            ),
         ],
     )
     def test_a_bad_one_is_named_by_its_path(self, alice_api, project, change, field):

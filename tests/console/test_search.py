@@ -110,6 +110,10 @@ class TestItIsTheApisSearch:
             ({"limit": "0"}, {"limit": 0}),
             ({"limit": "many"}, {"limit": "many"}),
             ({"keyword": "2"}, {"weights": {"keyword": 2}}),
+            (
+                {"keyword": "0", "semantic": "0"},
+                {"weights": {"keyword": 0, "semantic": 0}},
+            ),
             ({"min_score": "x"}, {"min_score": "x"}),
             ({"scope": "user"}, {"scope": {"kind": "user"}}),
             ({"date_from": "soon"}, {"date_from": "soon"}),
