@@ -184,14 +184,15 @@ class RetrieveQuery(InProject):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
-        named = {key: attrs[key] for key in KEYS.values() if key in attrs}
-        if kind := attrs.get("scope"):
-            # A session may name its user, too.
-            own = {KEYS[kind], *(["user_id"] if kind == "session" else [])}
-            value = {"kind": kind} | {key: named[key] for key in named if key in own}
-            if "object_type" in attrs:
-                value["object_type"] = attrs["object_type"]
-            form = ScopeSerializer(data=value)
+        keys = [key for key in (*KEYS.values(), "object_type") if key in attrs]
+        kind = attrs.get("scope")
+        if keys and not kind:
+            told = "This belongs to a scope; name its kind, too, as scope=user."
+            raise serializers.ValidationError({key: [told] for key in keys})
+        if kind:
+            if kind == "user" and "session_id" in keys:
+                keys.remove("session_id")  # what include_narrower joins
+            form = ScopeSerializer(data={"kind": kind, **{k: attrs[k] for k in keys}})
             form.is_valid(raise_exception=True)
             attrs["scope"] = form.validated_data
         return attrs

@@ -6,6 +6,7 @@ import pytest
 
 from common.caller import SYSTEM, Role
 from memories.models import Memory
+from memories.scopes import KEYS
 from projects.models import Project
 from tests.isolation.world import API, posted
 
@@ -77,6 +78,22 @@ class TestScopes:
 
         assert others == []
         assert [row["id"] for row in named["results"]] == [memory]
+
+    @pytest.mark.parametrize("key", [*KEYS.values(), "object_type"])
+    def test_a_key_of_a_scope_without_its_kind_is_refused(
+        self, alice_api, project, key
+    ):
+        asked = {"project_id": str(project.pk), key: "u1"}
+        answer = alice_api.get(f"{API}/memories", asked)
+
+        assert answer.status_code == 400
+        assert "scope=" in answer.json()["errors"][key][0]
+
+    def test_a_key_of_another_kind_is_refused(self, alice_api, project):
+        asked = {"project_id": str(project.pk), "scope": "workspace", "user_id": "u1"}
+        answer = alice_api.get(f"{API}/memories", asked)
+
+        assert answer.status_code == 400
 
     def test_the_graph_of_a_file_shows_the_shared_kinds_only(
         self, alice_api, project, stored
