@@ -146,8 +146,9 @@ def _update(
         tags.ensure(memory.project, changes["tags"])
     for name, value in changes.items():
         setattr(memory, name, value)
-    if paths is not None:
-        _relink(memory, paths)
+    is_relinked = paths is not None and _relink(memory, paths)
+    if not is_relinked and history.state(memory) == before:
+        return memory
     indexing.fill(memory, language)
     if memory.similarity_hash != hashed:
         # What was made of others is never marked a duplicate.
@@ -184,14 +185,20 @@ def _embed_anew(memory: Memory, vector: Vector | None) -> None:
         vectors.embed_later(memory.project_id)
 
 
-def _relink(memory: Memory, paths: list[str]) -> None:
-    """Make the plain references of a memory these; what tools did stays."""
+def _relink(memory: Memory, paths: list[str]) -> bool:
+    """Make the plain references of a memory these; what tools did stays.
+
+    Tells whether they were others.
+    """
     refs = drafts.one_per_relation(map(FileRef, paths))
     known = files.ensure(memory.project, (ref.path for ref in refs))
     gone = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
-    gone.exclude(file__in=known.values()).delete()
+    left, _ = gone.exclude(file__in=known.values()).delete()
     linked = set(memory.file_links.values_list("file__file_path", flat=True))
-    files.link(memory, [ref for ref in refs if ref.path not in linked], known)
+    new = [ref for ref in refs if ref.path not in linked]
+    if new:
+        files.link(memory, new, known)
+    return bool(left or new)
 
 
 def hold(memory: Memory, version: int | None = None) -> Memory:

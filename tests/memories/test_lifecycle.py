@@ -178,6 +178,31 @@ class TestChanging:
 
         assert {link["file_path"] for link in answer["files"]} == {"src/a.py", "b.py"}
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {},
+            {"version": 1},
+            {"content": TEXT, "tags": ["a"], "metadata": {}, "expires_at": None},
+            {"file_paths": ["src/a.py"]},
+        ],
+    )
+    def test_what_changes_nothing_is_no_new_version(self, made, alice_api, url, change):
+        memory = made(tags=("a",), files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(url(memory), change).json()
+
+        assert (answer["version"], len(answer["files"])) == (1, 1)
+        history = alice_api.get(url(memory, "history")).json()["results"]
+        assert [row["action"] for row in history] == ["create"]
+
+    def test_paths_alone_are_a_change(self, made, alice_api, url):
+        memory = made(files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(url(memory), {"file_paths": []}).json()
+
+        assert (answer["version"], answer["files"]) == (2, [])
+
     def test_a_secret_that_stands_there_hinders_no_other_change(
         self, made, project, alice_api, url
     ):
