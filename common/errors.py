@@ -22,7 +22,7 @@ class Refusal(Exception):
         retry_after: int | None = None,
         **extra: Any,
     ) -> None:
-        self.detail = detail or (type(self).__doc__ or "").strip()
+        self.detail = detail or " ".join((type(self).__doc__ or "").split())
         self.errors = dict(errors or {})
         self.retry_after = retry_after
         self.extra = extra

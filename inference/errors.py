@@ -26,7 +26,7 @@ class InferenceError(Exception):
         retryable: bool | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.detail = detail or (type(self).__doc__ or "")
+        self.detail = detail or " ".join((type(self).__doc__ or "").split())
         if retryable is not None:
             self.retryable = retryable
         self.retry_after = retry_after

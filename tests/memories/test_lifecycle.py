@@ -253,6 +253,7 @@ class TestLeaving:
         answer = alice_api.post(url(made(), "restore"))
 
         assert (answer.status_code, answer.json()["code"]) == (409, "not_deleted")
+        assert "\n" not in answer.json()["detail"]
 
     def test_the_earliest_duplicate_inherits_the_place(self, made, alice):
         original, first, second = made(), made(), made()
