@@ -219,19 +219,18 @@ def in_order(
 ) -> list[Hit]:
     """The candidates as hits, best first, with their place in the lanes they are in.
 
-    Ties go to the newer row, because ids are time-ordered.
+    Ties go to what is nearer in meaning (cosines below 0 all score 0), then to the
+    newer row, because ids are time-ordered.
     """
 
-    newest = sorted(range(len(ids)), key=lambda at: ids[at].int, reverse=True)
-
-    def ranked(values: Sequence[float]) -> list[int]:
-        return sorted(newest, key=values.__getitem__, reverse=True)
-
+    order = newest = sorted(range(len(ids)), key=lambda at: ids[at].int, reverse=True)
     places: list[dict[str, Lane]] = [{} for _ in ids]
     for name, values in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
         if values is None:
             continue
-        for rank, at in enumerate(ranked(values), start=1):
+        order = sorted(newest, key=values.__getitem__, reverse=True)
+        for rank, at in enumerate(order, start=1):
             if values[at]:
                 places[at][name] = Lane(rank, round(values[at], 6))
-    return [Hit(ids[at], round(scores[at], 6), places[at]) for at in ranked(scores)]
+    best = sorted(order, key=scores.__getitem__, reverse=True)
+    return [Hit(ids[at], round(scores[at], 6), places[at]) for at in best]

@@ -105,6 +105,15 @@ class TestInOrder:
 
         assert [hit.id for hit in hits] == [C, B, A]
 
+    def test_what_is_less_unlike_is_first(self):
+        lanes = Lanes(None, [-0.1, -0.3, -0.2])
+        scores = fusion.fuse(lanes, Way(), most=1.0)
+
+        hits = ranking.in_order([A, B, C], scores, lanes)
+
+        assert [hit.id for hit in hits] == [A, C, B]
+        assert [hit.lanes["semantic"].rank for hit in hits] == [1, 2, 3]
+
     def test_a_hit_names_only_the_lanes_that_found_it(self):
         hits = ranking.in_order([A, B], [0.9, 0.1], Lanes([2.0, 0.0], [0.3, 0.4]))
 
