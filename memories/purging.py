@@ -193,9 +193,12 @@ def _reach(project: Project, asked: Asked, caller: Caller, cascade: bool) -> Rea
 
 
 def _chosen(project: Project, asked: Asked, caller: Caller) -> set[uuid.UUID]:
-    """The memories that are asked for, those that are deleted or purged among them."""
+    """The memories that are asked for, those that are deleted or purged among them.
+
+    Of a project that was hidden meanwhile, too: it may be restored.
+    """
     [(kind, value)] = asked.items()
-    rows = Memory.objects.visible_to(caller).filter(project=project)
+    rows = Memory.objects.filter(project=project)
     found = set(
         rows.filter(CHOSEN[kind](value, project, caller)).values_list("pk", flat=True)
     )

@@ -484,6 +484,20 @@ class TestLargePurge:
         assert not traces("flu")
         assert not traces(USER["user_id"])
 
+    def test_it_takes_what_a_deleted_project_would_get_back(
+        self, ask, store, run_jobs, monkeypatch, alice_api, project
+    ):
+        monkeypatch.setattr(purging, "AT_ONCE", 0)
+        store("Bob has the flu and stays at home", scope=USER)
+        ask(user_id=USER["user_id"])
+
+        alice_api.delete(f"{API}/projects/{project.pk}")
+        run_jobs()
+        alice_api.post(f"{API}/projects/{project.pk}/restore")
+
+        assert Purge.objects.get().counts["memories_memory"] == 1
+        assert not traces("flu")
+
     def test_each_statement_looks_through_a_batch_of_kept_answers(
         self, ask, store, bob_api, monkeypatch
     ):
