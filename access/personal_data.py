@@ -16,7 +16,7 @@ from common.masks import tree
 from common.personal_data import Holding, Part, naming, register
 
 # What a client that sends a request again goes on with.
-KEPT = ("status", "state", "kind", "operation", "action", "memory_type", "category")
+KEPT = ("status", "state", "kind", "operation", "memory_type", "category")
 SIGN_IN = "who signed in and from where, which the lock is for; kept for a time"
 ACCOUNT = "an account of the browser, ended by deleting it"
 CODE = "made by the service, of no text"

@@ -26,8 +26,8 @@ def memory(bob_api, project):
 
 
 @pytest.fixture
-def learned(client_of, project, memory):
-    """An entry that was learned from the memory, with its quote as evidence."""
+def lesson(project, memory):
+    """What a proposal of the memory says, with its quote as evidence."""
     start = memory.content.index(TEXT)
     quote = {
         "field": "content",
@@ -35,7 +35,7 @@ def learned(client_of, project, memory):
         "end": start + len(TEXT),
         "quote": TEXT,
     }
-    body = {
+    return {
         "project_id": str(project.pk),
         "operation": "add",
         "category": "gotchas",
@@ -45,7 +45,13 @@ def learned(client_of, project, memory):
         "evidence": [quote],
         "reason": "Bob said so.",
     }
-    answer = client_of(project, role=Role.CURATOR).post(f"{API}/playbook/deltas", body)
+
+
+@pytest.fixture
+def learned(client_of, project, lesson):
+    """An entry that was learned from the memory."""
+    curator = client_of(project, role=Role.CURATOR)
+    answer = curator.post(f"{API}/playbook/deltas", lesson)
     assert answer.status_code == 201, answer.content
     delta = PlaybookDelta.objects.get(pk=answer.json()["id"])
     if delta.status == PlaybookDelta.Status.PENDING:
@@ -150,6 +156,17 @@ class TestCascade:
         assert told["content"] == masks.masked(TEXT)
         assert told["id"] == str(learned.entry_id)
         assert run["request"]["goal"] == task["goal"]
+
+    def test_a_repeated_request_tells_what_to_do_no_more(self, lesson, purge, bob_api):
+        body = lesson | {"condition": "the flu is about", "action": "send Bob home"}
+        sent = {"HTTP_IDEMPOTENCY_KEY": "d1"}
+        bob_api.post(f"{API}/playbook/deltas", body, **sent)
+
+        purge(cascade=True)
+
+        told = bob_api.post(f"{API}/playbook/deltas", body, **sent).json()["payload"]
+        assert told["condition"] == masks.masked("the flu is about")
+        assert told["action"] == masks.masked("send Bob home")
 
     def test_replay_still_gives_the_present_playbook(self, learned, purge, project):
         before = replay.state_at(project)
