@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from django.db.models import Q
+
 from audit.models import AuditEvent
 from common.masks import tree
 from common.personal_data import Holding, Part, register
@@ -14,7 +16,8 @@ class AuditData(Part):
         Holding(
             AuditEvent,
             lambda reach: AuditEvent.objects.filter(
-                object_id__in=[str(pk) for pk in reach.all]
+                Q(object_id__in=[str(pk) for pk in reach.all])
+                | Q(pk__in=reach.of("audit_event"))
             ),
             {"detail": tree("label", "actions", "operation", "status", "agent")},
         ),

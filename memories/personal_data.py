@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Set
+from itertools import chain
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
@@ -171,8 +172,11 @@ class MemoryData(Part):
             reach.descend("memory", made, how, is_purged=reach.cascade)
             if reach.cascade:
                 reach.add("memory", made)
-        reach.add("file", _lonely_files(reach.of("memory")))
-        reach.add("tag", _lonely_tags(reach.project_id, reach.of("memory")))
+        reach.add("file", _lonely_files(reach))
+        words = _lonely_words(reach)
+        tags = Tag.objects.filter(project_id=reach.project_id, name__in=words)
+        reach.add("tag", tags.values_list("pk", flat=True))
+        reach.add("audit_event", _told_of(reach.project_id, words))
 
     def hold(self, reach: Reach) -> None:
         rows = _memories(reach).order_by("pk").select_for_update(no_key=True)
@@ -213,33 +217,57 @@ class MemoryData(Part):
             )
 
 
-def _lonely_files(memory_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Files of which only these memories speak, and the project itself never did."""
-    links = MemoryFile.objects.filter(file=OuterRef("pk"))
+def _lonely_files(reach: Reach) -> set[uuid.UUID]:
+    """Files of which nothing else speaks, and the project itself never did.
+
+    What nothing links to is among them: no history tells which memory let go of it.
+    """
+    others = MemoryFile.objects.exclude(memory__in=reach.of("memory"))
     rows = File.objects.filter(
-        Exists(links.filter(memory__in=memory_ids)),
-        ~Exists(links.exclude(memory__in=memory_ids)),
+        ~Exists(others.filter(file=OuterRef("pk"))),
+        project_id=reach.project_id,
         last_content_hash="",
     )
-    return set(rows.values_list("pk", flat=True))
+    return set(rows.values_list("pk", flat=True)) if reach.of("memory") else set()
 
 
-def _lonely_tags(
-    project_id: uuid.UUID, memory_ids: Iterable[uuid.UUID]
-) -> set[uuid.UUID]:
-    """Tags that only these memories carry, and nobody put into the vocabulary."""
-    rows = Memory.objects.filter(project_id=project_id)
-    said = _words(rows.filter(pk__in=memory_ids))
-    others = rows.filter(tags__overlap=list(said)).exclude(pk__in=memory_ids)
-    tags = Tag.objects.filter(project_id=project_id, name__in=said - _words(others))
-    found = dict(tags.values_list("pk", "name"))
-    openly = AuditEvent.objects.filter(
-        object_id__in=[str(pk) for pk in found], verb__in=["tag.create", "tag.update"]
-    )
-    known = set(openly.values_list("object_id", flat=True))
-    return {pk for pk in found if str(pk) not in known}
+def _lonely_words(reach: Reach) -> set[str]:
+    """Tags that only these memories carry or have let go of, and nobody put into the
+    vocabulary."""
+    rows = Memory.objects.filter(project_id=reach.project_id)
+    ids = reach.of("memory")
+    said = _words(rows.filter(pk__in=ids)) | _words_before(ids)
+    others = rows.filter(tags__overlap=list(said)).exclude(pk__in=ids)
+    return said - _words(others) - _open_words(reach.project_id, said)
 
 
 def _words(rows: MemoryQuerySet) -> set[str]:
     each = rows.order_by().annotate(word=Func(F("tags"), function="unnest"))
     return set(each.values_list("word", flat=True).distinct())
+
+
+def _words_before(memory_ids: Set[uuid.UUID]) -> set[str]:
+    rows = MemoryChange.objects.filter(memory_id__in=memory_ids).order_by()
+    told = chain.from_iterable(rows.values_list("before__tags", "after__tags"))
+    return set(chain.from_iterable(filter(None, told)))
+
+
+def _open_words(project_id: uuid.UUID, words: Set[str]) -> set[str]:
+    tags = Tag.objects.filter(project_id=project_id, name__in=words)
+    found = {str(pk): name for pk, name in tags.values_list("pk", "name")}
+    openly = AuditEvent.objects.filter(
+        object_id__in=found, verb__in=["tag.create", "tag.update"]
+    )
+    return {found[pk] for pk in openly.values_list("object_id", flat=True)}
+
+
+def _told_of(project_id: uuid.UUID, words: Set[str]) -> set[uuid.UUID]:
+    """The audit rows of tags, those that are no more among them, which name one."""
+    rows = AuditEvent.objects.filter(
+        Q(detail__name__in=words)
+        | Q(detail__old__in=words)
+        | Q(detail__into__in=words),
+        project_id=project_id,
+        object_type="tag",
+    )
+    return set(rows.values_list("pk", flat=True)) if words else set()

@@ -153,6 +153,31 @@ class TestMemory:
         assert [f.file_path for f in File.objects.all()] == ["a.py"]
         assert [t.name for t in Tag.objects.all()] == ["ours"]
 
+    def test_files_and_tags_that_it_let_go_of_go_too(self, ask, store, bob_api):
+        pk = store("He stays at home", tags=["flu"], file_paths=["flu.py"])
+        bob_api.patch(f"{API}/memories/{pk}", {"tags": [], "file_paths": []})
+
+        ask(ids=[pk])
+
+        assert not traces("flu")
+
+    def test_the_audit_record_names_no_tag_that_was_its_own(
+        self, ask, store, alice_api, project
+    ):
+        ids = [store("He stays at home", tags=["flu"])]
+        url, listed = f"{API}/tags", {"project_id": str(project.pk), "q": "flu"}
+        alice_api.post(url, {"project_id": str(project.pk), "name": "illness"})
+        [tag] = alice_api.get(url, listed).json()["results"]
+        alice_api.post(f"{url}/{tag['id']}/merge", {"into": "illness"})
+        ids.append(store("They are away", tags=["flu"]))
+        [tag] = alice_api.get(url, listed).json()["results"]
+        alice_api.delete(f"{url}/{tag['id']}")
+
+        ask(ids=ids)
+
+        assert not traces("flu")
+        assert Tag.objects.get().name == "illness"
+
     def test_a_duplicate_takes_the_place_of_its_original(self, ask, store):
         first = store("The cache is warmed at night")
         second = store("The cache is warmed at night")
