@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from audit import recording
@@ -140,6 +140,7 @@ def _finish(purge_id: uuid.UUID) -> Purge:
 
 def _carry_out(row: Purge, caller: Caller) -> Purge:
     reach = _held(row, caller)
+    reach.add("purge", [each.pk for each in _same(row)])
     for part in personal_data.parts():
         part.before(reach, row.pk, caller)
     with append_only.unlocked():
@@ -154,6 +155,8 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
     row.descendants = [_told(each) for each in reach.descendants.values()]
     row.selection = masks.tree("kind")(row.selection)
     row.save()
+    same = Purge.objects.filter(pk__in=reach.of("purge"))
+    same.update(selection=row.selection)
     recording.record(
         caller,
         "purge",
@@ -166,6 +169,17 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
     # Vectors of what was searched for lately, by its text.
     transaction.on_commit(embedding.forget_queries)
     return row
+
+
+def _same(row: Purge) -> QuerySet[Purge]:
+    """The purge itself, and those that were asked the same and wait.
+
+    Whoever carries one of them out at this moment masks it.
+    """
+    rows: QuerySet[Purge] = Purge.objects.filter(
+        project=row.project, selection=row.selection, state=Purge.State.WAITING
+    )
+    return rows.order_by("pk").select_for_update(no_key=True, skip_locked=True)
 
 
 def _told(descendant: Descendant) -> dict[str, Any]:

@@ -509,6 +509,33 @@ class TestLargePurge:
         assert not traces("flu")
         assert not traces(USER["user_id"])
 
+    def test_a_repeated_request_does_not_name_the_user(
+        self, ask, store, run_jobs, monkeypatch, alice_api
+    ):
+        monkeypatch.setattr(purging, "AT_ONCE", 0)
+        store("Bob has the flu and stays at home", scope=USER)
+        _keyed(alice_api)
+
+        waiting = ask(user_id=USER["user_id"]).json()
+        run_jobs()
+
+        assert waiting["selection"] == {"user_id": USER["user_id"]}
+        assert IdempotencyKey.objects.get().answer["id"] == waiting["id"]
+        assert not traces(USER["user_id"])
+
+    def test_one_that_was_cancelled_does_not_name_the_user_after_the_next(
+        self, ask, store, monkeypatch, alice_api
+    ):
+        store("Bob has the flu and stays at home", scope=USER)
+        with monkeypatch.context() as patch:
+            patch.setattr(purging, "AT_ONCE", 0)
+            waiting = ask(user_id=USER["user_id"]).json()
+        alice_api.post(f"{API}/jobs/{waiting['job_id']}/cancel")
+
+        ask(user_id=USER["user_id"])
+
+        assert not traces(USER["user_id"])
+
     def test_it_takes_what_a_deleted_project_would_get_back(
         self, ask, store, run_jobs, monkeypatch, alice_api, project
     ):
