@@ -170,27 +170,24 @@ def _text(delta: PlaybookDelta) -> str:
 
 
 def _put(delta: PlaybookDelta, vector: Vector) -> None:
-    _store(delta, vector)
+    _store_unchanged(delta, vector)
     if not embedding.is_active(vector):
         embed_later(delta.project_id)
 
 
-def _store(delta: PlaybookDelta, vector: Vector) -> None:
-    DeltaVector.objects.update_or_create(
-        delta=delta,
-        model=vector.model,
-        defaults={"project_id": delta.project_id, "embedding": list(vector)},
-    )
-
-
-# The change of the model
-
-
 def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
+    """Keep a vector, unless the text changed while the model worked."""
     rows = PlaybookDelta.objects.select_for_update(no_key=True)
     with transaction.atomic():
         if rows.filter(pk=delta.pk, content=delta.content).exists():
-            _store(delta, vector)
+            DeltaVector.objects.update_or_create(
+                delta=delta,
+                model=vector.model,
+                defaults={"project_id": delta.project_id, "embedding": list(vector)},
+            )
+
+
+# The change of the model
 
 
 reembedding.SHELVES.append(

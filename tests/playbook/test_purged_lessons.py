@@ -4,10 +4,17 @@ import pytest
 
 from common import masks
 from common.caller import Role
+from inference.fake import Fake, outage
 from memories import purging
 from memories.models import Memory
-from playbook import curation, replay, reverting, votes
-from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, Support
+from playbook import curation, rejected, replay, reverting, votes
+from playbook.models import (
+    DeltaVector,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+    Support,
+)
 from playbook.revisions import Cause, PurgedEntry
 
 API = "/api/v1"
@@ -156,6 +163,26 @@ class TestCascade:
         assert told["content"] == masks.masked(TEXT)
         assert told["id"] == str(learned.entry_id)
         assert run["request"]["goal"] == task["goal"]
+
+    def test_a_vector_that_is_on_its_way_is_not_kept(
+        self, lesson, purge, bob_api, project, monkeypatch, run_jobs
+    ):
+        with outage():
+            bob_api.post(f"{API}/playbook/deltas", lesson)
+        PlaybookDelta.objects.update(status="pending")
+        rejected.embed_later(project.pk)
+        embed = Fake.embed
+
+        def slow(self, texts):
+            if TEXT in texts:
+                purge(cascade=True)
+            return embed(self, texts)
+
+        monkeypatch.setattr(Fake, "embed", slow)
+        run_jobs()
+
+        assert masks.is_masked(PlaybookDelta.objects.get().content)
+        assert not DeltaVector.objects.exists()
 
     def test_a_repeated_request_tells_what_to_do_no_more(self, lesson, purge, bob_api):
         body = lesson | {"condition": "the flu is about", "action": "send Bob home"}
