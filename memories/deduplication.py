@@ -118,6 +118,9 @@ def _embedded(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
 
 def _keep(memory: Memory, verdict: Verdict, job: Job) -> None:
     near = [verdict.original] if verdict.original else verdict.doubts
+    held = duplicates.unchanged([memory, *(likeness.memory for likeness in near)])
+    if memory.pk not in held:
+        return
     DuplicateFinding.objects.bulk_create(
         [
             DuplicateFinding(
@@ -129,6 +132,7 @@ def _keep(memory: Memory, verdict: Verdict, job: Job) -> None:
                 why_not_merged=likeness.why_not_merged or "",
             )
             for likeness in near
+            if likeness.memory.pk in held
         ],
         ignore_conflicts=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.utils import timezone
 
@@ -69,8 +69,23 @@ def hold(original: Memory) -> Memory | None:
     return held
 
 
-def file_doubts(memory: Memory, doubts: Sequence[Likeness]) -> None:
-    """Show pairs that only look alike to a person; a known pair is not filed twice."""
+def unchanged(judged: Iterable[Memory]) -> set[uuid.UUID]:
+    """Lock memories until the transaction ends; which say what they said when judged."""
+    said = {memory.pk: memory.similarity_hash for memory in judged}
+    locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=said)
+    rows = locked.current().order_by("pk").values_list("pk", "similarity_hash")
+    return {pk for pk, digest in rows if digest == said[pk]}
+
+
+def file_doubts(memory: Memory, doubts: Sequence[Likeness]) -> tuple[Likeness, ...]:
+    """Show pairs that only look alike to a person; a known pair is not filed twice.
+
+    `memory` is held. Returns the doubts that are left: the others' texts are gone.
+    """
+    if not doubts:
+        return ()
+    held = unchanged(doubt.memory for doubt in doubts)
+    left = tuple(doubt for doubt in doubts if doubt.memory.pk in held)
     PossibleDuplicate.objects.bulk_create(
         [
             PossibleDuplicate(
@@ -80,10 +95,11 @@ def file_doubts(memory: Memory, doubts: Sequence[Likeness]) -> None:
                 similarity=doubt.similarity,
                 why_not_merged=(doubt.why_not_merged or "")[:300],
             )
-            for doubt in doubts
+            for doubt in left
         ],
         ignore_conflicts=True,
     )
+    return left
 
 
 @write

@@ -241,7 +241,7 @@ def _store(
         raise errors.Busy
     if vector:
         vectors.put(memory, vector)
-        duplicates.file_doubts(memory, verdict.doubts)
+    doubts = duplicates.file_doubts(memory, verdict.doubts)
     history.record(caller, _action(draft), memory, reason=reason)
     if same and same.pk not in (draft.promoted_from, *draft.compacted_from):
         # A source leaves no heirs: what was made of it says what they say.
@@ -249,7 +249,7 @@ def _store(
     return Receipt(
         status="superseded_key" if same else "stored",
         memory=memory,
-        possible_duplicates=verdict.doubts,
+        possible_duplicates=doubts,
         semantic=vector is not None,
         notes=draft.notes,
     )

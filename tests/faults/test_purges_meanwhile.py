@@ -1,0 +1,85 @@
+"""A purge comes between the moments of another's work."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from jobs import running
+from memories import alike, deduplication, purging, writing
+from memories.drafts import Draft
+from memories.models import DuplicateFinding, Memory, PossibleDuplicate
+from tests.memories.test_purging import traces
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = (
+    "the cache is cleared by the nightly job of the search service on host `{}` and in "
+    "the green room of the harbour beside the crane"
+)
+
+
+@pytest.fixture
+def store(project, alice):
+    project.settings = {"dedup": {"threshold": 0.8}}
+    project.save()
+
+    def store(host):
+        draft = Draft(content=TEXT.format(host), memory_type="learning")
+        return writing.store(project, draft, alice)
+
+    return store
+
+
+@pytest.fixture
+def purged_after(project, alice, monkeypatch):
+    """Have the oldest memory purged as soon as a function of `alike` has doubts."""
+
+    def purge():
+        try:
+            oldest = Memory.objects.earliest("pk")
+            purging.purge(project, {"ids": [oldest.pk]}, alice, reason="asked")
+        finally:
+            connection.close()
+
+    def patch(name):
+        judge = getattr(alike, name)
+
+        def judged(*args, **kwargs):
+            verdict = judge(*args, **kwargs)
+            if verdict.doubts:
+                with ThreadPoolExecutor(1) as owner:
+                    owner.submit(purge).result()
+            return verdict
+
+        monkeypatch.setattr(alike, name, judged)
+
+    return patch
+
+
+def test_a_write_says_no_more_why_it_is_none_of_a_purged_one(store, purged_after):
+    store("flu_host")
+    purged_after("judge")
+
+    receipt = store("other_host")
+
+    assert (receipt.status, receipt.possible_duplicates) == ("stored", ())
+    assert not PossibleDuplicate.objects.exists()
+    assert not traces("flu_host")
+
+
+def test_a_scan_says_no_more_why_it_is_none_of_a_purged_one(
+    store, purged_after, project, alice
+):
+    store("flu_host")
+    assert store("other_host").possible_duplicates
+    job = deduplication.start(project, alice, threshold=0.8, apply=True)
+    purged_after("weigh")
+
+    running.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.result["scanned"] == 2
+    assert not DuplicateFinding.objects.exists()
+    assert not traces("flu_host")
