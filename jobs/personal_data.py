@@ -1,18 +1,22 @@
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from common.masks import masked, tree
 from common.personal_data import Holding, Part, Reach, naming, register
 from jobs.models import Heartbeat, Job
 
-KEPT = ("actor", "kind", "by", "state")
+KEPT = ("actor", "kind", "by", "state", "model")
+
+
+def _jobs(reach: Reach) -> QuerySet[Job]:
+    """Those of the project, and of all projects: they tell of any text."""
+    return Job.objects.filter(Q(project_id=reach.project_id) | Q(project_id=None))
 
 
 def _naming(reach: Reach) -> QuerySet[Job]:
     """Jobs that name what is purged in what they were asked, answer or remember."""
-    jobs = Job.objects.filter(project_id=reach.project_id)
-    return naming(jobs, reach.all, "args", "result", "cursor")
+    return naming(_jobs(reach), reach.all, "args", "result", "cursor")
 
 
 def _error(value: str) -> str:
@@ -29,9 +33,7 @@ class JobData(Part):
         Holding(Job, _naming, dict.fromkeys(("args", "result", "cursor"), tree(*KEPT))),
         Holding(
             Job,
-            lambda reach: Job.objects.filter(project_id=reach.project_id).exclude(
-                error=""
-            ),
+            lambda reach: _jobs(reach).exclude(error=""),
             {"error": _error},
         ),
     )

@@ -195,6 +195,24 @@ class TestMemory:
             }
         ]
 
+    def test_a_job_of_all_projects_quotes_it_no_more(self, ask, store):
+        pk = store("Bob has the flu and stays at home")
+        job = Job.objects.create(
+            kind="reembed",
+            state="waiting",
+            args={"model": "small"},
+            cursor={"shelf": 0, "after": pk},
+            result={"refused": [f"{pk}: the flu is odd"]},
+            error="Later: cannot embed 'Bob has the flu'",
+        )
+
+        ask(ids=[pk])
+
+        job.refresh_from_db()
+        assert job.error.startswith("Later: [purged]")
+        assert (job.args, job.cursor["after"]) == ({"model": "small"}, pk)
+        assert not traces("flu")
+
 
 class TestWhatIsMadeOfIt:
     @pytest.fixture
