@@ -59,9 +59,8 @@ def search_everywhere(
             known = best.get(hit.memory.pk)
             if known is None or hit.score > known.score:
                 best[hit.memory.pk] = hit
-    return sorted(
-        best.values(), key=lambda hit: (hit.score, hit.memory.pk), reverse=True
-    )
+    # Ties stay as each search has them.
+    return sorted(best.values(), key=lambda hit: hit.score, reverse=True)
 
 
 def projects_asked(asked: Mapping[str, Any], caller: Caller) -> list[Project]:
