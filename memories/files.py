@@ -13,7 +13,7 @@ from audit import recording
 from common import errors
 from common.caller import Caller, Role
 from common.writing import write
-from memories.drafts import FileRef
+from memories.drafts import FileRef, clean_path
 from memories.models import File, Memory, MemoryFile
 from projects.models import Project
 
@@ -111,6 +111,9 @@ def copy_links(source: Memory, target: Memory) -> None:
 def rename(project: Project, old: str, new: str, caller: Caller) -> File:
     """Move a file's links to its new path and remember the old one."""
     caller.require(Role.WRITER, project.pk)
+    new = clean_path(new)
+    if not new:
+        raise errors.Invalid(errors={"new_path": ["This names no file."]})
     file: File | None = (
         File.objects.visible_to(caller)
         .select_for_update(no_key=True, of=("self",))

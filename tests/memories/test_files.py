@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from common import errors
 from memories import files
 from memories.drafts import FileRef
 from memories.models import File, MemoryFile
@@ -36,7 +37,14 @@ def suspects():
 class TestRenaming:
     @pytest.fixture
     def rename(self, project, alice):
-        return lambda: files.rename(project, OLD, NEW, alice)
+        return lambda new=NEW: files.rename(project, OLD, new, alice)
+
+    def test_the_new_path_is_as_files_are_named(self, speaks_of, rename):
+        speaks_of(OLD)
+
+        with pytest.raises(errors.Invalid):
+            rename("./")
+        assert rename(f"./{NEW}").file_path == NEW
 
     def test_links_move_to_a_file_that_is_known(self, speaks_of, rename):
         alone, both = speaks_of(OLD), speaks_of(OLD, NEW)
