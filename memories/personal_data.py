@@ -179,6 +179,9 @@ class MemoryData(Part):
         reach.add("audit_event", _told_of(reach.project_id, words))
 
     def hold(self, reach: Reach) -> None:
+        # Nobody may link to a file that goes, not even by a key share.
+        files = File.objects.filter(pk__in=reach.of("file")).order_by("file_path")
+        list(files.select_for_update().values_list("pk", flat=True))
         rows = _memories(reach).order_by("pk").select_for_update(no_key=True)
         list(rows.values_list("pk", flat=True))
 

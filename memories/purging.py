@@ -194,7 +194,7 @@ def _held(row: Purge, caller: Caller) -> Reach:
         for part in personal_data.parts():
             part.hold(reach)
         again = _reach(row.project, asked, caller, row.cascade)
-        if again.of("memory") <= reach.of("memory"):
+        if set(again.all) <= set(reach.all):
             return again
         reach = again
 

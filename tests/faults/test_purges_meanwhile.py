@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from django.db import connection
 
+from common import personal_data
 from jobs import running
-from memories import alike, deduplication, purging, writing
-from memories.drafts import Draft
+from memories import alike, deduplication, files, purging, writing
+from memories.drafts import Draft, FileRef
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate
 from tests.memories.test_purging import traces
 
@@ -56,6 +58,46 @@ def purged_after(project, alice, monkeypatch):
         monkeypatch.setattr(alike, name, judged)
 
     return patch
+
+
+def is_blocked():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return cursor.fetchone()[0]
+
+
+def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypatch):
+    def store(text):
+        draft = Draft(content=text, memory_type="learning", files=(FileRef("a.py"),))
+        return writing.store(project, draft, alice).memory
+
+    def purge():
+        try:
+            asked = {"ids": [first.pk]}
+            return purging.purge(project, asked, alice, reason="asked")
+        finally:
+            connection.close()
+
+    def purged_meanwhile(*args):
+        found = ensure(*args)
+        purges.append(owner.submit(purge))
+        while not (is_looked_at.is_set() or is_blocked()):
+            pass
+        return found
+
+    def before(*args):
+        is_looked_at.set()
+
+    first = store("The first of two that speak of a file")
+    purges, is_looked_at, ensure = [], Event(), files.ensure
+    monkeypatch.setattr(personal_data.Part, "before", before)
+    monkeypatch.setattr(files, "ensure", purged_meanwhile)
+
+    with ThreadPoolExecutor(1) as owner:
+        second = store("Another one, which says something else")
+        assert purges[0].result().state == "done"
+
+    assert second.file_links.get().file.file_path == "a.py"
 
 
 def test_a_write_says_no_more_why_it_is_none_of_a_purged_one(store, purged_after):
