@@ -79,11 +79,7 @@ def purge(
 
 
 def refuse(project: Project, caller: Caller) -> None:
-    caller.require(Role.OWNER, project.pk)
-    if caller.user_id:
-        raise errors.Forbidden(
-            "A key that is bound to a user cannot purge; ask an owner of the project."
-        )
+    caller.require_unbound(Role.OWNER, project.pk, deed="purge")
 
 
 def get(purge_id: uuid.UUID, caller: Caller) -> Purge:
