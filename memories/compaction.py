@@ -37,7 +37,6 @@ from projects.models import Project
 
 Summarizer = Callable[[Sequence[Memory]], str | Summary]
 
-RETIRED = "compacted into"
 # The key of the metadata that tells how a text came about: {level, model, generation}.
 MADE = "compaction"
 # What a schedule puts together; a result of the last one is left as it is.
@@ -116,7 +115,7 @@ def prepare(
     if wish.delete_sources and wish.expires_at is None:
         _refuse_differing_expiries(sources)
     draft = _draft(sources, _summary(sources, summarizer), target, caller, wish)
-    retire = RETIRED if wish.delete_sources else ""
+    retire = "compacted into" if wish.delete_sources else ""
     reason = "; ".join(filter(None, (wish.reason, *draft.notes)))
     return derivation.prepare(project, sources, draft, retire=retire, reason=reason)
 
@@ -297,7 +296,7 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
     places.reelect(held, caller)
     _release(held, caller)
     rows = Memory.objects.visible_to(caller).filter(pk__in=held.compacted_from)
-    for source in rows.filter(delete_reason=f"{RETIRED} {held.pk}").order_by("pk"):
+    for source in rows.filter(retired_into=held.pk).order_by("pk"):
         lifecycle.restore(source.pk, caller)
     found: MemoryQuerySet = rows.order_by("pk")
     return found

@@ -76,6 +76,11 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
         for memory in held:
             # Anew: the new memory may have superseded it.
             retired = lifecycle.hold(memory)
-            reason = f"{made.retire} {receipt.memory.pk}"
-            lifecycle.leave(retired, caller, reason, elect=False)
+            lifecycle.leave(
+                retired,
+                caller,
+                f"{made.retire} {receipt.memory.pk}",
+                elect=False,
+                retired_into=receipt.memory,
+            )
     return receipt

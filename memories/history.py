@@ -50,6 +50,7 @@ FIELDS = [
     "archived_at",
     "deleted_at",
     "delete_reason",
+    "retired_into",
 ]
 
 

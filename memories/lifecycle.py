@@ -263,12 +263,20 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
     return count
 
 
-def leave(memory: Memory, caller: Caller, reason: str, *, elect: bool = True) -> None:
+def leave(
+    memory: Memory,
+    caller: Caller,
+    reason: str,
+    *,
+    elect: bool = True,
+    retired_into: Memory | None = None,
+) -> None:
     """Delete a memory that is held; an heir among its duplicates takes its place."""
     before = history.state(memory)
     memory.deleted_at = timezone.now()
     memory.deleted_by = caller.name[:200]
     memory.delete_reason = reason[:500]
+    memory.retired_into = retired_into.pk if retired_into else None
     memory.version += 1
     memory.save()
     action = MemoryChange.Action.DELETE
@@ -301,9 +309,10 @@ def restore(memory_id: uuid.UUID, caller: Caller) -> Memory:
     if memory.deleted_at:
         memory.deleted_at = None
         memory.deleted_by = memory.delete_reason = ""
+        memory.retired_into = None
     else:
         memory.archived_at = None
-    if memory.superseded_by and places.has_left(memory.superseded_by):
+    if memory.superseded_by and memory.superseded_by.has_left:
         memory.superseded_by = None
     places.place(memory)
     if memory.is_duplicate:
@@ -321,7 +330,7 @@ def is_restorable(memory: Memory) -> bool:
     return bool(
         memory.deleted_at
         or (memory.archived_at and not memory.is_expired)
-        or (memory.superseded_by and places.has_left(memory.superseded_by))
+        or (memory.superseded_by and memory.superseded_by.has_left)
     )
 
 

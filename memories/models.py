@@ -134,6 +134,8 @@ class Memory(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     deleted_by = models.CharField(max_length=200, blank=True)
     delete_reason = models.CharField(max_length=500, blank=True)
+    # The memory that a promotion or compaction made of this one, and deleted it for.
+    retired_into = models.UUIDField(null=True, blank=True, editable=False)
 
     content_tsv = SearchVectorField(editable=False)
     content_terms = models.GeneratedField(
@@ -275,10 +277,13 @@ class Memory(models.Model):
         return self.expires_at is not None and self.expires_at < timezone.now()
 
     @property
+    def has_left(self) -> bool:
+        return bool(self.deleted_at or self.archived_at or self.is_expired)
+
+    @property
     def is_current(self) -> bool:
         """Whether reads and searches find it by default, as rows of `current()`."""
-        has_left = self.deleted_at or self.archived_at or self.is_expired
-        return not (self.is_duplicate or self.superseded_by_id or has_left)
+        return not (self.is_duplicate or self.superseded_by_id or self.has_left)
 
     @property
     def embedding(self) -> Vector | None:

@@ -203,6 +203,7 @@ class MemoryData(Part):
             deleted_at=timezone.now(),
             deleted_by=caller.name[:200],
             delete_reason=str(purge_id),
+            retired_into=None,
             version=F("version") + 1,
         )
         copies = Memory.objects.filter(duplicate_of__in=reach.of("memory"))

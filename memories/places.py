@@ -36,8 +36,7 @@ def vacate(memory: Memory, caller: Caller) -> None:
     made_of = filter(None, [memory.promoted_from, *memory.compacted_from])
     retired = Memory.objects.filter(
         pk__in=list(made_of),
-        deleted_at__isnull=False,
-        delete_reason__endswith=f" {memory.pk}",
+        retired_into=memory.pk,
     )
     for original in retired.order_by("pk"):
         vacate(original, caller)
@@ -127,16 +126,12 @@ def repeated(memory: Memory, caller: Caller) -> Memory | None:
     Behind a note, the current fact of its key would be found nowhere.
     """
     original = unexpired(original_of, memory, caller)
-    is_in_force = not (has_left(memory) or memory.superseded_by_id)
+    is_in_force = not (memory.has_left or memory.superseded_by_id)
     is_fact = memory.is_keyed_fact and is_in_force
     if original and is_fact and not original.is_keyed_fact:
         mark(original, memory, caller, reason="a fact says the same")
         return None
     return original
-
-
-def has_left(memory: Memory) -> bool:
-    return bool(memory.deleted_at or memory.archived_at or memory.is_expired)
 
 
 def repeats(memory: Memory, fact: Memory) -> bool:

@@ -210,9 +210,8 @@ class History:
             return True
         if memory.is_expired and not memory.archived_at and not memory.deleted_at:
             return True  # until the next sweep
-        way, _, pk = memory.delete_reason.rpartition(" ")
-        successor = next((row for row in rows.values() if str(row.pk) == pk), None)
-        if way not in ("promoted to", "compacted into") or successor is None:
+        successor = rows.get(memory.retired_into)
+        if successor is None:
             return False
         if successor.is_duplicate:
             successor = successor.duplicate_of
