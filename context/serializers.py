@@ -8,7 +8,7 @@ from access.doors import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
 from memories.serializers.fields import PathField
-from memories.serializers.files import FileOut
+from memories.serializers.files import FileOut, PastTime
 from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
 
@@ -33,10 +33,12 @@ class RelatedFileOut(serializers.Serializer[Any]):
 class GraphStats(serializers.Serializer[Any]):
     memory_count = serializers.IntegerField()
     relations = serializers.DictField(child=serializers.IntegerField())
-    memory_types = serializers.DictField(child=serializers.IntegerField())
+    memory_types = serializers.DictField(
+        child=serializers.IntegerField(), source="types"
+    )
     tags = serializers.DictField(child=serializers.IntegerField())
-    first_seen_at = serializers.DateTimeField(allow_null=True)
-    last_seen_at = serializers.DateTimeField(allow_null=True)
+    first_seen_at = PastTime(source="file.first_seen_at", allow_null=True)
+    last_seen_at = PastTime(source="file.last_seen_at", allow_null=True)
 
 
 class GraphOut(serializers.Serializer[FileGraph]):
@@ -49,20 +51,7 @@ class GraphOut(serializers.Serializer[FileGraph]):
     )
     playbook_entries = EntryOut(source="entries", many=True)
     related_files = RelatedFileOut(source="related", many=True)
-    stats = serializers.SerializerMethodField()
-
-    def get_stats(self, graph: FileGraph) -> dict[str, Any]:
-        file = FileOut(graph.file, context=self.context).data
-        return GraphStats(
-            {
-                "memory_count": graph.memory_count,
-                "relations": graph.relations,
-                "memory_types": graph.types,
-                "tags": graph.tags,
-                "first_seen_at": file["first_seen_at"],
-                "last_seen_at": file["last_seen_at"],
-            }
-        ).data
+    stats = GraphStats(source="*")
 
 
 class TaskContextRequest(InProject):

@@ -7,19 +7,35 @@ from typing import Any
 from rest_framework import serializers
 
 from access.doors import InProject
-from memories.models import (
-    File,
-)
-from memories.serializers.fields import (
-    PathField,
-)
+from memories.models import File
+from memories.serializers.fields import PathField
+
+
+class OfAllUsers:
+    """A field that tells a bound caller nothing: all users of a file made its past."""
+
+    untold: Any = None
+
+    def get_attribute(self, file: Any) -> Any:
+        is_bound = bool(self.context["caller"].user_id)  # type: ignore[attr-defined]
+        return self.untold if is_bound else super().get_attribute(file)  # type: ignore[misc]
+
+
+class PastTime(OfAllUsers, serializers.DateTimeField):
+    pass
+
+
+class FormerPaths(OfAllUsers, serializers.ListField):
+    child = serializers.CharField()
+    untold = ()
 
 
 class FileOut(serializers.ModelSerializer[File]):
     project_id = serializers.UUIDField(read_only=True)
     memory_count = serializers.IntegerField(read_only=True)
-    first_seen_at = serializers.DateTimeField(allow_null=True, read_only=True)
-    last_seen_at = serializers.DateTimeField(allow_null=True, read_only=True)
+    renamed_from = FormerPaths(read_only=True)
+    first_seen_at = PastTime(allow_null=True, read_only=True)
+    last_seen_at = PastTime(allow_null=True, read_only=True)
 
     class Meta:
         model = File
@@ -35,13 +51,6 @@ class FileOut(serializers.ModelSerializer[File]):
             "last_seen_at",
         )
         read_only_fields = fields
-
-    def to_representation(self, file: File) -> dict[str, Any]:
-        """Without the past, to a bound caller: it is made by all users of a file."""
-        shown: dict[str, Any] = super().to_representation(file)
-        if self.context["caller"].user_id:
-            shown |= {"renamed_from": [], "first_seen_at": None, "last_seen_at": None}
-        return shown
 
 
 class FileQuery(InProject):
