@@ -8,6 +8,11 @@ from typing import Any, ClassVar
 FieldErrors = Mapping[str, Sequence[str]]
 
 
+def message_of(kind: type[Exception]) -> str:
+    """The docstring of an error, in one line."""
+    return " ".join((kind.__doc__ or "").split())
+
+
 class Refusal(Exception):
     """The request was refused."""
 
@@ -22,7 +27,7 @@ class Refusal(Exception):
         retry_after: int | None = None,
         **extra: Any,
     ) -> None:
-        self.detail = detail or " ".join((type(self).__doc__ or "").split())
+        self.detail = detail or message_of(type(self))
         self.errors = dict(errors or {})
         self.retry_after = retry_after
         self.extra = extra

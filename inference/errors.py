@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.errors import message_of
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -26,7 +28,7 @@ class InferenceError(Exception):
         retryable: bool | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.detail = detail or " ".join((type(self).__doc__ or "").split())
+        self.detail = detail or message_of(type(self))
         if retryable is not None:
             self.retryable = retryable
         self.retry_after = retry_after
