@@ -182,28 +182,26 @@ class TestAWorkerThatDies:
         job.refresh_from_db()
         assert (job.state, job.error) == ("failed", "Permanent: badbyte")
 
-    def test_a_job_that_somebody_asked_for_anew_gives_way(self, handled):
+    @pytest.fixture
+    def asked_for_anew(self, handled):
+        """A job that failed while somebody asked for it once more."""
+
         def act(run):
             queue.enqueue("probe", key="one")
             raise RuntimeError("not today")
 
         handled.act = act
-        first = queue.enqueue("probe", key="one")
-        running.run(first.pk)
+        running.run(queue.enqueue("probe", key="one").pk)
 
+    @pytest.mark.usefixtures("asked_for_anew")
+    def test_a_job_that_somebody_asked_for_anew_gives_way(self):
         assert sorted(Job.objects.values_list("state", flat=True)) == [
             "cancelled",
             "waiting",
         ]
 
-    def test_one_that_gave_way_is_removed_in_its_time(self, handled, time_machine):
-        def act(run):
-            queue.enqueue("probe", key="one")
-            raise RuntimeError("not today")
-
-        handled.act = act
-        first = queue.enqueue("probe", key="one")
-        running.run(first.pk)
+    @pytest.mark.usefixtures("asked_for_anew")
+    def test_one_that_gave_way_is_removed_in_its_time(self, time_machine):
         time_machine.move_to(timezone.now() + timedelta(days=31))
 
         housekeeping()
