@@ -1,4 +1,4 @@
-"""Inserts that tell more, or take fewer messages, than those of a queryset."""
+"""Inserts that tell more, or can be sent with others, than those of a queryset."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from django.db.models import Model
 from django.db.models.constants import OnConflict
 from django.db.models.sql import InsertQuery
 
+from common.messages import Statement
+
 
 def insert_new(rows: Sequence[Model]) -> set[Any]:
     """Insert rows of one model unless others hold their places; the keys of what went in.
@@ -19,7 +21,7 @@ def insert_new(rows: Sequence[Model]) -> set[Any]:
     """
     if not rows:
         return set()
-    sql, params = _command(rows, OnConflict.IGNORE)
+    sql, params = insertion(rows, OnConflict.IGNORE)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} RETURNING {rows[0]._meta.pk.column}", params)
         inserted = {pk for (pk,) in cursor.fetchall()}
@@ -28,21 +30,10 @@ def insert_new(rows: Sequence[Model]) -> set[Any]:
     return inserted
 
 
-def insert_together(*rows: Model) -> None:
-    """Insert rows of several models, in one message to the database."""
-    commands = [_command([row]) for row in rows]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "; ".join(sql for sql, _ in commands),
-            [value for _, params in commands for value in params],
-        )
-    for row in rows:
-        row._state.adding = False
-
-
-def _command(
+def insertion(
     rows: Sequence[Model], on_conflict: OnConflict | None = None
-) -> tuple[str, Sequence[Any]]:
+) -> Statement:
+    """The statement that inserts rows of one model; the rows do not learn of it."""
     query = InsertQuery(type(rows[0]), on_conflict=on_conflict)
     fields = [f for f in rows[0]._meta.concrete_fields if not f.generated]
     query.insert_values(fields, list(rows))

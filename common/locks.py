@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db import connection
 
+from common.messages import Statement, ask
+
 
 def lock_number(name: str) -> int:
     """The signed 64-bit number that stands for a name in `pg_advisory_lock`."""
@@ -47,18 +49,21 @@ def lock_in_transaction(name: str, *, shared: bool = False) -> None:
         cursor.execute(f"SELECT {function}(%s)", [lock_number(name)])
 
 
-def read_under_lock(name: str, query: str, params: Sequence[Any] = ()) -> Any:
+def read_under_lock(
+    name: str,
+    query: str,
+    params: Sequence[Any] = (),
+    *,
+    after: Sequence[Statement] = (),
+) -> Any:
     """Share a lock until the transaction ends, and read one value that it guards.
 
-    The two statements go in one message; the second sees what was committed before the
-    lock was had. None where there is no row.
+    What is read was committed before the lock was had. None where there is no row.
+    `after`: statements that go before it, in the same message.
     """
-    with connection.cursor() as cursor:
-        command = f"SELECT pg_advisory_xact_lock_shared(%s); {query}"
-        cursor.execute(command, [lock_number(name), *params])
-        cursor.nextset()
-        row = cursor.fetchone()
-    return row[0] if row else None
+    lock = "SELECT pg_advisory_xact_lock_shared(%s)", [lock_number(name)]
+    *_, rows = ask(*after, lock, (query, params))
+    return rows[0][0] if rows else None
 
 
 @contextmanager

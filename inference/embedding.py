@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
+from common.messages import Statement
 from inference import switching
 from inference.errors import InferenceError, Misconfigured
 from inference.registry import Registry
@@ -208,12 +209,13 @@ def _remembered(model: Embedder, text: str) -> tuple[float, ...]:
     return tuple(model.embed([text])[0])
 
 
-def is_active(vector: Vector) -> bool:
+def is_active(vector: Vector, after: Sequence[Statement] = ()) -> bool:
     """Whether the vector's model is the active one, until this transaction ends.
 
-    The first vector of an installation makes its model the active one.
+    The first vector of an installation makes its model the active one. These statements
+    go in the same message, before the question.
     """
-    name = switching.hold()
+    name = switching.hold(after)
     if name is None:
         model = configured()
         name = switching.begin(model.name, asdict(model.choice))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from common.locks import lock_in_transaction, read_under_lock
+from common.messages import Statement
 from inference.models import ActiveModel
 
 SECONDS = 2.0  # how long a process may go by what it knew
 LOCK = "embedding model"
+ACTIVE = "SELECT name FROM inference_activemodel"
 
 _known: tuple[float, ActiveModel | None] | None = None
 
@@ -28,12 +31,12 @@ def forget() -> None:
     _known = None
 
 
-def hold() -> str | None:
+def hold(after: Sequence[Statement] = ()) -> str | None:
     """The active model's name, which cannot change until this transaction ends.
 
-    Writers hold it together. It is read anew, after the lock.
+    Writers hold it together. It is read anew, after the lock, and these statements.
     """
-    name: str | None = read_under_lock(LOCK, "SELECT name FROM inference_activemodel")
+    name: str | None = read_under_lock(LOCK, ACTIVE, after=after)
     return name
 
 

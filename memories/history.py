@@ -11,7 +11,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from audit import recording
 from audit.models import AuditEvent
 from common.caller import Caller
-from common.inserting import insert_together
+from common.inserting import insertion
+from common.messages import Statement, ask
 from memories.models import Memory, MemoryChange
 
 # What the history keeps of a memory: everything a person can set or a rule can move.
@@ -66,14 +67,25 @@ def record(
     *,
     before: Mapping[str, Any] | None = None,
     reason: str = "",
-) -> MemoryChange:
+) -> None:
     """Add the history row and the audit row of one change.
 
     `before` is the `state()` from before the change; None for a new memory.
     """
-    event, change = _rows(caller, action, memory, before, reason)
-    insert_together(event, change)
-    return change
+    ask(*recording_of(caller, action, memory, before=before, reason=reason))
+
+
+def recording_of(
+    caller: Caller,
+    action: MemoryChange.Action,
+    memory: Memory,
+    *,
+    before: Mapping[str, Any] | None = None,
+    reason: str = "",
+) -> list[Statement]:
+    """The statements of `record`, to be sent with others."""
+    rows = _rows(caller, action, memory, before, reason)
+    return [insertion([row]) for row in rows]
 
 
 def record_new(

@@ -179,7 +179,7 @@ def _place(memory: Memory) -> tuple[Any, ...]:
 def _embed_anew(memory: Memory, vector: Vector | None) -> None:
     memory.vectors.all().delete()
     if vector:
-        vectors.put(memory, vector)
+        vectors.put([(memory, vector)])
         duplicates.compare(memory, vector)
     else:
         vectors.embed_later(memory.project_id)

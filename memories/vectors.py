@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from common import locks
 from common.ids import uuid7
+from common.messages import Statement, ask
 from common.writing import write
 from inference import embedding, reembedding, refusals
 from inference.errors import InferenceError
@@ -45,29 +45,26 @@ def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
         return None, f"not embedded yet, a job will: {error}"
 
 
-def put(memory: Memory, vector: Vector) -> None:
-    """Store a vector; when its model is the active one no more, a job makes another."""
-    put_all([(memory, vector)])
+def put(
+    embedded: Sequence[tuple[Memory, Vector]], *, after: Sequence[Statement] = ()
+) -> None:
+    """Store the vectors of one project's memories, all by one model, at least one.
 
-
-def put_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
-    """Store the vectors of one project's memories, all by one model."""
-    store_all(embedded)
+    When the model is the active one no more, a job makes others. These statements go
+    in the same message, before.
+    """
     memory, vector = embedded[0]
-    if not embedding.is_active(vector):
+    if not embedding.is_active(vector, [*after, _stored(embedded)]):
         embed_later(memory.project_id)
 
 
-def store_all(embedded: Sequence[tuple[Memory, Vector]]) -> None:
-    if not embedded:
-        return
+def _stored(embedded: Sequence[tuple[Memory, Vector]]) -> Statement:
     rows = ", ".join(["(%s, %s, %s, %s, %s)"] * len(embedded))
     params: list[Any] = []
     for memory, vector in embedded:
         row = (uuid7(), memory.pk, memory.project_id, vector.model, vector.text)
         params.extend(row)
-    with connection.cursor() as cursor:
-        cursor.execute(STORE.format(rows=rows), params)
+    return STORE.format(rows=rows), params
 
 
 # As models, vectors took longer to write into a statement than to store.
@@ -148,7 +145,7 @@ def _keep(embedded: Sequence[tuple[Memory, Vector]]) -> None:
     from memories import duplicates  # it stores vectors through here
 
     if fresh := _unchanged(embedded):
-        put_all(fresh)
+        put(fresh)
         duplicates.compare_all(fresh[0][0].project, fresh)
 
 
@@ -174,7 +171,8 @@ def _unchanged(
 
 @write
 def _store_unchanged(memory: Memory, vector: Vector) -> None:
-    store_all(_unchanged([(memory, vector)]))
+    if fresh := _unchanged([(memory, vector)]):
+        ask(_stored(fresh))
 
 
 def compare_embedded(step: Callable[[], None]) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from django.db import connection
 from django.utils import timezone
 
 from common import errors
 from common.caller import Caller, Role
 from common.ids import uuid7
 from common.inserting import insert_new
+from common.messages import ask
 from common.writing import write
 from inference.vectors import Vector
 from memories import (
@@ -239,10 +239,12 @@ def _store(
             return _store_duplicate(memory, original, draft, caller, "the same text")
     else:
         raise errors.Busy
-    if vector:
-        vectors.put(memory, vector)
     doubts = duplicates.file_doubts(memory, verdict.doubts)
-    history.record(caller, _action(draft), memory, reason=reason)
+    told = history.recording_of(caller, _action(draft), memory, reason=reason)
+    if vector:
+        vectors.put([(memory, vector)], after=told)
+    else:
+        ask(*told)
     if same and same.pk not in (draft.promoted_from, *draft.compacted_from):
         # A source leaves no heirs: what was made of it says what they say.
         places.reelect(same, caller)
@@ -298,10 +300,8 @@ def _supersede(old: Memory, new: Memory, caller: Caller) -> None:
 def _known(project: Project, draft: Draft) -> bool:
     assert draft.scope
     place = [draft.scope.hash, draft.sensitivity, draft.key, draft.similarity_hash]
-    with connection.cursor() as cursor:
-        cursor.execute(IS_KNOWN, [project.pk, *place, timezone.now()])
-        (found,) = cursor.fetchone()
-    return bool(found)
+    ((known,),) = ask((IS_KNOWN, [project.pk, *place, timezone.now()]))
+    return bool(known[0])
 
 
 def _rejected(refusal: errors.Refusal) -> Receipt:

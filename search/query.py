@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from common.messages import ask
 from search import words
 from search.fields import DIMENSIONS, TIERS
 from search.filtered import Part
@@ -208,21 +209,12 @@ def terms(
         list(TIERS),
         MOST_TERMS,
     ]
-    value = None
-    with connections[using].cursor() as cursor:
-        if beside:
-            sql, given = beside
-            cursor.execute(f"{sql}; {TERMS}", [*given, *params])
-            (value,) = cursor.fetchone()
-            cursor.nextset()
-        else:
-            cursor.execute(TERMS, params)
-        rows = cursor.fetchall()
+    *values, rows = ask(*([beside] if beside else []), (TERMS, params), using=using)
     found = [
         Term(lexeme, index, df, max(documents, df), count, tuple(tiers))
         for lexeme, index, df, count, documents, tiers in rows
     ]
-    return Answer(found, value)
+    return Answer(found, values[0][0][0] if values else None)
 
 
 TERMS = """
