@@ -95,12 +95,9 @@ def identifiers(text: str) -> list[str]:
     Names in snake_case, camelCase or with dots, paths, error codes, versions, flags,
     addresses. Plain words and plain numbers are not identifiers.
     """
-    calls = {match[1] for match in _CALL.finditer(text)}
-    return list(
-        dict.fromkeys(
-            term for term in _terms(text) if term in calls or _is_code_like(term)
-        )
-    )
+    calls = set(_CALL.findall(text)) if "()" in text else ()
+    terms = dict.fromkeys(_terms(text))
+    return [term for term in terms if term in calls or _is_code_like(term)]
 
 
 def paths(text: str) -> list[str]:
@@ -127,14 +124,14 @@ def literals(text: str) -> set[str]:
 
 
 def _is_code_like(term: str) -> bool:
-    if term.isalpha() and term[1:].islower():
+    if term.isdecimal() or (term.isalpha() and term[1:].islower()):
         return False
     return bool(_CODE_LIKE.fullmatch(term) or _URL.match(term))
 
 
 def _terms(text: str) -> Iterator[str]:
     end = 0
-    for url in _URL.finditer(text):
+    for url in _URL.finditer(text) if "://" in text else ():
         yield from _words(text[end : url.start()])
         yield url[0].rstrip(_TRAILING)
         end = url.end()
@@ -142,9 +139,12 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    for match in _CHUNK.finditer(text):
-        if len(match[0]) > LONGEST_IDENTIFIER:
+    for chunk in _CHUNK.findall(text):
+        if len(chunk) > LONGEST_IDENTIFIER:
             continue
-        for part in _SINGLE_COLON.split(match[0].lstrip(":!?*#…")):
+        if chunk.isalpha():  # as most are: there is nothing to cut
+            yield chunk
+            continue
+        for part in _SINGLE_COLON.split(chunk.lstrip(":!?*#…")):
             if term := part.rstrip(_TRAILING):
                 yield term
