@@ -117,6 +117,7 @@ class Memory(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="duplicates",
+        db_index=False,
     )
     # A person said that this is no duplicate, or it came from a promotion.
     kept_apart = models.BooleanField(default=False)
@@ -129,6 +130,7 @@ class Memory(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="supersedes",
+        db_index=False,
     )
     archived_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -229,6 +231,11 @@ class Memory(models.Model):
                 fields=["duplicate_of"],
                 condition=models.Q(duplicate_of__isnull=False),
                 name="memory_duplicates",
+            ),
+            models.Index(
+                fields=["superseded_by"],
+                condition=models.Q(superseded_by__isnull=False),
+                name="memory_superseded",
             ),
             # What was stored in a week is counted without a look at the rows.
             models.Index(

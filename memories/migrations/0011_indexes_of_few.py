@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+from common.key_index import DropKeyIndex
+
+
+class Migration(migrations.Migration):
+    """Few memories are duplicates or superseded: each insert wrote two nulls for them."""
+
+    dependencies = [("memories", "0010_retired_into")]
+
+    operations = [
+        migrations.AddIndex(
+            "memory",
+            # Not concurrently, for the reason that 0004 gives.
+            models.Index(
+                fields=["superseded_by"],
+                condition=models.Q(superseded_by__isnull=False),
+                name="memory_superseded",
+            ),
+        ),
+        DropKeyIndex(
+            model_name="memory",
+            name="duplicate_of",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="duplicates",
+                to="memories.memory",
+            ),
+        ),
+        DropKeyIndex(
+            model_name="memory",
+            name="superseded_by",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="supersedes",
+                to="memories.memory",
+            ),
+        ),
+    ]
