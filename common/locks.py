@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from django.db import connection
 
@@ -42,28 +41,17 @@ def try_advisory_lock(name: str) -> Iterator[bool]:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [lock_number(name)])
 
 
-def lock_in_transaction(name: str, *, shared: bool = False) -> None:
+def lock_in_transaction(name: str) -> None:
     """Hold a lock of the database until the present transaction ends."""
-    function = f"pg_advisory_xact_lock{'_shared' if shared else ''}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(%s)", [lock_number(name)])
+    ask(("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)]))
 
 
-def read_under_lock(
-    name: str,
-    query: str,
-    params: Sequence[Any] = (),
-    *,
-    after: Sequence[Statement] = (),
-) -> Any:
-    """Share a lock until the transaction ends, and read one value that it guards.
+def sharing(name: str) -> Statement:
+    """The statement that shares a lock until the transaction ends.
 
-    What is read was committed before the lock was had. None where there is no row.
-    `after`: statements that go before it, in the same message.
+    A statement behind it, in the same message, sees what was committed before.
     """
-    lock = "SELECT pg_advisory_xact_lock_shared(%s)", [lock_number(name)]
-    *_, rows = ask(*after, lock, (query, params))
-    return rows[0][0] if rows else None
+    return "SELECT pg_advisory_xact_lock_shared(%s)", [lock_number(name)]
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from common.locks import lock_in_transaction, read_under_lock
-from common.messages import Statement
+from common.locks import lock_in_transaction, sharing
+from common.messages import Statement, ask
 from inference.models import ActiveModel
 
 SECONDS = 2.0  # how long a process may go by what it knew
@@ -36,8 +36,8 @@ def hold(after: Sequence[Statement] = ()) -> str | None:
 
     Writers hold it together. It is read anew, after the lock, and these statements.
     """
-    name: str | None = read_under_lock(LOCK, ACTIVE, after=after)
-    return name
+    *_, rows = ask(*after, sharing(LOCK), (ACTIVE, []))
+    return rows[0][0] if rows else None
 
 
 def hold_alone() -> str | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -55,6 +56,10 @@ class Vector(list[float]):
         Tables hold 16 bits of each. Made once for the row and for what is near it.
         """
         return "[" + ",".join(["%.9g"] * len(self)) % tuple(self) + "]"
+
+    def cosine(self, other: Vector) -> float:
+        """Of vectors of length 1, as all providers' are."""
+        return math.fsum(map(operator.mul, self, other))
 
 
 class Stored:

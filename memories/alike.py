@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q
 from pgvector.django import CosineDistance
 
+from common.messages import Statement
 from inference.vectors import Vector
 from memories import disagreement
 from memories.models import Memory, MemoryVector, PossibleDuplicate
@@ -59,12 +60,30 @@ def peers(memory: Memory) -> Any:
     )
 
 
-def judge(memory: Memory, vector: Vector) -> Verdict:
-    """Compare a memory with its nearest peers, if its project wants that."""
-    options = memory.project.options.dedup
-    if not options.enabled:
-        return NO_VERDICT
-    return weigh(memory, vector, threshold=options.threshold)
+def is_compared(memory: Memory) -> bool:
+    """Whether it may repeat another one: a fact with a key is compared by that alone."""
+    return not (memory.kept_apart or memory.is_keyed_fact)
+
+
+def looking(project: Project, vectors: Sequence[Vector]) -> Statement:
+    """The statement that finds what of a project is near vectors, for `judge`."""
+    threshold = project.options.dedup.threshold
+    return closeness.looking(
+        Memory, vectors, project_id=project.pk, threshold=threshold
+    )
+
+
+def judge(
+    memory: Memory,
+    vector: Vector,
+    close: Close,
+    stored: Sequence[tuple[Memory, Vector]],
+) -> Verdict:
+    """Compare a new memory with what was close to it, and with what was stored since."""
+    threshold = memory.project.options.dedup.threshold
+    cosines = {other.pk: vector.cosine(theirs) for other, theirs in stored}
+    since = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
+    return weigh(memory, vector, threshold=threshold, close=close.beside(since))
 
 
 def judge_all(
@@ -101,10 +120,9 @@ def weigh(
     """Compare a memory with its nearest peers (REQ-MEM-DEDUP-001).
 
     Similarity alone merges opposites, so a guard must find no disagreement. `among`
-    narrows the peers; `close` is what is near in the project, when that is known. A
-    fact with a key is compared by its key alone.
+    narrows the peers; `close` is what is near in the project, when that is known.
     """
-    if memory.kept_apart or memory.is_keyed_fact:
+    if not is_compared(memory):
         return NO_VERDICT
     close = close or near(memory.project_id, [vector], threshold=threshold)[0]
     if close.is_empty:

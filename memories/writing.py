@@ -28,6 +28,7 @@ from memories import (
     tags,
     vectors,
 )
+from memories.alike import Verdict
 from memories.drafts import Draft
 from memories.models import Memory, MemoryChange
 from memories.queries import IS_KNOWN
@@ -35,6 +36,8 @@ from memories.quotas import QuotaExceeded
 from memories.receipts import Receipt
 from projects import search_language
 from projects.models import Project
+from search import closeness
+from search.closeness import Close
 
 # Another writer can win the same place a few times, not for ever.
 ATTEMPTS = 5
@@ -108,7 +111,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if position not in over or draft.is_kept_over_quota
     }
     refused = {p: over[p] for p in over if p not in accepted}
-    language = search_language.hold(project.pk)
+    language, close = _held(prepared)
     known = files.ensure(
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
@@ -124,11 +127,19 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if position in accepted
     }
     stored = _stored_together(prepared, built)
+    beside: list[tuple[Memory, Vector]] = []
     for position, memory in built.items():
         draft = accepted[position]
         vector = prepared.vectors.get(position)
-        receipt = stored.get(position) or _store(memory, draft, vector, prepared.caller)
+        verdict = alike.NO_VERDICT
+        if vector and position in close:
+            verdict = alike.judge(memory, vector, close[position], beside)
+        receipt = stored.get(position) or _store(
+            memory, draft, vector, prepared.caller, verdict
+        )
         assert receipt.memory
+        if vector:
+            beside.append((memory, vector))
         files.link(receipt.memory, draft.files, known)
         if receipt.duplicate_of:
             files.copy_links(receipt.memory, receipt.duplicate_of)
@@ -143,6 +154,17 @@ def commit(prepared: Prepared) -> list[Receipt]:
     ):
         vectors.embed_later(project.pk)
     return [receipts[position] for position in sorted(receipts)]
+
+
+def _held(prepared: Prepared) -> tuple[str, dict[int, Close]]:
+    """The project's language, held, and what is close to each vector: in one message."""
+    project, vectors = prepared.project, prepared.vectors
+    rows = prepared.rows if project.options.dedup.enabled else {}
+    compared = [p for p in rows if p in vectors and alike.is_compared(rows[p])]
+    looks = [alike.looking(project, [vectors[p] for p in compared])] if compared else []
+    *near, _, language = ask(*looks, *search_language.holding(project.pk))
+    close = closeness.found(near[0], len(compared)) if near else []
+    return search_language.held(language), dict(zip(compared, close, strict=True))
 
 
 def _of_now(row: Memory, memory_id: uuid.UUID, language: str) -> Memory:
@@ -218,10 +240,10 @@ def _store(
     draft: Draft,
     vector: Vector | None,
     caller: Caller,
+    verdict: Verdict = alike.NO_VERDICT,
     *,
     reason: str = "",
 ) -> Receipt:
-    verdict = alike.judge(memory, vector) if vector else alike.NO_VERDICT
     if verdict.original and (original := duplicates.hold(verdict.original.memory)):
         cosine = f"cosine {verdict.original.similarity}"
         return _store_duplicate(memory, original, draft, caller, cosine)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 from django.utils import timezone
 
-from common.locks import lock_in_transaction, read_under_lock
+from common.locks import lock_in_transaction, sharing
+from common.messages import Statement, ask
 from jobs import queue
 from jobs.models import Job
 from projects.models import Project
@@ -20,11 +23,21 @@ def hold(project_id: uuid.UUID) -> str:
 
     Writers hold it together, before any row. It is read anew, after the lock.
     """
-    params = [Search().language, project_id]
-    found: str | None = read_under_lock(_lock(project_id), LANGUAGE, params)
-    if found is None:
+    *_, rows = ask(*holding(project_id))
+    return held(rows)
+
+
+def holding(project_id: uuid.UUID) -> list[Statement]:
+    """The statements of `hold`, to be sent with others; `held` reads the last one's rows."""
+    language = LANGUAGE, [Search().language, project_id]
+    return [sharing(_lock(project_id)), language]
+
+
+def held(rows: Sequence[tuple[Any, ...]]) -> str:
+    if not rows:
         raise Project.DoesNotExist
-    return found
+    ((language,),) = rows
+    return str(language)
 
 
 # Asked by every write: as a queryset, building it took longer than answering.

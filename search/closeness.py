@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db import connection
 from django.db.models import Model
 
+from common.messages import Statement, ask
 from inference.vectors import Vector
 from search import semantic
 
@@ -33,6 +34,11 @@ class Close:
         rest = {other: score for other, score in self.scores.items() if other != pk}
         return Close(rest, self.is_all)
 
+    def beside(self, more: semantic.Scores) -> Close:
+        """With rows that are known to be close as well."""
+        nearest = sorted((self.scores | more).items(), key=lambda each: -each[1])
+        return Close(dict(nearest), self.is_all)
+
 
 def close(
     model: type[Model],
@@ -44,6 +50,19 @@ def close(
     """For each vector the rows at or above a cosine, in one query for all of them."""
     if not vectors:
         return []
+    asked = looking(model, vectors, project_id=project_id, threshold=threshold)
+    (rows,) = ask(asked)
+    return found(rows, len(vectors))
+
+
+def looking(
+    model: type[Model],
+    vectors: Sequence[Vector],
+    *,
+    project_id: uuid.UUID,
+    threshold: float,
+) -> Statement:
+    """The statement of `close`, to be sent with others; `found` reads its rows."""
     relation = semantic.vectors_of(model)
     command = CLOSE.format(
         owner=relation.field.column,
@@ -52,37 +71,32 @@ def close(
         # Nearly no row is near enough: it would look at all of them.
         searched=semantic.searched(EF_SEARCH, goes_on=False),
     )
-    found: list[semantic.Scores] = [{} for _ in vectors]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            command,
-            {
-                "vectors": [vector.text for vector in vectors],
-                "project": project_id,
-                "model": vectors[0].model,
-                "threshold": threshold,
-                "top": LOOKED_AT,
-            },
-        )
-        for place, owner, distance in cursor.fetchall():
-            found[place - 1][owner] = 1 - distance
-    return [_sure(scores) for scores in found]
+    texts = [vector.text for vector in vectors]
+    return command, [texts, project_id, vectors[0].model, threshold, LOOKED_AT]
+
+
+def found(rows: Sequence[tuple[Any, ...]], count: int) -> list[Close]:
+    """What is close to each of so many vectors."""
+    close: list[semantic.Scores] = [{} for _ in range(count)]
+    for place, owner, distance in rows:
+        close[place - 1][owner] = 1 - distance
+    return [_sure(scores) for scores in close]
 
 
 # The expression, the project and the model must be those of `vector_indexes.CREATE`. What
 # is not near enough is dropped before it is sorted: half of an exact scan.
 CLOSE = """
 SELECT place, owner, distance
-FROM unnest(%(vectors)s::text[]::halfvec[]) WITH ORDINALITY AS asked(vector, place)
+FROM unnest(%s::text[]::halfvec[]) WITH ORDINALITY AS asked(vector, place)
 CROSS JOIN LATERAL (
     SELECT {owner} AS owner,
            embedding::halfvec({dimensions}) <=> asked.vector AS distance
     FROM {table}
-    WHERE project_id = %(project)s AND model = %(model)s
+    WHERE project_id = %s AND model = %s
       AND {searched}
-      AND embedding::halfvec({dimensions}) <=> asked.vector <= 1 - %(threshold)s
+      AND embedding::halfvec({dimensions}) <=> asked.vector <= 1 - %s
     ORDER BY embedding::halfvec({dimensions}) <=> asked.vector
-    LIMIT %(top)s
+    LIMIT %s
 ) AS near
 ORDER BY place, distance, owner
 """

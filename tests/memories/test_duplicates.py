@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access.tasks import housekeeping
@@ -30,6 +31,15 @@ def store(project, alice):
     return make
 
 
+@pytest.fixture
+def store_all(project, alice):
+    def make(*contents):
+        drafts = [Draft(content=text, memory_type="learning") for text in contents]
+        return writing.commit(writing.prepare(project, drafts, alice))
+
+    return make
+
+
 class TestNear:
     def test_a_near_copy_points_to_the_original(self, store):
         first = store()
@@ -51,6 +61,37 @@ class TestNear:
         assert again.status == "stored"
         assert again.possible_duplicates[0].memory == first.memory
         assert PossibleDuplicate.objects.get().why_not_merged == "negation: only one"
+
+    def test_the_original_may_be_of_the_same_batch(self, store_all):
+        first, again, other = store_all(
+            TEXT,
+            "by the nightly job of the search service the cache is cleared",
+            "zebras have stripes",
+        )
+
+        # Which of the two comes first goes by their hashes.
+        assert {first.status, again.status} == {"stored", "duplicate"}
+        assert first.duplicate_of == again.memory or again.duplicate_of == first.memory
+        assert other.status == "stored"
+
+    def test_what_resembles_another_of_its_batch_is_shown(self, store_all, monkeypatch):
+        monkeypatch.setattr(
+            disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
+        )
+
+        first, again = store_all(TEXT, TEXT + " search")
+
+        assert (first.status, again.status) == ("stored", "stored")
+        pair = PossibleDuplicate.objects.get()
+        assert {pair.memory, pair.other} == {first.memory, again.memory}
+
+    def test_one_question_finds_what_is_near_a_batch(self, store, store_all):
+        store()
+        with CaptureQueriesContext(connection) as asked:
+            receipts = store_all(f"{TEXT} search", "zebras have stripes", "it rained")
+
+        assert [each.status for each in receipts] == ["duplicate", "stored", "stored"]
+        assert sum("WITH ORDINALITY AS asked" in each["sql"] for each in asked) == 1
 
     @pytest.mark.parametrize(
         "change", [{"content": "zebras have stripes"}, {"sensitivity": "sensitive"}]
