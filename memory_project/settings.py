@@ -46,12 +46,12 @@ def price(name: str, default: float) -> float:
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
-        # A generic plan would lose the project's own index, so nothing is prepared.
+        # A generic plan would lose the project's own index, so nothing is prepared
+        # (docs/decisions/0024-functions-and-keys-have-cached-plans.md).
         "prepare_threshold": None,
         "options": " ".join(
             f"-c {name}={value}"
             for name, value in {
-                "plan_cache_mode": "force_custom_plan",
                 "statement_timeout": number("STATEMENT_TIMEOUT_MS", 30_000),
                 "lock_timeout": number("LOCK_TIMEOUT_MS", 10_000),
                 "idle_in_transaction_session_timeout": 60_000,
