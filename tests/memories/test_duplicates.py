@@ -88,7 +88,9 @@ class TestNear:
     def test_one_question_finds_what_is_near_a_batch(self, store, store_all):
         store()
         with CaptureQueriesContext(connection) as asked:
-            receipts = store_all(f"{TEXT} search", "zebras have stripes", "it rained")
+            receipts = store_all(
+                f"{TEXT} search", "zebras have stripes", "it rained in May"
+            )
 
         assert [each.status for each in receipts] == ["duplicate", "stored", "stored"]
         assert sum("WITH ORDINALITY AS asked" in each["sql"] for each in asked) == 1
