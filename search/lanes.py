@@ -39,6 +39,11 @@ class Asked:
     # Where the filters leave fewer than so many of the rows first looked at, others are.
     enough: int = semantic.DEPTH
 
+    @property
+    def depth(self) -> int:
+        """How many rows the semantic lane gives: of one lane none are needed to fuse."""
+        return semantic.DEPTH if self.terms else self.enough
+
 
 class Candidate(NamedTuple):
     """A row that a lane found, scored in both; no cosine without a vector."""

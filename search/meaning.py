@@ -48,7 +48,7 @@ class _Search:
         """Of the project's nearest rows those that pass; none when they are too few."""
         model, project_id = self.rows.model, self.asked.project_id
         near = _nearest(model, self.vector, project_id, nearest, goes_on=goes_on)
-        lanes = {"passed": _passed(self.rows), **self._shared()}
+        lanes = {"passed": _passed(self.rows, self.asked.depth), **self._shared()}
         index = _index(model, self.vector, project_id)
         look = _look(nearest, self.asked.enough, index)
         return self._found({"nearest": near, **lanes, "look": look}, lanes)
@@ -56,7 +56,7 @@ class _Search:
     def scan(self) -> Found:
         """The nearest of all rows that pass."""
         where = _held(self.asked, self.rows.condition)
-        scanned = _scanned(self.rows, where, self.vector)
+        scanned = _scanned(self.rows, where, self.vector, self.asked.depth)
         return self._found({"every": scanned, "look": NO_LOOK}, ["every"])
 
     def _shared(self) -> dict[str, Part]:
@@ -67,14 +67,15 @@ class _Search:
         elsewhere = f"{condition} AND {self.rows.table}.project_id <> %s AND {HOLDS}"
         arms = " | ".join(f"'{arm}'" for arm in shared)
         given = [*params, self.asked.project_id, arms]
-        return {"shared": _scanned(self.rows, (elsewhere, given), self.vector)}
+        where = elsewhere, given
+        return {"shared": _scanned(self.rows, where, self.vector, self.asked.depth)}
 
     def _found(self, found: Mapping[str, Part], lanes: Iterable[str]) -> Found:
         """What these lanes found, if it is enough, with what words found."""
         every = " UNION ALL ".join(f"SELECT * FROM {lane}" for lane in lanes)
         nearest = f"""
         SELECT * FROM ({every}) AS found WHERE {IS_ENOUGH}
-        ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
+        ORDER BY distance, id DESC LIMIT {self.asked.depth}"""
         parts: dict[str, Part] = {
             **_worded(self.asked, self.words),
             "meaning": _meaning(self.vector),
@@ -142,14 +143,14 @@ def _nearest(
     return sql, [project_id, vector.model]
 
 
-def _passed(rows: Filtered) -> Part:
-    # In the order of the rows within, what is not needed for DEPTH is not looked up
+def _passed(rows: Filtered, depth: int) -> Part:
+    # In the order of the rows within, what is not needed is not looked up
     # (from PostgreSQL 17 on; before, all are, and then sorted).
     condition, params = rows.condition
     sql = f"""
     SELECT nearest.id, distance FROM nearest
     JOIN {rows.table} ON {rows.table}.id = nearest.id
-    WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {semantic.DEPTH}"""
+    WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {depth}"""
     return sql, params
 
 
@@ -173,7 +174,7 @@ def _held(asked: Asked, condition: Part) -> Part:
     return f"{sql} AND {HOLDS}", [*params, postings.within(asked.arms, [], asked.held)]
 
 
-def _scanned(rows: Filtered, where: Part, vector: Vector) -> Part:
+def _scanned(rows: Filtered, where: Part, vector: Vector, depth: int) -> Part:
     """The nearest of all rows that pass."""
     vectors, owner = _vectors(rows.model)
     table = rows.table
@@ -183,7 +184,7 @@ def _scanned(rows: Filtered, where: Part, vector: Vector) -> Part:
     WHERE model = %s AND EXISTS (
         SELECT FROM {table} WHERE {condition}
         AND {table}.id = {owner} AND {table}.project_id = {vectors}.project_id)
-    ORDER BY distance, id DESC LIMIT {semantic.DEPTH}"""
+    ORDER BY distance, id DESC LIMIT {depth}"""
     return sql, [vector.model, *params]
 
 
