@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,8 +36,13 @@ class Close:
         return Close(rest, self.is_all)
 
     def beside(self, more: semantic.Scores) -> Close:
-        """With rows that are known to be close as well."""
-        nearest = sorted((self.scores | more).items(), key=lambda each: -each[1])
+        """With rows that are known to be close as well.
+
+        Less near ones are left out when rows that were not looked at may be nearer.
+        """
+        least = 0 if self.is_all else min(self.scores.values(), default=math.inf)
+        both = self.scores | {pk: each for pk, each in more.items() if each >= least}
+        nearest = sorted(both.items(), key=lambda each: -each[1])
         return Close(dict(nearest), self.is_all)
 
 

@@ -18,6 +18,7 @@ from memories.drafts import Draft, FileRef
 from memories.models import DuplicateFinding, File, Memory, PossibleDuplicate, Tag
 from memories.scopes import Scope
 from memories.tasks import forget_findings
+from search import closeness
 
 TEXT = "the cache is cleared by the nightly job of the search service"
 
@@ -84,6 +85,20 @@ class TestNear:
         assert (first.status, again.status) == ("stored", "stored")
         pair = PossibleDuplicate.objects.get()
         assert {pair.memory, pair.other} == {first.memory, again.memory}
+
+    def test_one_of_the_same_batch_does_not_hide_a_nearer_one(
+        self, store, store_all, project, monkeypatch
+    ):
+        project.settings = {"dedup": {"threshold": 0.75}}
+        project.save(update_fields=["settings"])
+        monkeypatch.setattr(closeness, "LOOKED_AT", 1)
+        text = "anchor beacon copper dynamo ember funnel girder hammer island jacket"
+        store(text, sensitivity="sensitive")  # so near that it is all that is found
+        nearest = store(text.replace("jacket", "kettle"))
+
+        _, again = store_all(text.replace("hammer island", "ladder magnet"), text)
+
+        assert again.duplicate_of == nearest.memory
 
     def test_one_question_finds_what_is_near_a_batch(self, store, store_all):
         store()
