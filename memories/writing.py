@@ -100,7 +100,7 @@ def _rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
 def commit(prepared: Prepared) -> list[Receipt]:
     """Write prepared drafts in one transaction; a receipt for each, in their order.
 
-    The project where it has quotas, its language, files, then tags, then memories by
+    The project where it has quotas, files, then tags, its language, then memories by
     their place: writers of the same texts lock in the same order and cannot deadlock.
     """
     project = prepared.project
@@ -111,11 +111,12 @@ def commit(prepared: Prepared) -> list[Receipt]:
         if position not in over or draft.is_kept_over_quota
     }
     refused = {p: over[p] for p in over if p not in accepted}
-    language, close = _held(prepared)
     known = files.ensure(
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
     tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
+    # Behind the waits for other writers, so that what these wrote is compared.
+    language, close = _held(prepared)
     receipts = {
         position: _rejected(refusal)
         for position, refusal in (*prepared.refused.items(), *refused.items())

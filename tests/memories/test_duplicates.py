@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -19,6 +19,7 @@ from memories.models import DuplicateFinding, File, Memory, PossibleDuplicate, T
 from memories.scopes import Scope
 from memories.tasks import forget_findings
 from search import closeness
+from tests.faults.test_purges_meanwhile import is_blocked
 
 TEXT = "the cache is cleared by the nightly job of the search service"
 
@@ -399,6 +400,25 @@ class TestConcurrency:
 
         assert Memory.objects.filter(is_duplicate=False).count() == 20
         assert {f.memory_count for f in File.objects.counted_for(alice)} == {1}
+
+    @pytest.mark.django_db(transaction=True)
+    def test_what_was_written_of_the_same_file_meanwhile_is_compared(self, store):
+        def write_another():
+            try:
+                return store(
+                    "by the nightly job of the search service the cache is cleared",
+                    files=(FileRef("a.py"),),
+                )
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(1) as pool, transaction.atomic():
+            first = store(files=(FileRef("a.py"),))
+            again = pool.submit(write_another)
+            while not (again.done() or is_blocked()):
+                pass
+
+        assert again.result().duplicate_of == first.memory
 
 
 class TestBulk:
