@@ -84,6 +84,9 @@ class Watched(running.Run):
     def step(self, done: int, *args: object, **kwargs: object) -> None:
         self.watch(done)
 
+    def give_way(self) -> None:
+        pass  # nobody waits for it
+
 
 def index_vectors() -> None:
     """Build and drop the vector indexes that a worker would by now."""

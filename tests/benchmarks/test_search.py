@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from benchmarks import search
 from benchmarks.corpora import Query
 from benchmarks.search import Found
+from memories import vectors
 from memories.models import Memory, MemoryChange
 from projects.models import Organization, Project
 from search.models import Corpus
@@ -73,6 +74,14 @@ class TestCommand:
         assert 0 <= row["semantic"] <= 1
         assert set(row["p50_ms"]) == {"keyword", "semantic", "hybrid", "rrf"}
         assert "tiny" in table
+
+    def test_it_embeds_what_the_product_leaves_to_a_job(self, benchmark, monkeypatch):
+        monkeypatch.setattr(vectors, "AT_ONCE", 1)
+
+        (row,) = benchmark()[0]["collections"]
+
+        assert row["hybrid"] == 1.0
+        assert row["semantic"] > 0
 
     def test_it_says_what_it_changed(self, benchmark):
         numbers, table = benchmark()
