@@ -1,4 +1,4 @@
-"""Inserts that tell more, or can be sent with others, than those of a queryset."""
+"""Inserts that tell more than a queryset's, or go in a message with others."""
 
 from __future__ import annotations
 
