@@ -83,10 +83,10 @@ def looking(
 
 def found(rows: Sequence[tuple[Any, ...]], count: int) -> list[Close]:
     """What is close to each of so many vectors."""
-    close: list[semantic.Scores] = [{} for _ in range(count)]
+    near: list[semantic.Scores] = [{} for _ in range(count)]
     for place, owner, distance in rows:
-        close[place - 1][owner] = 1 - distance
-    return [_sure(scores) for scores in close]
+        near[place - 1][owner] = 1 - distance
+    return [_sure(scores) for scores in near]
 
 
 # The expression, the project and the model must be those of `vector_indexes.CREATE`. What
