@@ -29,12 +29,16 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_session_outlives_the_tests(django_db_setup, django_db_blocker):
-    """A live server's thread may hold a connection that keeps its database alive."""
+    """A live server's thread may hold a connection that keeps its database alive.
+
+    Where no test needed a database there is none: workers then share the empty one.
+    """
     yield
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND datname LIKE 'test%'"
+            " AND pid <> pg_backend_pid()"
             " AND backend_type = 'client backend'"
         )
 
