@@ -200,8 +200,8 @@ def derive(
     reason: str = "",
 ) -> Receipt:
     """Store what was made of other memories: with their files, never a duplicate."""
-    language = search_language.hold(project.pk)
     tags.ensure(project, draft.tags)
+    language = search_language.hold(project.pk)
     memory = drafts.build(project, draft, language)
     receipt = _store(memory, draft, vector, caller, reason=reason)
     assert receipt.memory
