@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from memory_project import counts
+from embedded import metrics_folder
 from memory_project.settings import LOGGING
 
 wsgi_app = "memory_project.wsgi:application"
@@ -34,7 +34,7 @@ logconfig_dict["loggers"] = {
 }
 # Where the processes count for /metrics. Who gives another one empties it at a start.
 given = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-counted = Path(given) if given else counts.made()
+counted = Path(given) if given else metrics_folder.create()
 counted.mkdir(parents=True, exist_ok=True)
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counted)
 

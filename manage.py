@@ -6,7 +6,7 @@ import sys
 
 import environ
 
-from memory_project import embedded, serving
+from embedded import data_folder, servers, up
 
 WITHOUT_SERVERS = {
     "help", "--help", "-h", "version", "--version", "collectstatic", "compilemessages",
@@ -17,15 +17,15 @@ WITHOUT_SERVERS = {
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
     # As the settings do, so that servers named in .env are used here as well.
-    environ.Env.read_env(embedded.BASE_DIR / ".env")
+    environ.Env.read_env(data_folder.BASE_DIR / ".env")
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     wants_help = {"-h", "--help"} & set(sys.argv[2:])
     try:
         if command == "up" and not wants_help:
-            serving.prepare(sys.argv[2:])
+            up.prepare(sys.argv[2:])
         elif command not in WITHOUT_SERVERS and not wants_help:
-            embedded.ensure(embedded.data_folder())
-    except embedded.EmbeddedError as error:
+            servers.ensure_servers(data_folder.locate())
+    except data_folder.EmbeddedError as error:
         sys.exit(str(error))
     # Loaded only now: the servers and the web process need not wait for Django.
     from django.core.management import execute_from_command_line

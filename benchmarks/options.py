@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchmarkOptions:
     """What every benchmark is given: its data, and whether its project stays.
 
     `given` are the arguments that only one benchmark has, by name.

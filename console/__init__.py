@@ -1,5 +1,5 @@
-"""What people look at beside lists and rows: home, the review inbox, drawn pages.
+"""The pages for people beyond the admin's lists and forms: home, review inbox, weekly.
 
-May import everything below `memory_project`; nothing imports it. Its views are doors:
-they parse, call one function, and fill a template.
+May import every app below it. A view parses the request, calls one function and
+renders a template.
 """

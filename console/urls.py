@@ -2,24 +2,26 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console.files.views import FilePage, Files
-from console.home.views import Home
+from console.files.views import FilePage, FilesPage
+from console.home.views import HomePage
 from console.jobs.views import SchedulesPage
-from console.pages import page
 from console.playbook import views as playbook
-from console.search.views import Search
-from console.weekly.views import Weekly
+from console.project_page import staff_route
+from console.search.views import SearchPage
+from console.weekly.views import WeeklyPage
 
 app_name = "console"
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    page("", Home, "home"),
-    page("weekly/", Weekly, "weekly"),
+    staff_route("", HomePage, "home"),
+    staff_route("weekly/", WeeklyPage, "weekly"),
     path("inbox/", include("console.inbox.urls")),
-    page("search-memories/", Search, "search"),
-    page("files/", Files, "files"),
-    page("files/graph/", FilePage, "file"),
-    page("schedules/", SchedulesPage, "schedules"),
-    page("revisions/", playbook.PlaybookPage, "playbook"),
-    page("revisions/place/<uuid:entry_id>/", playbook.PlaceDoor, "playbook_place"),
+    staff_route("search-memories/", SearchPage, "search"),
+    staff_route("files/", FilesPage, "files"),
+    staff_route("files/graph/", FilePage, "file"),
+    staff_route("schedules/", SchedulesPage, "schedules"),
+    staff_route("revisions/", playbook.RevisionPage, "playbook"),
+    staff_route(
+        "revisions/place/<uuid:entry_id>/", playbook.PlacementView, "playbook_place"
+    ),
 ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 _LABEL = re.compile(r"(2\d{3})-W(\d{2})", re.ASCII)
 
 
-class NotAWeek(ValueError):
+class InvalidWeek(ValueError):
     pass
 
 
@@ -40,23 +40,23 @@ class Week:
         return Week(self.monday + timedelta(weeks=weeks))
 
 
-def of(moment: datetime) -> Week:
+def week_of(moment: datetime) -> Week:
     day = timezone.localtime(moment).date()
     return Week(day - timedelta(days=day.weekday()))
 
 
-def named(label: str) -> Week:
+def parse_label(label: str) -> Week:
     """The week that `2026-W47` names."""
     match = _LABEL.fullmatch(label)
     if match is None:
-        raise NotAWeek
+        raise InvalidWeek
     try:
         return Week(date.fromisocalendar(int(match[1]), int(match[2]), 1))
     except ValueError:
-        raise NotAWeek from None
+        raise InvalidWeek from None
 
 
-def last(count: int) -> list[Week]:
+def last_weeks(count: int) -> list[Week]:
     """This week and those before it, the oldest first."""
-    now = of(timezone.now())
+    now = week_of(timezone.now())
     return [now.later(-back) for back in reversed(range(count))]

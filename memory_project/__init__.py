@@ -1,1 +1,4 @@
-"""Wiring only: settings, urls, celery, wsgi, system checks, the embedded servers."""
+"""The wiring of the service: settings, URLs, Celery, WSGI, middleware and checks.
+
+May import every app; no app imports it.
+"""

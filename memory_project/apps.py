@@ -7,11 +7,11 @@ class MemoryProjectConfig(AppConfig):
     name = "memory_project"
 
     def ready(self) -> None:
-        from console.home import further
+        from console.home import owner_panels
         from memory_project import (  # noqa: F401  # celery and checks register
             celery,
             checks,
             health_panel,
         )
 
-        further.register(health_panel.panel)
+        owner_panels.register(health_panel.panel)

@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     ok: bool
     detail: str
     more: dict[str, Any] = field(default_factory=dict)
@@ -46,8 +46,8 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Report:
-    checks: dict[str, Check]
+class HealthReport:
+    checks: dict[str, HealthCheck]
 
     @property
     def is_ready(self) -> bool:
@@ -60,20 +60,20 @@ class Report:
         return "; ".join(bad)
 
 
-def report() -> Report:
-    return Report({"broker": broker(), **_patiently(of_database)})
+def report() -> HealthReport:
+    return HealthReport({"broker": check_broker(), **_run_with_timeout(check_database)})
 
 
-def broker() -> Check:
+def check_broker() -> HealthCheck:
     try:
-        _broker(settings.REDIS_URL).ping()
+        _redis_client(settings.REDIS_URL).ping()
     except redis.RedisError as error:
-        return Check(False, f"Redis does not answer: {type(error).__name__}")
-    return Check(True, "Redis answers")
+        return HealthCheck(False, f"Redis does not answer: {type(error).__name__}")
+    return HealthCheck(True, "Redis answers")
 
 
 @functools.lru_cache(maxsize=4)
-def _broker(url: str) -> redis.Redis:
+def _redis_client(url: str) -> redis.Redis:
     return redis.Redis.from_url(
         url,
         socket_timeout=PING_SECONDS,
@@ -84,7 +84,7 @@ def _broker(url: str) -> redis.Redis:
 
 
 @transaction.atomic
-def of_database() -> dict[str, Check]:
+def check_database() -> dict[str, HealthCheck]:
     """Every check that asks the database, in the order in which one explains another."""
     began = time.monotonic()
     with connection.cursor() as cursor:
@@ -93,100 +93,104 @@ def of_database() -> dict[str, Check]:
         cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
     took = (time.monotonic() - began) * 1000
     checks = {
-        "database": Check(True, f"PostgreSQL answers in {took:.1f} ms"),
-        "migrations": migrations(),
+        "database": HealthCheck(True, f"PostgreSQL answers in {took:.1f} ms"),
+        "migrations": check_migrations(),
     }
     if not checks["migrations"].ok:
         return checks
     beats = dict(Heartbeat.objects.values_list("name", "at"))
     checks |= {
-        "worker": worker(beats.get(Heartbeat.WORKER)),
-        "oldest_job": oldest_job(),
-        "dead_letters": dead_letters(),
-        "last_success": last_success(beats),
-        "embeddings": embeddings(),
+        "worker": check_worker(beats.get(Heartbeat.WORKER)),
+        "oldest_job": check_oldest_job(),
+        "dead_letters": check_dead_letters(),
+        "last_success": check_last_success(beats),
+        "embeddings": check_embeddings(),
     }
     if replicas.aliases():
-        checks["replicas"] = replica_reads()
+        checks["replicas"] = check_replicas()
     if settings.LANGUAGE_PROVIDER != language.NONE:
-        checks["language_model"] = language_model()
+        checks["language_model"] = check_language_model()
     return checks
 
 
-class Migrations:
+class MigrationState:
     """A process whose migrations were all applied once need not look again."""
 
     are_applied = False
 
 
-def migrations() -> Check:
-    if not Migrations.are_applied:
+def check_migrations() -> HealthCheck:
+    if not MigrationState.are_applied:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if plan:
-            return Check(False, f"{len(plan)} are not applied; run manage.py migrate")
-        Migrations.are_applied = True
-    return Check(True, "all are applied")
+            return HealthCheck(
+                False, f"{len(plan)} are not applied; run manage.py migrate"
+            )
+        MigrationState.are_applied = True
+    return HealthCheck(True, "all are applied")
 
 
-def worker(beat: datetime | None) -> Check:
+def check_worker(beat: datetime | None) -> HealthCheck:
     if beat is None:
-        return Check(False, "no worker has shown life yet; start one with beat")
+        return HealthCheck(False, "no worker has shown life yet; start one with beat")
     age = seconds_since(beat)
     if age > OLDEST_BEAT:
-        return Check(False, f"no worker has shown life for {age:.0f} s; start one")
-    return Check(True, f"a worker showed life {age:.0f} s ago")
+        return HealthCheck(
+            False, f"no worker has shown life for {age:.0f} s; start one"
+        )
+    return HealthCheck(True, f"a worker showed life {age:.0f} s ago")
 
 
-def oldest_job() -> Check:
+def check_oldest_job() -> HealthCheck:
     since = Job.objects.due().order_by("run_after").values_list("run_after", flat=True)
     oldest = since.first()
     if oldest is None:
-        return Check(True, "no job waits", {"seconds": 0})
+        return HealthCheck(True, "no job waits", {"seconds": 0})
     age = seconds_since(oldest)
     more = {"seconds": round(age)}
     detail = f"the oldest due job has waited for {age:.0f} s"
     if age > OLDEST_WAITING:
         why = f"{detail}; add workers, or look at GET /api/v1/jobs"
-        return Check(False, why, more)
-    return Check(True, detail, more)
+        return HealthCheck(False, why, more)
+    return HealthCheck(True, detail, more)
 
 
-def dead_letters() -> Check:
+def check_dead_letters() -> HealthCheck:
     count = Job.objects.filter(state=Job.State.FAILED).count()
     detail = f"{count} failed jobs wait for a retry or discard"
-    return Check(True, detail, {"count": count})
+    return HealthCheck(True, detail, {"count": count})
 
 
-def last_success(beats: dict[str, datetime]) -> Check:
+def check_last_success(beats: dict[str, datetime]) -> HealthCheck:
     ages = {name: round(seconds_since(at)) for name, at in sorted(beats.items())}
     detail = ", ".join(f"{name} {age} s ago" for name, age in ages.items())
     stages = {name: at.isoformat() for name, at in sorted(beats.items())}
-    return Check(True, detail or "nothing has run yet", {"stages": stages})
+    return HealthCheck(True, detail or "nothing has run yet", {"stages": stages})
 
 
-def embeddings() -> Check:
+def check_embeddings() -> HealthCheck:
     """Never a reason not to serve: searches go on with the model that they use."""
     try:
         used, wanted = embedding.active().name, embedding.configured().name
     except InferenceError as error:
-        return Check(True, f"the settings name no embedding model: {error}")
+        return HealthCheck(True, f"the settings name no embedding model: {error}")
     if used == wanted:
-        return Check(True, f"searches use {used}")
-    return Check(
+        return HealthCheck(True, f"searches use {used}")
+    return HealthCheck(
         True,
         f"searches use {used}, configured is {wanted}: `manage.py reembed` changes it, "
         "and its job tells how far it is",
     )
 
 
-def replica_reads() -> Check:
+def check_replicas() -> HealthCheck:
     """Never a reason not to serve: the primary answers what a replica does not."""
     met = replicas.met()
-    return Check(True, "; ".join(f"{name} {told}" for name, told in met.items()))
+    return HealthCheck(True, "; ".join(f"{name} {told}" for name, told in met.items()))
 
 
-def language_model() -> Check:
+def check_language_model() -> HealthCheck:
     """Never a reason not to serve: without the model the rules learn."""
     used = accounts.used_today()
     newest = ModelCall.objects.first()
@@ -197,7 +201,7 @@ def language_model() -> Check:
             f"{newest.model}: {newest.outcome} {age:.0f} s ago {newest.error}".strip()
         )
     more = {name: moment for name, moment in _last_calls().items() if moment}
-    return Check(True, f"{told}; {used.tokens:,} tokens today", more)
+    return HealthCheck(True, f"{told}; {used.tokens:,} tokens today", more)
 
 
 def _last_calls() -> dict[str, str | None]:
@@ -217,25 +221,29 @@ def seconds_since(at: datetime) -> float:
 
 # A frozen PostgreSQL answers neither connections nor statement timeouts, so the
 # looking is done by a thread that a request does not have to wait for.
-_watchers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="readyz")
-_looking: Future[dict[str, Check]] | None = None
+_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="readyz")
+_pending_check: Future[dict[str, HealthCheck]] | None = None
 
 
-def _patiently(look: Callable[[], dict[str, Check]]) -> dict[str, Check]:
-    global _looking
-    if _looking is None or _looking.done():
-        _looking = _watchers.submit(_closing(look))
+def _run_with_timeout(
+    look: Callable[[], dict[str, HealthCheck]],
+) -> dict[str, HealthCheck]:
+    global _pending_check
+    if _pending_check is None or _pending_check.done():
+        _pending_check = _executor.submit(_close_after(look))
     try:
-        return _looking.result(timeout=PATIENCE)
+        return _pending_check.result(timeout=PATIENCE)
     except TimeoutError:
-        return {"database": Check(False, f"no answer in {PATIENCE:.0f} s")}
+        return {"database": HealthCheck(False, f"no answer in {PATIENCE:.0f} s")}
     except Error as error:
         log.warning("readyz_database", error=str(error))
-        return {"database": Check(False, f"PostgreSQL: {type(error).__name__}")}
+        return {"database": HealthCheck(False, f"PostgreSQL: {type(error).__name__}")}
 
 
-def _closing(look: Callable[[], dict[str, Check]]) -> Callable[[], dict[str, Check]]:
-    def looked() -> dict[str, Check]:
+def _close_after(
+    look: Callable[[], dict[str, HealthCheck]],
+) -> Callable[[], dict[str, HealthCheck]]:
+    def looked() -> dict[str, HealthCheck]:
         try:
             return look()
         finally:

@@ -13,7 +13,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from memory_project import health
-from memory_project.health import Report
+from memory_project.health import HealthReport
 
 METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 REQUESTS = Histogram(
@@ -23,7 +23,9 @@ REQUESTS = Histogram(
 )
 
 
-def count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+def count_request(
+    request: HttpRequest, response: HttpResponseBase, seconds: float
+) -> None:
     """Count a request by the route that answered it: what is sent makes no new series."""
     match = request.resolver_match
     method = request.method if request.method in METHODS else "other"
@@ -31,20 +33,20 @@ def count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> N
     REQUESTS.labels(*labels).observe(seconds)
 
 
-def exposition() -> bytes:
+def render() -> bytes:
     """The text that Prometheus reads: of all processes that share a folder for it."""
     counted, state = REGISTRY, CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         counted = CollectorRegistry()
         MultiProcessCollector(counted)  # type: ignore[no-untyped-call]  # as shipped
-    state.register(_State(health.report()))
+    state.register(_HealthCollector(health.report()))
     return generate_latest(counted) + generate_latest(state)
 
 
-class _State(Collector):
+class _HealthCollector(Collector):
     """What `/readyz` tells, as numbers; what could not be looked at is left out."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: HealthReport) -> None:
         self.report = report
 
     def collect(self) -> Iterator[Metric]:

@@ -39,7 +39,7 @@ class MetricsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         response = self.get_response(request)
-        metrics.count(request, response, time.perf_counter() - started)
+        metrics.count_request(request, response, time.perf_counter() - started)
         return response
 
 
@@ -95,14 +95,14 @@ class AdminMiddleware:
             if account.is_authenticated
             else NOBODY
         )
-        timezone.activate(zone_of(request))
+        timezone.activate(time_zone_of(request))
         request.caller = caller  # type: ignore[attr-defined]  # read by common.admin
         request.projects = SimpleLazyObject(  # type: ignore[attr-defined]  # as above
             lambda: dict(Project.objects.visible_to(caller).values_list("pk", "name"))
         )
 
 
-def zone_of(request: HttpRequest) -> tzinfo:
+def time_zone_of(request: HttpRequest) -> tzinfo:
     """The zone that the browser told (`static/admin/zone.js`), else the service's."""
     try:
         return ZoneInfo(request.COOKIES[ZONE])

@@ -15,8 +15,8 @@ from common.caller import Role
 from playbook.models import PlaybookDelta
 
 # Title, then (label, icon, model or url name, query string) for each page.
-Page = tuple[str, str, str, str]
-GROUPS: list[tuple[str, list[Page]]] = [
+SidebarPage = tuple[str, str, str, str]
+PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
     (
         "Knowledge",
         [
@@ -99,9 +99,9 @@ GROUPS: list[tuple[str, list[Page]]] = [
     ),
 ]
 # Of the whole installation: for people who own all of it.
-FOR_OWNERS = {"console:schedules"}
+OWNER_PAGES = {"console:schedules"}
 # Folded until one of their pages is open.
-FOLDED = {"Installation", "Tables"}
+COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
@@ -110,31 +110,33 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     badges = {"console:inbox": "" if waiting == "0" else waiting}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
-    for title, pages in GROUPS:
+    for title, pages in PAGE_GROUPS:
         items = [
             {
                 "title": label,
                 "icon": icon,
-                "link": address(model, where),
-                "active": request.path.startswith(address(model)),
+                "link": page_url(model, where),
+                "active": request.path.startswith(page_url(model)),
                 "badge": badges.get(model, ""),
                 "badge_variant": "warning",
             }
             for label, icon, model, where in pages
             if may_see(request, model)
         ]
-        groups.append({"title": title, "collapsible": title in FOLDED, "items": items})
+        groups.append(
+            {"title": title, "collapsible": title in COLLAPSED_GROUPS, "items": items}
+        )
     return groups
 
 
 def may_see(request: HttpRequest, model: str) -> bool:
     if ":" in model:  # the name of a url: its page says what it shows to whom
-        return model not in FOR_OWNERS or caller_of(request).everywhere == Role.OWNER
+        return model not in OWNER_PAGES or caller_of(request).everywhere == Role.OWNER
     registered = admin.site._registry.get(apps.get_model(model))
     return registered is not None and registered.has_module_permission(request)
 
 
-def address(model: str, where: str = "") -> str:
+def page_url(model: str, where: str = "") -> str:
     name = f"admin:{model.replace('.', '_')}_changelist"
     url = reverse(model if ":" in model else name)
     return f"{url}?{where}" if where else url

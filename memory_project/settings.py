@@ -133,6 +133,7 @@ INSTALLED_APPS = [
     "console",
     "ace",
     "benchmarks",
+    "embedded",
     "memory_project",
 ]
 

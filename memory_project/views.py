@@ -33,15 +33,15 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse(answer, status=200 if report.is_ready else 503)
 
 
-class Metrics(Door):
+class MetricsView(Door):
     permission_classes = [IsCallerOrLoopback]
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
+        return HttpResponse(metrics.render(), content_type=CONTENT_TYPE_LATEST)
 
 
-class Schema(Door, SpectacularJSONAPIView):
+class SchemaView(Door, SpectacularJSONAPIView):
     permission_classes = [IsCallerOrLoopback]
 
 
@@ -50,5 +50,5 @@ class Schema(Door, SpectacularJSONAPIView):
     csp_update({"style-src": ["'self'", "'unsafe-inline'"]}),
     name="dispatch",
 )
-class Docs(Door, SpectacularSwaggerSplitView):
+class DocsView(Door, SpectacularSwaggerSplitView):
     permission_classes = [IsCallerOrLoopback]

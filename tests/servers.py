@@ -13,14 +13,14 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from memory_project import embedded
+from embedded import data_folder, servers
 
 
 def scratch_folder() -> Path:
     """A short path that an unprivileged server can enter; the keeper removes it."""
     parent = Path(tempfile.gettempdir())
     if os.geteuid() == 0:
-        parent = embedded.SYSTEM_FOLDER
+        parent = data_folder.SYSTEM_FOLDER
     return parent / f"test-{secrets.token_hex(4)}"
 
 
@@ -31,9 +31,9 @@ def start() -> None:
         number = int(worker.removeprefix("gw")) + 1
         os.environ["REDIS_URL"] = numbered(os.environ["REDIS_URL"], number)
         return
-    if embedded.is_given("DATABASE_URL") and embedded.is_given("REDIS_URL"):
+    if servers.is_set("DATABASE_URL") and servers.is_set("REDIS_URL"):
         return
-    home = embedded.use(scratch_folder(), for_tests=True).home
+    home = servers.use_servers(scratch_folder(), for_tests=True).home
     os.environ["DATA_DIR"] = str(home.folder)
     os.environ["DATABASE_URL"] = home.database_url
     os.environ["REDIS_URL"] = home.redis_url

@@ -1,1 +1,4 @@
-"""The files that memories speak of: their tree, and what is known of one, drawn."""
+"""The pages of a project's files: the directory tree, and the knowledge graph of a file.
+
+May import `context`, `memories` and the console's own top-level modules.
+"""

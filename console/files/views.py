@@ -12,18 +12,18 @@ from django.utils.safestring import SafeString
 
 from common import errors, panels, text
 from common.panels import IN_PANEL, Panel, words
-from console import lists
-from console.files import branches, drawing, tree
-from console.pages import ProjectPage
+from console import list_urls
+from console.files import directory_tree, graph_branches, radial_layout
+from console.project_page import ProjectPage
 from context import file_graph
 from context.file_graph import FileGraph
 from memories.models import File
 
-DEEPEST = 8  # steps of the indent
+MAX_INDENT = 8  # steps of the indent
 MEMORY, ENTRY = "memories_memory", "playbook_playbookentry"
 
 
-class Files(ProjectPage):
+class FilesPage(ProjectPage):
     """The directory that `?path=src/` names; the root without one."""
 
     title = "Files"
@@ -33,17 +33,17 @@ class Files(ProjectPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         path = request.GET.get("path", "")
         path = path if not path or path.endswith("/") else f"{path}/"
-        found = tree.directory(self.project, path, self.caller)
+        found = directory_tree.list_directory(self.project, path, self.caller)
         is_missing = bool(path) and not found.children
         return self.show(
             status=404 if is_missing else 200,
             directory=found,
-            most=tree.MOST,
-            depth=min(len(found.ancestors), DEEPEST),
-            opens=directory_address(self.project),
+            most=directory_tree.MAX_CHILDREN,
+            depth=min(len(found.ancestors), MAX_INDENT),
+            opens=directory_url(self.project),
             file=f"{reverse('console:file')}?project={self.project.pk}",
-            list=lists.of("memories_file", self.project),
-            links=lists.of("memories_memoryfile", self.project),
+            list=list_urls.admin_list("memories_file", self.project),
+            links=list_urls.admin_list("memories_memoryfile", self.project),
         )
 
 
@@ -60,14 +60,14 @@ class FilePage(ProjectPage):
             graph = file_graph.graph(self.project, path, self.caller)
         except errors.NotFound:
             return self.missing(path)
-        found = branches.of(graph, self.project)
+        found = graph_branches.build(graph, self.project)
         return self.show(
             graph=graph,
-            drawing=drawing.drawn(found),
+            drawing=radial_layout.arrange(found),
             is_known=bool(found),
             name=text.clip(PurePosixPath(path).name or path, 30),
             panels=list(self.tables(graph)),
-            holder=directory_address(self.project, path.rpartition("/")[0]),
+            holder=directory_url(self.project, path.rpartition("/")[0]),
             record=reverse("admin:memories_file_change", args=[graph.file.pk]),
         )
 
@@ -80,11 +80,11 @@ class FilePage(ProjectPage):
             status=404,
             missing=path,
             renamed=[file_link(self.project, one.file_path) for one in renamed[:10]],
-            holder=directory_address(self.project),
+            holder=directory_url(self.project),
         )
 
     def tables(self, graph: FileGraph) -> Iterable[Panel]:
-        yield _memories(graph)
+        yield _memories_panel(graph)
         yield panels.table(
             "Playbook",
             ["Entry", "Rule"],
@@ -118,13 +118,13 @@ class FilePage(ProjectPage):
         )
 
     def tag(self, name: str) -> SafeString:
-        url = lists.of(MEMORY, self.project, tag=name)
+        url = list_urls.admin_list(MEMORY, self.project, tag=name)
         return format_html(
             '<a class="am-link" href="{}">{}</a>', url, words(name, panels.SHORT)
         )
 
 
-def _memories(graph: FileGraph) -> Panel:
+def _memories_panel(graph: FileGraph) -> Panel:
     shown = [
         [
             panels.link(MEMORY, one.pk, one),
@@ -148,11 +148,11 @@ def _memories(graph: FileGraph) -> Panel:
     return Panel(found.title, found.head, found.rows, found.empty, note)
 
 
-def directory_address(project: Any, path: str = "") -> str:
+def directory_url(project: Any, path: str = "") -> str:
     asked = {"project": project.pk} | ({"path": f"{path}/"} if path else {})
     return f"{reverse('console:files')}?{urlencode(asked)}"
 
 
 def file_link(project: Any, path: str) -> SafeString:
-    url = branches.address(project, path)
+    url = graph_branches.file_url(project, path)
     return format_html('<a class="am-link" href="{}">{}</a>', url, words(path))

@@ -1,5 +1,5 @@
-"""The first page: how a project's memory and playbook are doing, in figures.
+"""The home page: a project's memory and playbook in figures, one figure a module.
 
-A file is a figure. Each is one bounded query through `visible_to(caller)`, and its
-numbers lead to the rows that they count.
+Each figure is one bounded query through `visible_to(caller)` and links to the rows it
+counts. May import every app below `console`.
 """

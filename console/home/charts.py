@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MUTED = "#808895"  # of the axes: legible on the theme's light and dark grounds
+AXIS_COLOUR = "#808895"  # of the axes: legible on the theme's light and dark grounds
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Chart:
     def options(self) -> str:
         """Instead of the theme's, which stack nothing and name no series."""
         stacked = self.kind == "bar"
-        ticks = {"color": MUTED}
-        title = {"display": bool(self.unit), "text": self.unit, "color": MUTED}
+        ticks = {"color": AXIS_COLOUR}
+        title = {"display": bool(self.unit), "text": self.unit, "color": AXIS_COLOUR}
         upwards = {"beginAtZero": True, "stacked": stacked, "title": title}
         return json.dumps(
             {
@@ -83,7 +83,11 @@ class Chart:
                 "plugins": {
                     "legend": {
                         "position": "bottom",
-                        "labels": {"color": MUTED, "boxWidth": 10, "boxHeight": 10},
+                        "labels": {
+                            "color": AXIS_COLOUR,
+                            "boxWidth": 10,
+                            "boxHeight": 10,
+                        },
                     }
                 },
                 "scales": {
@@ -95,7 +99,7 @@ class Chart:
                     "y": {
                         **upwards,
                         "max": self.most,
-                        "grid": {"color": MUTED},
+                        "grid": {"color": AXIS_COLOUR},
                         "ticks": {**ticks, "precision": 0, "maxTicksLimit": 6},
                     },
                 },
@@ -116,11 +120,11 @@ def _dataset(one: Series, kind: str) -> dict[str, Any]:
     }
 
 
-def share(part: int, of: int) -> float | None:
+def percentage(part: int, of: int) -> float | None:
     """In per cent; None where there is nothing to divide."""
     return round(100 * part / of, 1) if of else None
 
 
-def in_words(part: int, of: int) -> str:
-    found = share(part, of)
+def describe_share(part: int, of: int) -> str:
+    found = percentage(part, of)
     return f"{found:.0f} % ({part:,} of {of:,})" if found is not None else "none"

@@ -4,12 +4,20 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from common.caller import Role
 from common.panels import Panel
-from console.home import acceptance, cards, entries, growth, stored, success, work
-from console.home.further import FURTHER
-from console.pages import ProjectPage
+from console.home import (
+    acceptance_rate,
+    flagged_entries,
+    key_figures,
+    memory_growth,
+    playbook_growth,
+    recent_work,
+    success_rate,
+)
+from console.home.owner_panels import OWNER_PANELS
+from console.project_page import ProjectPage
 
 
-class Home(ProjectPage):
+class HomePage(ProjectPage):
     """How a project is doing, and what wants a person's attention."""
 
     title = "Home"
@@ -18,11 +26,17 @@ class Home(ProjectPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         about = self.project, self.caller
-        charts = [of.chart(*about) for of in (stored, growth, success, acceptance)]
+        charts = [
+            of.chart(*about)
+            for of in (memory_growth, playbook_growth, success_rate, acceptance_rate)
+        ]
         is_new = all(chart.is_empty for chart in charts)
-        panels = [*entries.of(*about), *work.of(*about)]
+        panels = [
+            *flagged_entries.build_panels(*about),
+            *recent_work.build_panels(*about),
+        ]
         return self.show(
-            cards=list(cards.of(*about)),
+            cards=list(key_figures.build(*about)),
             charts=[] if is_new else charts,
             is_new=is_new,
             owns=self.may(Role.OWNER),
@@ -45,4 +59,4 @@ class Home(ProjectPage):
 
     def of_the_installation(self) -> list[Panel]:
         owns_all = self.caller.everywhere == Role.OWNER
-        return [panel() for panel in FURTHER] if owns_all else []
+        return [panel() for panel in OWNER_PANELS] if owns_all else []

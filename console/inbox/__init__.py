@@ -1,4 +1,5 @@
-"""The review inbox: what waits for a person, one card each, and what they decide.
+"""The review inbox: one card for each decision that waits for a person.
 
-`views` are the doors; the rest says what stands on a card and in which order.
+May import `playbook`, `memories`, `ace` and the console's own top-level modules. The
+inbox decides nothing itself: each action calls the function behind its API route.
 """

@@ -26,13 +26,13 @@ from playbook.exposures import Use
 from playbook.models import PlaybookDelta
 from playbook.neighbours import Neighbour
 
-NEAREST = 3
-LAST_RUNS = 10
-GOAL = 2_000  # characters of a goal that are compared
+MAX_NEIGHBOURS = 3
+MAX_RUNS = 10
+MAX_GOAL = 2_000  # characters of a goal that are compared
 
 
 @dataclass(frozen=True)
-class Reached:
+class AffectedRun:
     """A run of late; `is_given`: its agent would have been given the rule."""
 
     run_id: uuid.UUID
@@ -47,16 +47,16 @@ class Nearby:
     """`note` says what could not be found out, and why."""
 
     nearest: Sequence[Neighbour] = ()
-    runs: Sequence[Reached] = ()
+    runs: Sequence[AffectedRun] = ()
     use: Use | None = None
     note: str = ""
 
     @property
-    def given(self) -> list[Reached]:
+    def given(self) -> list[AffectedRun]:
         return [run for run in self.runs if run.is_given]
 
 
-def look(delta: PlaybookDelta, caller: Caller) -> Nearby:
+def find_nearby(delta: PlaybookDelta, caller: Caller) -> Nearby:
     use = exposures.use_of(delta.entry) if delta.entry else None
     if not delta.content:
         return Nearby(use=use)
@@ -64,21 +64,21 @@ def look(delta: PlaybookDelta, caller: Caller) -> Nearby:
     if vector is None:
         return Nearby(use=use, note="The embedding model did not answer.")
     try:
-        runs = _runs(delta, vector, caller)
+        runs = _affected_runs(delta, vector, caller)
     except InferenceError as error:
-        return Nearby(_nearest(delta, vector), use=use, note=str(error))
-    return Nearby(_nearest(delta, vector), runs, use)
+        return Nearby(_nearest_entries(delta, vector), use=use, note=str(error))
+    return Nearby(_nearest_entries(delta, vector), runs, use)
 
 
-def _nearest(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
+def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
     own = [delta.entry_id] if delta.entry_id else []
     found = neighbours.nearest(
-        delta.project_id, vector, top=NEAREST, threshold=0.0, without=own
+        delta.project_id, vector, top=MAX_NEIGHBOURS, threshold=0.0, without=own
     )
-    return [_guarded(near, delta.content) for near in found]
+    return [_with_disagreement(near, delta.content) for near in found]
 
 
-def _guarded(near: Neighbour, text: str) -> Neighbour:
+def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
     """What two rules name matters only when they are about the same."""
     if near.similarity < neighbours.ALIKE:
         return near
@@ -86,24 +86,26 @@ def _guarded(near: Neighbour, text: str) -> Neighbour:
     return replace(near, disagreement=apart)
 
 
-def _runs(delta: PlaybookDelta, vector: Vector, caller: Caller) -> list[Reached]:
+def _affected_runs(
+    delta: PlaybookDelta, vector: Vector, caller: Caller
+) -> list[AffectedRun]:
     """The last runs, by what they asked for, as `playbook.relevance` compares them."""
-    goal = Left(KT("request__goal"), GOAL, output_field=TextField())
+    goal = Left(KT("request__goal"), MAX_GOAL, output_field=TextField())
     rows = AceRun.objects.visible_to(caller).filter(project_id=delta.project_id)
-    late = rows.order_by("-pk").annotate(goal=goal)[:LAST_RUNS]
+    late = rows.order_by("-pk").annotate(goal=goal)[:MAX_RUNS]
     return [
-        _reached(delta, vector, *told)
+        _affected_run(delta, vector, *told)
         for told in late.values_list("pk", "goal", "created_at")
         if told[1]
     ]
 
 
-def _reached(
+def _affected_run(
     delta: PlaybookDelta, vector: Vector, run_id: uuid.UUID, goal: str, at: datetime
-) -> Reached:
+) -> AffectedRun:
     found = focus.of(goal)
     # Remembered: the next card is compared with the same runs.
     task = embedding.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))
     is_given = relevance.of_text(delta.content, similarity)
-    return Reached(run_id, goal, at, similarity, is_given)
+    return AffectedRun(run_id, goal, at, similarity, is_given)

@@ -21,15 +21,15 @@ from playbook.queries import DeltaQuerySet
 from projects.models import Project
 
 Status = PlaybookDelta.Status
-PAGE = 20  # cards
+CARDS_PER_PAGE = 20  # cards
 # What was applied without a person can be undone here for so long.
-UNDONE_WITHIN = timedelta(days=7)
+UNDO_WINDOW = timedelta(days=7)
 # Root causes that the filter offers.
-MOST_CAUSES = 50
+MAX_CAUSES = 50
 
 
 @dataclass(frozen=True)
-class Tab:
+class InboxTab:
     """`kind` names the template of its cards; `empty` says what to do next."""
 
     name: str
@@ -43,86 +43,88 @@ class Tab:
         return self.kind == "delta"
 
 
-def _deltas(project: Project, caller: Caller) -> DeltaQuerySet:
+def _project_deltas(project: Project, caller: Caller) -> DeltaQuerySet:
     rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
     return rows.filter(project=project)
 
 
-def _pending(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = _deltas(project, caller).undecided().exclude(risk="quarantine")
+def _pending_rows(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = _project_deltas(project, caller).undecided().exclude(risk="quarantine")
     return rows.riskiest_first()
 
 
-def _quarantine(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = _deltas(project, caller).undecided().filter(risk="quarantine")
+def _quarantined_rows(project: Project, caller: Caller) -> QuerySet[Any]:
+    rows = _project_deltas(project, caller).undecided().filter(risk="quarantine")
     return rows.riskiest_first()
 
 
-def _automatic(project: Project, caller: Caller) -> QuerySet[Any]:
-    since = earliest(timezone.now() - UNDONE_WITHIN)
-    rows = _deltas(project, caller).filter(status=Status.APPLIED, pk__gte=since)
+def _automatic_rows(project: Project, caller: Caller) -> QuerySet[Any]:
+    since = earliest(timezone.now() - UNDO_WINDOW)
+    rows = _project_deltas(project, caller).filter(status=Status.APPLIED, pk__gte=since)
     by_hand = Q(producer=PlaybookDelta.Producer.HUMAN)
     return rows.exclude(by_hand | Q(operation="vote")).order_by("-pk")
 
 
-def _rejected(project: Project, caller: Caller) -> QuerySet[Any]:
-    return _deltas(project, caller).refused_once().order_by("-pk")
+def _rejected_rows(project: Project, caller: Caller) -> QuerySet[Any]:
+    return _project_deltas(project, caller).refused_once().order_by("-pk")
 
 
-def _conflicts(project: Project, caller: Caller) -> QuerySet[Any]:
+def _conflict_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = Conflict.objects.visible_to(caller).filter(project=project).undecided()
     return conflicts.in_full(rows, caller).order_by("-pk")
 
 
-def _doubts(project: Project, caller: Caller) -> QuerySet[Any]:
+def _duplicate_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = PossibleDuplicate.objects.visible_to(caller).filter(project=project)
     return rows.filter(state=PossibleDuplicate.State.OPEN).light().order_by("-pk")
 
 
 TABS = (
-    Tab(
+    InboxTab(
         "pending",
         "Pending",
         "delta",
-        _pending,
+        _pending_rows,
         "Nothing waits for a decision. What agents learn comes here when the project's "
         "policy wants a person.",
     ),
-    Tab(
+    InboxTab(
         "conflicts",
         "Conflicts",
         "conflict",
-        _conflicts,
+        _conflict_rows,
         "No two rules speak against each other.",
     ),
-    Tab(
+    InboxTab(
         "duplicates",
         "Possible duplicates",
         "doubt",
-        _doubts,
+        _duplicate_rows,
         "No two memories are so alike that a person has to look.",
     ),
-    Tab(
+    InboxTab(
         "quarantine",
         "Quarantine",
         "delta",
-        _quarantine,
+        _quarantined_rows,
         "Nothing reads like an attack on the agents.",
     ),
-    Tab(
+    InboxTab(
         "automatic",
         "Applied automatically",
         "delta",
-        _automatic,
+        _automatic_rows,
         "In the last seven days nothing was applied without a person.",
     ),
-    Tab("rejected", "Rejected", "delta", _rejected, "Nothing was rejected yet."),
+    InboxTab(
+        "rejected", "Rejected", "delta", _rejected_rows, "Nothing was rejected yet."
+    ),
 )
-BY_NAME = {tab.name: tab for tab in TABS}
+TABS_BY_NAME = {tab.name: tab for tab in TABS}
 
 
 @dataclass(frozen=True)
-class Filters:
+class ProposalFilters:
     """What the address narrows a list of proposals by; empty is everything."""
 
     category: str = ""
@@ -148,9 +150,9 @@ class Filters:
         return rows.filter(own | of_entry) if self.category else rows
 
 
-def causes(rows: QuerySet[Any]) -> Iterator[str]:
+def root_causes(rows: QuerySet[Any]) -> Iterator[str]:
     """The root causes that stand in a list, by name."""
     named = rows.order_by("payload__root_cause").values_list(
         "payload__root_cause", flat=True
     )
-    return (cause for cause in named.distinct()[:MOST_CAUSES] if isinstance(cause, str))
+    return (cause for cause in named.distinct()[:MAX_CAUSES] if isinstance(cause, str))

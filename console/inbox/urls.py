@@ -1,17 +1,27 @@
 from __future__ import annotations
 
-from console.inbox import deciding, settling, views
-from console.pages import page
+from console.inbox import conflict_views, decision_views, views
+from console.project_page import staff_route
 
 urlpatterns = [
-    page("", views.Inbox, "inbox"),
-    page("undo/", deciding.Undo, "inbox_undo"),
-    page("bulk/", deciding.Bulk, "inbox_bulk"),
-    page("conflicts/<uuid:pk>/<slug:name>/", settling.Resolve, "inbox_resolve"),
-    page("duplicates/<uuid:pk>/<slug:name>/", settling.Settle, "inbox_settle"),
-    page("memories/<uuid:pk>/", settling.Marked, "inbox_marked"),
-    page("<uuid:pk>/", views.OneCard, "inbox_card"),
-    page("<uuid:pk>/nearby/", views.Nearby, "inbox_nearby"),
-    page("<uuid:pk>/quotes/<int:number>/", views.Quote, "inbox_quote"),
-    page("<uuid:pk>/<slug:name>/", deciding.Decide, "inbox_decide"),
+    staff_route("", views.InboxListPage, "inbox"),
+    staff_route("undo/", decision_views.UndoView, "inbox_undo"),
+    staff_route("bulk/", decision_views.BulkView, "inbox_bulk"),
+    staff_route(
+        "conflicts/<uuid:pk>/<slug:name>/",
+        conflict_views.ResolveConflictView,
+        "inbox_resolve",
+    ),
+    staff_route(
+        "duplicates/<uuid:pk>/<slug:name>/",
+        conflict_views.DecideDuplicateView,
+        "inbox_settle",
+    ),
+    staff_route(
+        "memories/<uuid:pk>/", conflict_views.MarkedDuplicatePage, "inbox_marked"
+    ),
+    staff_route("<uuid:pk>/", views.CardPage, "inbox_card"),
+    staff_route("<uuid:pk>/nearby/", views.NearbyPart, "inbox_nearby"),
+    staff_route("<uuid:pk>/quotes/<int:number>/", views.QuotePart, "inbox_quote"),
+    staff_route("<uuid:pk>/<slug:name>/", decision_views.DecideView, "inbox_decide"),
 ]

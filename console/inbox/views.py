@@ -11,50 +11,56 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 
 from common.admin import BoundedPaginator
-from console.inbox import cards, nearby, pairs, quotes, tabs
-from console.inbox.pages import SAID, InboxPage
-from console.inbox.tabs import PAGE, TABS, Filters, Tab
+from console.inbox import nearby, pair_cards, proposal_cards, quote_context, tabs
+from console.inbox.inbox_page import FLASH_KEY, InboxPage
+from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
 from playbook.models import PlaybookDelta
 
 TEMPLATES = {"delta": "card.html", "conflict": "conflict.html", "doubt": "doubt.html"}
 
 
-class Inbox(InboxPage):
+class InboxListPage(InboxPage):
     template = "console/inbox/inbox.html"
 
     def get(self, request: HttpRequest) -> HttpResponse:
         tab, filters = self.tab, self.filters
         rows = tab.rows(self.project, self.caller)
         fitting = filters.fit(rows) if tab.is_filtered else rows
-        page = BoundedPaginator(fitting, PAGE).get_page(request.GET.get("page"))
+        page = BoundedPaginator(fitting, CARDS_PER_PAGE).get_page(
+            request.GET.get("page")
+        )
         counts = self.counts()
         return self.show(
             **self.context(),
             tabs=[{"tab": each, "count": counts[each.name]} for each in TABS],
             filters=filters,
-            causes=list(tabs.causes(rows)) if tab.is_filtered else [],
+            causes=list(tabs.root_causes(rows)) if tab.is_filtered else [],
             producers=PlaybookDelta.Producer.values,
             page=page,
-            cards=_rows(tab, self.cards(tab, page.object_list)),
-            said=request.session.pop(SAID, None),
+            cards=_card_rows(tab, self.cards(tab, page.object_list)),
+            said=request.session.pop(FLASH_KEY, None),
             pages_url=f"?{urlencode({n: v for n, v in self.asked.items() if n != 'page'})}",
         )
 
     @property
-    def filters(self) -> Filters:
+    def filters(self) -> ProposalFilters:
         names = ("category", "producer", "cause", "run")
-        return Filters(**{n: self.request.GET.get(n, "").strip() for n in names})
+        return ProposalFilters(
+            **{n: self.request.GET.get(n, "").strip() for n in names}
+        )
 
-    def cards(self, tab: Tab, rows: Any) -> Sequence[Any]:
+    def cards(self, tab: InboxTab, rows: Any) -> Sequence[Any]:
         if tab.kind == "conflict":
-            return [pairs.of_conflict(one, self.may_decide) for one in rows]
+            return [pair_cards.conflict_card(one, self.may_decide) for one in rows]
         if tab.kind == "doubt":
-            return [pairs.of_doubt(one, self.may_decide) for one in rows]
+            return [pair_cards.duplicate_card(one, self.may_decide) for one in rows]
         deltas = list(rows.with_entry())
-        return cards.cards(deltas, self.caller, may_decide=self.may_decide)
+        return proposal_cards.build_cards(
+            deltas, self.caller, may_decide=self.may_decide
+        )
 
 
-class OneCard(InboxPage):
+class CardPage(InboxPage):
     """A proposal on a page of its own, with all that is known of it."""
 
     template = "console/inbox/one.html"
@@ -63,23 +69,25 @@ class OneCard(InboxPage):
         delta = self.delta(pk)
         return self.page(self.card(delta, {}, ""))
 
-    def page(self, card: cards.Card, status: int = 200) -> HttpResponse:
-        near = nearby.look(card.delta, self.caller)
+    def page(
+        self, card: proposal_cards.ProposalCard, status: int = 200
+    ) -> HttpResponse:
+        near = nearby.find_nearby(card.delta, self.caller)
         context = {**self.context(), "card": card, "near": near, "is_whole": True}
-        return self.render(OneCard.template, status=status, **context)
+        return self.render(CardPage.template, status=status, **context)
 
 
-class Nearby(InboxPage):
+class NearbyPart(InboxPage):
     """The part of a card that is looked up when it is opened."""
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
         card = self.card(delta, {}, "")
-        near = nearby.look(delta, self.caller)
+        near = nearby.find_nearby(delta, self.caller)
         return HttpResponse(self.part("nearby.html", card=card, near=near))
 
 
-class Quote(InboxPage):
+class QuotePart(InboxPage):
     """A quote in the field that it was cut from."""
 
     title = "Where the quote stands"
@@ -87,13 +95,13 @@ class Quote(InboxPage):
 
     def get(self, request: HttpRequest, pk: uuid.UUID, number: int) -> HttpResponse:
         delta = self.delta(pk)
-        found = quotes.find(delta, number, self.caller)
+        found = quote_context.find_quote(delta, number, self.caller)
         if found is None:
             raise Http404("This proposal has no such quote.")
         return self.show(**self.context(), delta=delta, found=found, number=number)
 
 
-def _rows(tab: Tab, shown: Sequence[Any]) -> list[dict[str, Any]]:
+def _card_rows(tab: InboxTab, shown: Sequence[Any]) -> list[dict[str, Any]]:
     """The cards with their template, each with the one that comes after it."""
     after = [card.pk for card in shown[1:]]
     template = f"console/inbox/{TEMPLATES[tab.kind]}"

@@ -1,1 +1,4 @@
-"""What the service does by the clock, and when each of it last ended well."""
+"""The page of schedules: what beat starts, and when each task last succeeded.
+
+May import `jobs` and the console's own top-level modules.
+"""

@@ -13,9 +13,9 @@ from django.utils import timezone
 from jobs.models import Heartbeat
 from jobs.tasks import SCHEDULED
 
-FINISHED = "job:"  # in the name of the heartbeat of a kind of job
+JOB_PREFIX = "job:"  # in the name of the heartbeat of a kind of job
 # A task that waits for others is not late at once.
-PATIENCE = 3
+LATE_AFTER_PERIODS = 3
 LATE = "late"
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -31,7 +31,7 @@ class Schedule:
     def state(self) -> str:
         if self.last is None:
             return "not run yet"
-        due = self.last + self.every * PATIENCE
+        due = self.last + self.every * LATE_AFTER_PERIODS
         return LATE if due < timezone.now() else "in time"
 
     @property
@@ -42,12 +42,12 @@ class Schedule:
         return f"every {unit}" if count == 1 else f"every {count} {unit}s"
 
 
-def beats() -> Mapping[str, datetime]:
+def heartbeats() -> Mapping[str, datetime]:
     """{name: when} of every heartbeat: of the installation, and so for its owners."""
     return dict(Heartbeat.objects.values_list("name", "at"))
 
 
-def schedules(at: Mapping[str, datetime]) -> list[Schedule]:
+def list_schedules(at: Mapping[str, datetime]) -> list[Schedule]:
     planned: Mapping[str, Any] = current_app.conf.beat_schedule
     return [
         Schedule(
@@ -60,11 +60,11 @@ def schedules(at: Mapping[str, datetime]) -> list[Schedule]:
     ]
 
 
-def finished(at: Mapping[str, datetime]) -> list[tuple[str, datetime]]:
+def last_successes(at: Mapping[str, datetime]) -> list[tuple[str, datetime]]:
     """The kinds of jobs with when one last ended well, the latest first."""
     kinds = [
-        (name.removeprefix(FINISHED), last)
+        (name.removeprefix(JOB_PREFIX), last)
         for name, last in at.items()
-        if name.startswith(FINISHED)
+        if name.startswith(JOB_PREFIX)
     ]
     return sorted(kinds, key=lambda kind: kind[1], reverse=True)

@@ -13,7 +13,7 @@ from common.admin import caller_of
 from common.caller import Role
 from common.panels import Panel, many, when, words
 from console.jobs import schedules
-from console.pages import ProjectPage
+from console.project_page import ProjectPage
 
 
 class SchedulesPage(ProjectPage):
@@ -32,11 +32,11 @@ class SchedulesPage(ProjectPage):
         return View.dispatch(self, request, *args, **kwargs)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        at = schedules.beats()
-        return self.show(panels=[_planned(at), _finished(at)])
+        at = schedules.heartbeats()
+        return self.show(panels=[_schedules_panel(at), _successes_panel(at)])
 
 
-def _planned(at: Any) -> Panel:
+def _schedules_panel(at: Any) -> Panel:
     return panels.table(
         "What beat starts",
         ["Schedule", "Runs", "State", "Last ended well", "Task"],
@@ -44,28 +44,28 @@ def _planned(at: Any) -> Panel:
             [
                 words(one.name, 60),
                 one.words,
-                _state(one.state),
+                _state_cell(one.state),
                 when(one.last),
                 words(one.task, 60),
             ]
-            for one in schedules.schedules(at)
+            for one in schedules.list_schedules(at)
         ),
         most=100,
     )
 
 
-def _state(state: str) -> SafeString:
+def _state_cell(state: str) -> SafeString:
     name = "am-late" if state == schedules.LATE else ""
     return format_html('<span class="{}">{}</span>', name, state)
 
 
-def _finished(at: Any) -> Panel:
+def _successes_panel(at: Any) -> Panel:
     return panels.table(
         "Jobs that ended well",
         ["Kind", "Last"],
         (
             [many("jobs_job", f"kind={kind}", kind), when(last)]
-            for kind, last in schedules.finished(at)
+            for kind, last in schedules.last_successes(at)
         ),
         empty="No job has ended yet: is a worker running?",
         most=100,

@@ -1,1 +1,4 @@
-"""The playbook as it was at any revision, what changed since, and the way back."""
+"""The page of a playbook revision: its entries, its changes, and how to revert them.
+
+May import `playbook` and the console's own top-level modules.
+"""

@@ -14,9 +14,14 @@ from django.urls import reverse
 from common import panels
 from common.caller import Role
 from common.panels import Panel, link, when
-from console.pages import ProjectPage
-from console.playbook import travel
-from console.playbook.forms import PlaceForm, RevisionForm, TakeBackForm, choices
+from console.playbook import revision_content
+from console.playbook.revision_forms import (
+    PlacementForm,
+    RevertForm,
+    RevisionForm,
+    revert_choices,
+)
+from console.project_page import ProjectPage
 from playbook import comparing, reading
 from playbook.admin import revisions
 from playbook.admin.shown import DELTA, ENTRY, RUN
@@ -25,7 +30,7 @@ from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.reverting import Reverted
 
 
-class PlaybookPage(ProjectPage):
+class RevisionPage(ProjectPage):
     """The playbook as it was at `revision`, and what differs `to` another one."""
 
     title = "Revisions"
@@ -38,7 +43,7 @@ class PlaybookPage(ProjectPage):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Take back; what was typed stays on the page when that is refused."""
         self.require(Role.CURATOR)
-        form = TakeBackForm(
+        form = RevertForm(
             request.POST,
             project=self.project,
             revision=self.asked.revision_shown,
@@ -71,12 +76,10 @@ class PlaybookPage(ProjectPage):
         told = {name: value for name, value in given.items() if value is not None}
         return f"{reverse('console:playbook')}?{urlencode(told)}"
 
-    def page(
-        self, taking: TakeBackForm | None = None, status: int = 200
-    ) -> HttpResponse:
+    def page(self, taking: RevertForm | None = None, status: int = 200) -> HttpResponse:
         revision = self.asked.revision_shown
         to: int | None = self.asked.cleaned_data.get("to")
-        changes = travel.changes(self.project, revision, self.caller)
+        changes = revision_content.changes_of(self.project, revision, self.caller)
         may = self.may(Role.CURATOR)
         shows = self.shows(revision)
         return self.render(
@@ -90,8 +93,10 @@ class PlaybookPage(ProjectPage):
             f"?project={self.project.pk}",
             step=changes[0] if changes else None,
             at=when(changes[0].changed_at) if changes else "",
-            changes=[_did(changes)] if changes else [],
-            choices=choices(revision, self.present, changes[: travel.CHANGES])
+            changes=[_changes_panel(changes)] if changes else [],
+            choices=revert_choices(
+                revision, self.present, changes[: revision_content.MAX_CHANGES]
+            )
             if may
             else [],
             taking=taking,
@@ -122,21 +127,25 @@ class PlaybookPage(ProjectPage):
         number = self.request.GET.get("page", "1")
         if shows == "differences":
             last, found = comparing.revisions(self.project, revision, to, self.caller)
-            page = travel.page_of(found, number)
-            page.panels = [_differing(f"{revision} to {last}", found, page)]
+            page = revision_content.page_of(found, number)
+            page.panels = [_differences_panel(f"{revision} to {last}", found, page)]
             return page
         if revision == self.present:
-            return travel.page_of(travel.now(self.project, self.caller), number)
-        return travel.page_of(travel.at(self.project, revision, self.caller), number)
+            return revision_content.page_of(
+                revision_content.current_entries(self.project, self.caller), number
+            )
+        return revision_content.page_of(
+            revision_content.entries_at(self.project, revision, self.caller), number
+        )
 
 
-class PlaceDoor(ProjectPage):
+class PlacementView(ProjectPage):
     """Set the priority of an entry, and whether it is pinned."""
 
     role = Role.CURATOR
 
     def post(self, request: HttpRequest, entry_id: uuid.UUID) -> HttpResponse:
-        form = PlaceForm(request.POST, entry_id=entry_id, caller=self.caller)
+        form = PlacementForm(request.POST, entry_id=entry_id, caller=self.caller)
         if form.is_valid():
             self.tell(form.saved)
         for told in form.errors.values():
@@ -154,7 +163,7 @@ class PlaceDoor(ProjectPage):
             messages.warning(self.request, told)
 
 
-def _did(changes: list[PlaybookChange]) -> Panel:
+def _changes_panel(changes: list[PlaybookChange]) -> Panel:
     return panels.table(
         f"Revision {changes[0].revision} did",
         ["Entry", "What", "Change", "Came of"],
@@ -168,11 +177,11 @@ def _did(changes: list[PlaybookChange]) -> Panel:
             ]
             for one in changes
         ),
-        most=travel.CHANGES,
+        most=revision_content.MAX_CHANGES,
     )
 
 
-def _differing(between: str, found: list[Difference], page: Any) -> Panel:
+def _differences_panel(between: str, found: list[Difference], page: Any) -> Panel:
     counts = Counter(one.kind for one in found)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     return panels.table(

@@ -1,1 +1,4 @@
-"""The API's search for people: everything that it can be asked, and why it answers so."""
+"""The search page: the API's search as a form, with the explanation of its hits.
+
+May import `memories`, `console.files` and the console's own top-level modules.
+"""

@@ -10,17 +10,17 @@ from django.utils.safestring import SafeString, mark_safe
 
 from common import panels
 from common.panels import Panel, words
-from console.files import branches
-from console.pages import ProjectPage
-from console.search.forms import SearchForm
+from console.files import graph_branches
+from console.project_page import ProjectPage
+from console.search.search_form import SearchForm
 from memories.models import Memory
 from memories.recall import Answer, Hit
 from projects.models import Project
 
-FILES = 5  # shown of a hit
+MAX_FILES = 5  # shown of a hit
 
 
-class Search(ProjectPage):
+class SearchPage(ProjectPage):
     """`?query=…` searches; without it the form is filled with what is given."""
 
     title = "Search"
@@ -42,14 +42,14 @@ class Search(ProjectPage):
         return self.show(
             form=form,
             answer=answer,
-            hits=[found(hit, self.project) for hit in answer.hits],
-            panels=list(explained(answer.explanation or {})),
+            hits=[hit_row(hit, self.project) for hit in answer.hits],
+            panels=list(explanation_panels(answer.explanation or {})),
             about=(answer.explanation or {}).get("memory"),
         )
 
 
 @dataclass(frozen=True)
-class Found:
+class HitRow:
     """A hit as it is shown."""
 
     memory: Memory
@@ -60,24 +60,24 @@ class Found:
     files: list[tuple[str, str]]  # path and address
 
 
-def found(hit: Hit, project: Project) -> Found:
-    links = list(hit.memory.file_links.all())[:FILES]
+def hit_row(hit: Hit, project: Project) -> HitRow:
+    links = list(hit.memory.file_links.all())[:MAX_FILES]
     paths = dict.fromkeys(link.file.file_path for link in links)
-    return Found(
+    return HitRow(
         hit.memory,
         reverse("admin:memories_memory_change", args=[hit.memory.pk]),
         # It is escaped where it is made: search.snippets.
         mark_safe(hit.snippet),
         f"{hit.score:.3f}",
         [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],
-        [(path, branches.address(project, path)) for path in paths],
+        [(path, graph_branches.file_url(project, path)) for path in paths],
     )
 
 
-def explained(explanation: dict[str, Any]) -> Iterable[Panel]:
+def explanation_panels(explanation: dict[str, Any]) -> Iterable[Panel]:
     if not explanation:
         return
-    yield Panel("How it was found", ["", ""], list(_steps(explanation)))
+    yield Panel("How it was found", ["", ""], list(_explanation_rows(explanation)))
     terms = explanation["terms"]
     yield panels.table(
         "Words that were looked for",
@@ -90,7 +90,7 @@ def explained(explanation: dict[str, Any]) -> Iterable[Panel]:
     )
 
 
-def _steps(explanation: dict[str, Any]) -> Iterator[list[Any]]:
+def _explanation_rows(explanation: dict[str, Any]) -> Iterator[list[Any]]:
     yield ["Memories that pass the filters", f"{explanation['rows_after_filters']:,}"]
     for lane, count in explanation["candidates"].items():
         yield [f"Candidates: {lane}", f"{count:,}"]

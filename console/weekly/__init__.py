@@ -1,1 +1,4 @@
-"""The weekly page: what the agents of a project learned, on a page and as Markdown."""
+"""The weekly page: what a project's agents learned, as a page and as Markdown.
+
+May import `playbook` and the console's own top-level modules.
+"""

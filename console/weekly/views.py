@@ -10,21 +10,21 @@ from django.utils.text import slugify
 from common import panels
 from common.panels import IN_PANEL, Panel, link, words
 from console import weeks
-from console.pages import ProjectPage
-from console.weekly import learned, markdown
-from console.weekly.learned import Learned, Lesson
+from console.project_page import ProjectPage
+from console.weekly import week_markdown, week_summary
+from console.weekly.week_summary import WeekLesson, WeekSummary
 from console.weeks import Week
 
 ENTRY = "playbook_playbookentry"
 CONFLICT = "playbook_conflict"
 TITLES = {
-    learned.NEW: ("New", "Nothing new was learned."),
-    learned.CHANGED: ("Changed", "No entry was changed."),
-    learned.REFUTED: ("Refuted and taken out", "No entry was taken out."),
+    week_summary.NEW: ("New", "Nothing new was learned."),
+    week_summary.CHANGED: ("Changed", "No entry was changed."),
+    week_summary.REFUTED: ("Refuted and taken out", "No entry was taken out."),
 }
 
 
-class Weekly(ProjectPage):
+class WeeklyPage(ProjectPage):
     """What the agents learned in the week that `?week=2026-W47` names."""
 
     title = "What the agents learned"
@@ -32,19 +32,19 @@ class Weekly(ProjectPage):
     style = "console/weekly.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        this = weeks.last(1)[0]
+        this = weeks.last_weeks(1)[0]
         try:
-            week = weeks.named(request.GET.get("week") or str(this))
-        except weeks.NotAWeek:
+            week = weeks.parse_label(request.GET.get("week") or str(this))
+        except weeks.InvalidWeek:
             return self.show(problem=True, this=this, status=400)
-        found = learned.learned(self.project, week, self.caller)
+        found = week_summary.summarise(self.project, week, self.caller)
         if request.GET.get("format") == "markdown":
             return self.download(found)
         return self.show(
             this=this,
             week=week,
             learned=found,
-            panels=list(shown(found)),
+            panels=list(build_panels(found)),
             addresses={
                 "previous": self.address(week.later(-1)),
                 "next": self.address(week.later(1)) if week < this else "",
@@ -55,8 +55,8 @@ class Weekly(ProjectPage):
     def address(self, week: Week, **more: str) -> str:
         return "?" + urlencode({"project": self.project.pk, "week": week, **more})
 
-    def download(self, found: Learned) -> HttpResponse:
-        text = markdown.written(
+    def download(self, found: WeekSummary) -> HttpResponse:
+        text = week_markdown.render_markdown(
             found, self.project.name, self.request.build_absolute_uri
         )
         name = f"{slugify(self.project.name) or 'project'}-{found.week}.md"
@@ -67,21 +67,21 @@ class Weekly(ProjectPage):
         )
 
 
-def shown(found: Learned) -> Iterable[Panel]:
+def build_panels(found: WeekSummary) -> Iterable[Panel]:
     for kind, (title, empty) in TITLES.items():
         lessons = found.lessons[kind]
         yield panels.table(
             f"{title} ({len(lessons)})" if lessons else title,
             ["Entry", "Rule", "How", "Evidence", "Decided by", "Why"],
-            map(_line, lessons),
+            map(_lesson_cells, lessons),
             empty=empty,
-            most=learned.MOST,
+            most=week_summary.MAX_CHANGES,
         )
     yield panels.table(
         "Contested",
         ["Entry", "Rule", "Harmful votes", "Evidence"],
         (
-            [*_named(lesson), f"{lesson.harmful:,}", lesson.evidence]
+            [*_entry_cells(lesson), f"{lesson.harmful:,}", lesson.evidence]
             for lesson in found.contested
         ),
         empty="No task said that an entry did harm.",
@@ -101,9 +101,9 @@ def shown(found: Learned) -> Iterable[Panel]:
     )
 
 
-def _line(lesson: Lesson) -> list[Any]:
+def _lesson_cells(lesson: WeekLesson) -> list[Any]:
     return [
-        *_named(lesson),
+        *_entry_cells(lesson),
         lesson.how,
         lesson.evidence,
         words(lesson.decided_by, panels.SHORT),
@@ -111,7 +111,7 @@ def _line(lesson: Lesson) -> list[Any]:
     ]
 
 
-def _named(lesson: Lesson) -> list[Any]:
+def _entry_cells(lesson: WeekLesson) -> list[Any]:
     return [
         link(ENTRY, lesson.entry_id, lesson.label, panels.SHORT),
         words(lesson.text, IN_PANEL),

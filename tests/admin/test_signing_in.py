@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from memory_project import first_start
+from embedded import first_start
 
 LOGIN = "admin:login"
 PASSWORD = "a long phrase of harbours"

@@ -10,7 +10,9 @@ from django.urls import resolve, reverse
 
 from common.caller import Role
 from tests.browser import routes
-from tests.browser.everything import deltas, everything  # noqa: F401 -- fixtures
+from tests.browser.hostile_world import (
+    everything,  # noqa: F401 -- fixtures
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 

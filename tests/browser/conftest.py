@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.admin.conftest import a_memory, an_entry, world  # noqa: F401 -- fixtures
-from tests.browser.everything import deltas, everything, watched  # noqa: F401
+from tests.browser.hostile_world import (
+    watched,  # noqa: F401
+)
 from tests.browser.people import alices, sign_in  # noqa: F401
 from tests.browser.review import waiting  # noqa: F401
 from tests.playbook.conftest import learned, write  # noqa: F401

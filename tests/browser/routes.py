@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import RequestFactory
 from django.urls import reverse
 
-from benchmarks import addresses
+from benchmarks.product import page_addresses
 from common.caller import Caller, Role
 from console.inbox import tabs
 from memories.models import File, Memory
@@ -60,7 +60,7 @@ class Visit:
 
 def routes():
     """The names of all routes that answer a GET outside the API; else their patterns."""
-    return {name for name, _, _ in addresses.walked()}
+    return {name for name, _, _ in page_addresses.walk_routes()}
 
 
 def url(name, *args, **asked):

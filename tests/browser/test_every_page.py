@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.looking import look_at
+from tests.browser.page_faults import look_at
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

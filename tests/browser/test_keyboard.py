@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from playbook.models import PlaybookDelta
-from tests.browser.looking import COVERED
+from tests.browser.page_faults import COVERED
 from tests.browser.people import signed_in
 from tests.browser.review import OTHER, as_addition, rules, told
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from ace import run as runs
 from common.caller import SYSTEM
-from memory_project import demo
+from embedded import demo
 from playbook.models import PlaybookDelta
 from tests.browser.people import PASSWORD
 from tests.browser.tour import STEPS

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from tests.browser.looking import PICTURES, STILL
+from tests.browser.page_faults import PICTURES, STILL
 
 
 class Walk:

@@ -52,7 +52,7 @@ def plan_of(table, ask):
 def test_failed_jobs_are_counted_without_the_others():
     Job.objects.bulk_create(Job(kind="x", state="done") for _ in range(1000))
 
-    assert "job_failed" in plan_of("jobs_job", health.dead_letters)
+    assert "job_failed" in plan_of("jobs_job", health.check_dead_letters)
 
 
 def test_the_changes_of_a_delta_are_found_among_all_of_their_project(project, alice):

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from ace import traces
-from memory_project import embedded
+from embedded import data_folder
 
 PROJECT, AGENT = "replayed", "replay"
 SENDERS = 3
@@ -109,7 +109,7 @@ class Service:
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
         if os.geteuid() == 0:
-            parent = embedded.SYSTEM_FOLDER
+            parent = data_folder.SYSTEM_FOLDER
         self.folder = parent / f"test-kill-{secrets.token_hex(4)}"
         self.port = spare_port()
         self.lines: list[str] = []
@@ -118,7 +118,7 @@ class Service:
     def __enter__(self) -> Service:
         arguments = ["up", "--port", str(self.port), "--data", str(self.folder)]
         self.process = subprocess.Popen(
-            [sys.executable, str(embedded.BASE_DIR / "manage.py"), *arguments],
+            [sys.executable, str(data_folder.BASE_DIR / "manage.py"), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=self.environment,
@@ -393,7 +393,7 @@ def replayed_again(service: Service, rows: list[dict[str, Any]]) -> str:
     arguments = ["replay", str(file), "--project", PROJECT, "--agent", AGENT]
     arguments += ["--url", f"http://127.0.0.1:{service.port}", "--key", service.key]
     done = subprocess.run(
-        [sys.executable, str(embedded.BASE_DIR / "manage.py"), *arguments],
+        [sys.executable, str(data_folder.BASE_DIR / "manage.py"), *arguments],
         env=service.environment | {"DATA_DIR": str(service.folder)},
         capture_output=True,
         text=True,

@@ -9,8 +9,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory_project import embedded, postgres
-from memory_project.children import identity
+from embedded import data_folder, postgres
+from embedded.children import user_arguments
 
 SECONDS = 60
 
@@ -27,12 +27,12 @@ def absent():
 @contextmanager
 def running():
     """The standby's Home, once it takes reads."""
-    primary = embedded.Home(Path(os.environ["DATA_DIR"]))
-    install = postgres.installed(primary)
+    primary = data_folder.DataFolder(Path(os.environ["DATA_DIR"]))
+    install = postgres.install_programs(primary)
     allow_replication(primary)
-    home = embedded.make_home(primary.folder / f"standby-{os.getpid()}")
+    home = data_folder.create(primary.folder / f"standby-{os.getpid()}")
     for folder in (home.postgres, home.sockets):
-        embedded.make_folder(folder, mode=0o700, owner=home.servant)
+        data_folder.make_folder(folder, mode=0o700, owner=home.servant)
     copy(primary, home, install)
     child = postgres.server(home, install, for_tests=True)
     child.command += ["-c", "hot_standby=on", "-c", "shared_buffers=64MB"]
@@ -47,7 +47,7 @@ def running():
 
 def allow_replication(primary):
     """The servers' own user may follow; the rules of `postgres` let in no one else."""
-    user = primary.servant.pw_name if primary.servant else postgres.own_name()
+    user = primary.servant.pw_name if primary.servant else postgres.own_user_name()
     add_line(primary.folder / "pg_hba.conf", "local replication all peer map=app")
     add_line(primary.folder / "pg_ident.conf", f'app "{user}" {postgres.SUPERUSER}')
     with postgres.connect(primary, "postgres") as superuser:
@@ -68,7 +68,7 @@ def copy(primary, home, install):
         cwd=home.folder,
         env=postgres.environment(),
         check=True,
-        **identity(home.servant),
+        **user_arguments(home.servant),
     )
 
 

@@ -14,7 +14,7 @@ NAME = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 NAMED = re.compile(r"[A-Z][A-Z0-9_]*")
 ASKS = re.compile(r"env\.\w+|[a-z_]+")
 # Read by what starts the processes, not by the settings.
-STARTERS = ["gunicorn.conf.py", "memory_project/serving.py", "compose.yaml"]
+STARTERS = ["gunicorn.conf.py", "embedded/up.py", "compose.yaml"]
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,7 @@ class TestReadyz:
     def test_pending_migrations_are_looked_for_until_there_are_none(
         self, client, monkeypatch
     ):
-        monkeypatch.setattr(health.Migrations, "are_applied", False)
+        monkeypatch.setattr(health.MigrationState, "are_applied", False)
         monkeypatch.setattr(
             health.MigrationExecutor, "migration_plan", lambda *args: [1, 2]
         )
@@ -166,7 +166,7 @@ class TestADatabaseThatIsAway:
         def refuse():
             raise OperationalError("connection refused")
 
-        monkeypatch.setattr(health, "of_database", refuse)
+        monkeypatch.setattr(health, "check_database", refuse)
         status, answer = readyz(client)
 
         assert status == 503
@@ -175,12 +175,12 @@ class TestADatabaseThatIsAway:
     def test_one_that_hangs_is_not_waited_for(self, client, monkeypatch):
         thawed = threading.Event()
         monkeypatch.setattr(health, "PATIENCE", 0.05)
-        monkeypatch.setattr(health, "of_database", lambda: thawed.wait(10) and {})
+        monkeypatch.setattr(health, "check_database", lambda: thawed.wait(10) and {})
         try:
             answers = [readyz(client) for _ in range(3)]
         finally:
             thawed.set()
-            health._looking.result()
+            health._pending_check.result()
 
         assert [status for status, _ in answers] == [503] * 3
         assert "database: no answer" in answers[0][1]["reason"]

@@ -129,7 +129,7 @@ class TestState:
         def fail():
             raise OperationalError("the server closed the connection")
 
-        monkeypatch.setattr(health, "of_database", fail)
+        monkeypatch.setattr(health, "check_database", fail)
         found = scraped()
 
         assert found[("memory_check_ok", "database")] == 0
@@ -156,6 +156,6 @@ def test_it_adds_up_what_all_processes_counted(tmp_path, monkeypatch):
         )
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
 
-    found = samples(metrics.exposition().decode())
+    found = samples(metrics.render().decode())
 
     assert found[("memory_replica_reads_total", "answered", "replica_0")] == 4

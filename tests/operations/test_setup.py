@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_project import embedded
+from embedded import data_folder
 
-MAKE = f"source {embedded.BASE_DIR / 'bin/setup'}; make_environment"
+MAKE = f"source {data_folder.BASE_DIR / 'bin/setup'}; make_environment"
 
 
 @pytest.fixture

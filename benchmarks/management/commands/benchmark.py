@@ -10,37 +10,37 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from benchmarks import (
-    conversation,
-    dedup,
-    deduplication,
-    digest,
-    growth,
-    latency,
-    learning,
-    pages,
-    recall,
-    relevance,
-    search,
-    writing,
+from benchmarks.measures import (
+    conversation_quality,
+    digest_latency,
+    duplicate_scan,
+    duplicate_verdicts,
+    learning_curve,
+    page_latency,
+    playbook_size,
+    rule_relevance,
+    search_latency,
+    search_quality,
+    semantic_recall,
+    write_rate,
 )
-from benchmarks.options import Options
+from benchmarks.options import BenchmarkOptions
 
 # Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
 # A module that takes more arguments has arguments(parser) as well.
 BENCHMARKS: dict[str, ModuleType] = {
-    "search": search,
-    "conversation": conversation,
-    "dedup": dedup,
-    "relevance": relevance,
-    "learning": learning,
-    "growth": growth,
-    "recall": recall,
-    "latency": latency,
-    "digest": digest,
-    "deduplication": deduplication,
-    "writing": writing,
-    "pages": pages,
+    "search": search_quality,
+    "conversation": conversation_quality,
+    "dedup": duplicate_verdicts,
+    "relevance": rule_relevance,
+    "learning": learning_curve,
+    "growth": playbook_size,
+    "recall": semantic_recall,
+    "latency": search_latency,
+    "digest": digest_latency,
+    "deduplication": duplicate_scan,
+    "writing": write_rate,
+    "pages": page_latency,
 }
 
 
@@ -61,15 +61,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         module = BENCHMARKS[options["benchmark"]]
-        result = module.run(Options(options["data"], options["keep"], options))
-        self.stdout.write(aligned(module.table(result)))
+        result = module.run(BenchmarkOptions(options["data"], options["keep"], options))
+        self.stdout.write(align_columns(module.table(result)))
         for remark in module.remarks(result):
             self.stdout.write(remark)
         if options["json"]:
             options["json"].write_text(json.dumps(result, indent=2) + "\n")
 
 
-def aligned(rows: Iterable[list[str]]) -> str:
+def align_columns(rows: Iterable[list[str]]) -> str:
     """Rows of cells as text, the first column to the left and numbers to the right."""
     cells = list(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -1,0 +1,172 @@
+"""Recorded runs as the turns of conversations, with queries that the recordings answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from ace import traces
+from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
+
+USER, ASSISTANT, TOOL = "user", "assistant", "tool"
+SHORT = 200  # characters from which on a message is cut into turns, between sentences
+MAX_CHARACTERS = (
+    400  # characters of a turn: a file or a table that a tool printed is cut
+)
+MAX_TURNS = 4  # turns of one message
+MIN_CHARACTERS = 10  # characters: shorter ones say nothing that could be asked for
+
+_PART = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+@dataclass(frozen=True)
+class RunMessage:
+    speaker: str
+    text: str
+    is_call: bool = False
+
+
+@dataclass(frozen=True)
+class ConversationTurn:
+    """What was said at once. `answers` is the message of another speaker before it.
+
+    A call of a tool is a turn of the assistant's, but nothing that anybody asks.
+    """
+
+    id: str
+    speaker: str
+    text: str
+    conversation: int
+    message: int
+    answers: int | None = None
+    is_call: bool = False
+
+    @property
+    def said(self) -> str:
+        return f"{self.speaker}: {self.text}"
+
+
+def load_turns(data: Path, most: int) -> list[ConversationTurn]:
+    """The first `most` turns of the conversations of every file, file by file in turn.
+
+    Runs with the same goal are one conversation. A text is said once: who repeats it
+    says nothing that could be told apart.
+    """
+    files = [_conversations(path) for path in sorted((data / "traces").glob("*.jsonl"))]
+    mixed = filter(None, chain.from_iterable(zip_longest(*files)))
+    said: set[str] = set()
+    turns = chain.from_iterable(
+        _turns(number, rows, said) for number, rows in enumerate(mixed)
+    )
+    return list(islice(turns, most))
+
+
+def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
+    """What a conversation begins with → all else that was said in it."""
+    queries = []
+    for first, others in _group_by_conversation(turns):
+        judged = {turn.id: 1.0 for turn in others}
+        queries.append(JudgedQuery(first.id, first.text, judged))
+    return _collection("opening", turns, queries)
+
+
+def reply_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
+    """What an assistant says in words → the message of another that it answers."""
+    messages: dict[tuple[int, int | None], dict[str, float]] = {}
+    for turn in turns:
+        of_message = messages.setdefault((turn.conversation, turn.message), {})
+        of_message[turn.id] = 1.0
+    queries = [
+        JudgedQuery(
+            turn.id, turn.text, messages.get((turn.conversation, turn.answers), {})
+        )
+        for turn in turns
+        if turn.speaker == ASSISTANT and not turn.is_call
+    ]
+    return _collection("reply", turns, queries)
+
+
+def _collection(
+    name: str, turns: Iterable[ConversationTurn], queries: Iterable[JudgedQuery]
+) -> JudgedCollection:
+    documents = [CorpusDocument(turn.id, "", turn.said) for turn in turns]
+    return JudgedCollection(
+        name, documents, [query for query in queries if query.judged]
+    )
+
+
+def _group_by_conversation(
+    turns: Sequence[ConversationTurn],
+) -> Iterator[tuple[ConversationTurn, list[ConversationTurn]]]:
+    found: dict[int, list[ConversationTurn]] = {}
+    for turn in turns:
+        found.setdefault(turn.conversation, []).append(turn)
+    for first, *others in found.values():
+        if first.speaker == USER:
+            yield first, others
+
+
+def _conversations(path: Path) -> list[list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found.setdefault(row["goal"], []).append(row)
+    return list(found.values())
+
+
+def _turns(
+    conversation: int, rows: Iterable[Mapping[str, Any]], said: set[str]
+) -> Iterator[ConversationTurn]:
+    number = 0
+    for row in rows:
+        others: int | None = None
+        for message in _messages(row):
+            for piece in _split_pieces(message.text):
+                turn = ConversationTurn(
+                    id=f"{len(said)}",
+                    speaker=message.speaker,
+                    text=piece,
+                    conversation=conversation,
+                    message=number,
+                    answers=others,
+                    is_call=message.is_call,
+                )
+                if turn.said not in said:
+                    said.add(turn.said)
+                    yield turn
+            if message.speaker != ASSISTANT:
+                others = number
+            number += 1
+
+
+def _messages(row: Mapping[str, Any]) -> Iterator[RunMessage]:
+    """The goal, thoughts, calls and their results, own reflections, and the result."""
+    request = traces.request_of(row, agent_id="benchmark")
+    yield RunMessage(USER, request["goal"])
+    calls = request["tool_usage"] if row.get("tool_usage") else []
+    for step, call in zip(row.get("tool_usage") or [], calls, strict=True):
+        yield RunMessage(ASSISTANT, step.get("thought") or "")
+        told = f"{call['tool_name']} {_plain(call['arguments'])}"
+        yield RunMessage(ASSISTANT, told, is_call=True)
+        yield RunMessage(TOOL, _plain(call["result"]))
+    for reflection in row.get("reflections") or []:
+        yield RunMessage(ASSISTANT, reflection)
+    yield RunMessage(ASSISTANT, request["result"])
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _split_pieces(text: str) -> list[str]:
+    pieces = [""]
+    for part in filter(None, _PART.split(text.strip())):
+        if len(pieces[-1]) + len(part) > SHORT:
+            pieces.append("")
+        pieces[-1] = f"{pieces[-1]} {part}".strip()[:MAX_CHARACTERS]
+    return [piece for piece in pieces if len(piece) >= MIN_CHARACTERS][:MAX_TURNS]

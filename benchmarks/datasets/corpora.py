@@ -1,0 +1,78 @@
+"""Collections of judged queries: `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILES = ("corpus.jsonl", "queries.jsonl", "qrels.tsv")
+
+
+@dataclass(frozen=True)
+class CorpusDocument:
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class JudgedQuery:
+    """A query and the grades of its judged documents; none when it has no answer."""
+
+    id: str
+    text: str
+    judged: dict[str, float]
+
+
+@dataclass(frozen=True)
+class JudgedCollection:
+    name: str
+    documents: list[CorpusDocument]
+    queries: list[JudgedQuery]
+
+
+def load_collection(folder: Path) -> JudgedCollection:
+    judged: dict[str, dict[str, float]] = {}
+    for query, document, grade in _judgements(folder / "qrels.tsv"):
+        if grade > 0:
+            judged.setdefault(query, {})[document] = grade
+    return JudgedCollection(
+        name=folder.name,
+        documents=[
+            CorpusDocument(
+                str(row["_id"]), row.get("title") or "", row.get("text") or ""
+            )
+            for row in _rows(folder / "corpus.jsonl")
+        ],
+        queries=[
+            JudgedQuery(str(row["_id"]), row["text"], judged.get(str(row["_id"]), {}))
+            for row in _rows(folder / "queries.jsonl")
+        ],
+    )
+
+
+def collection_folders(data: Path) -> list[Path]:
+    """The collections of a data folder: `DIR/search/*`, `DIR/*`, or DIR itself."""
+    for parent in (data / "search", data):
+        found = sorted(path.parent for path in parent.glob(f"*/{FILES[0]}"))
+        if found:
+            return found
+    return [data] if (data / FILES[0]).exists() else []
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
+    """Rows of query, document and grade; a header has no number for a grade."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        parts = line.split("\t")
+        if len(parts) >= 3 and parts[-1].strip().lstrip("-").isdigit():
+            yield parts[0], parts[-2], float(parts[-1])

@@ -1,0 +1,58 @@
+"""Pairs of texts that people labelled: `a`, `b`, and `entail` or `score`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+# Of the five points of STS, 5 is "equivalent" and 4 "differs in unimportant details":
+# from the middle of the two on, a pair is taken for one statement.
+EQUIVALENT = 4.5
+OWN_FOLDER = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class TextPair:
+    a: str
+    b: str
+    is_duplicate: bool
+    is_contradiction: bool
+
+
+@dataclass(frozen=True)
+class PairSet:
+    name: str
+    pairs: list[TextPair]
+
+
+def load_pairs(data: Path) -> list[PairSet]:
+    """The sets of `DIR/dedup`, or of DIR itself, and the ones that are shipped."""
+    given = sorted((data / "dedup").glob("*.jsonl")) or sorted(data.glob("*.jsonl"))
+    return [_pair_set(path) for path in (*given, *sorted(OWN_FOLDER.glob("*.jsonl")))]
+
+
+def _pair_set(path: Path) -> PairSet:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    numbered = [(at, line) for at, line in enumerate(lines, start=1) if line.strip()]
+    return PairSet(path.stem, [_pair(line, f"{path}:{at}") for at, line in numbered])
+
+
+def _pair(line: str, where: str) -> TextPair:
+    """A duplicate is what was labelled an entailment; without labels, the score tells.
+
+    A score beside a label is no condition: SICK scores how related two texts are, and
+    its entailments are what "recall of entailments" counts.
+    """
+    try:
+        row = json.loads(line)
+        a, b, label = row["a"], row["b"], row.get("entail")
+        if label is not None:
+            return TextPair(a, b, label == "ENTAILMENT", label == "CONTRADICTION")
+        return TextPair(a, b, float(row["score"]) >= EQUIVALENT, False)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CommandError(
+            f"{where} is no labelled pair: a, b, and entail or score."
+        ) from error

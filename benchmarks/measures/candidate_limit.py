@@ -1,0 +1,67 @@
+"""What the limit of candidate rows costs: nDCG@10 with it and without."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.datasets.corpora import JudgedCollection, JudgedQuery
+from benchmarks.measures import search_quality
+from benchmarks.report import quality_metrics
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import SYSTEM
+from memories import recall
+from projects.models import Project
+from search import postings
+
+UNLIMITED = 10**9
+MAX_QUERIES = 200
+LANES = ("keyword", "hybrid")
+
+
+def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
+    """Write a collection among a project's rows, and ask for it both ways."""
+    ids, _ = search_quality.fill_project(project, collection)
+    judged = [one for one in collection.queries if one.judged][:MAX_QUERIES]
+    bar = ProgressBar(f"{collection.name}: uncapped", len(judged) * len(LANES))
+    capped: dict[str, list[float]] = {lane: [] for lane in LANES}
+    uncapped: dict[str, list[float]] = {lane: [] for lane in LANES}
+    for lane in LANES:
+        for asked in judged:
+            capped[lane].append(_ndcg(project, asked, lane, ids))
+            with patch.object(postings, "CANDIDATE_ROWS", UNLIMITED):
+                uncapped[lane].append(_ndcg(project, asked, lane, ids))
+            bar.show(sum(map(len, uncapped.values())))
+    return {
+        "collection": collection.name,
+        "queries": len(judged),
+        "capped": _means(capped),
+        "uncapped": _means(uncapped),
+    }
+
+
+def _ndcg(
+    project: Project, asked: JudgedQuery, lane: str, ids: Mapping[uuid.UUID, str]
+) -> float:
+    """As `benchmark search`, among rows that nobody judged."""
+    request = recall.Request(
+        asked.text, limit=search_quality.DEPTH + 1, **search_quality.LANES[lane]
+    )
+    hits = recall.search(project, request, SYSTEM).hits
+    ranking = [ids.get(hit.memory.pk, "") for hit in hits]
+    others = [found for found in ranking if found != asked.id]
+    return quality_metrics.ndcg(others, asked.judged, depth=search_quality.DEPTH)
+
+
+def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    return {lane: round(quality_metrics.mean(of), 4) for lane, of in values.items()}
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    told = (
+        f"{lane} {row['capped'][lane]:.3f} (without the limit {row['uncapped'][lane]:.3f})"
+        for lane in LANES
+    )
+    return f"{row['collection']}: nDCG@10 {', '.join(told)}"

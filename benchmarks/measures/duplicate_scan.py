@@ -1,0 +1,237 @@
+"""How long the search for duplicates of a whole project takes, and what it survives."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.management.base import CommandError
+from django.db import connection
+from django.utils import timezone
+
+from benchmarks.fixtures import population, temp_project
+from benchmarks.fixtures.population import Passages
+from benchmarks.options import BenchmarkOptions
+from benchmarks.product import product_processes
+from benchmarks.report.progress_bar import ProgressBar
+from common import text
+from common.caller import SYSTEM
+from inference import embedding
+from jobs.models import Job
+from memories import deduplication
+from memories.models import DuplicateFinding, Memory, MemoryVector
+from memories.scopes import Scope
+from projects.models import Project
+
+HELP = "Time and memory of a deduplication, and what is left when it is killed."
+MEMORIES, KILLS = 100_000, 2
+# Every so manieth memory is written a second time: with another full stop and so the
+# same vector, or with a word more and a vector that is a little off.
+COPY_EVERY = 50
+COPY_SUFFIXES = (" .", "\n\nOnce more.")
+COPY_NOISE = 0.008  # of each coordinate's noise: a cosine of about 0.99
+BATCH = 500  # rows written in one transaction
+LOOK_SECONDS = 0.05
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--memories", type=int, default=MEMORIES)
+    parser.add_argument(
+        "--kill", type=int, default=KILLS, help="how often the second run is killed"
+    )
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    """Look for duplicates in a dry run, then again and mark them, killed on the way."""
+    count, kills = options.given["memories"], options.given["kill"]
+    passages = population.load_passages(options.data)
+    with temp_project.create_project("deduplication", keep=options.keep) as project:
+        copied = _fill(project, count, passages)
+        whole = _run_scan(project, apply=False, kills=0)
+        killed = _run_scan(project, apply=True, kills=kills)
+    return {
+        "memories": count,
+        "copied": copied,
+        "whole": whole.shown,
+        "killed": killed.shown,
+        "same": whole.pairs == killed.pairs,
+    }
+
+
+def _fill(project: Project, count: int, passages: Passages) -> int:
+    """Write so many memories and index them by meaning; how many of them are copies."""
+    chance = np.random.default_rng(count)
+    bar = ProgressBar("memories", count)
+    copied = 0
+    for start in range(0, count, BATCH):
+        size = min(BATCH, count - start)
+        copies = size // COPY_EVERY
+        texts, vectors = _mix_passages(passages, start, size - copies, chance)
+        _write(project, texts, vectors)
+        noise = chance.normal(scale=COPY_NOISE, size=(copies, vectors.shape[1]))
+        noise[::2] = 0
+        again = [
+            f"{text}{COPY_SUFFIXES[n % 2]}" for n, text in enumerate(texts[:copies])
+        ]
+        _write(project, again, vectors[:copies] + noise)
+        copied += copies
+        bar.show(start + size)
+    with connection.cursor() as cursor:
+        for model in (Memory, MemoryVector):
+            cursor.execute(f"ANALYZE {model._meta.db_table}")
+    temp_project.maintain_indexes()
+    return copied
+
+
+def _mix_passages(
+    passages: Passages, start: int, count: int, chance: Any
+) -> tuple[list[str], Any]:
+    """Texts of three real passages each, and their vectors."""
+    chosen = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
+    texts = [
+        population.passage_text(passages, row, number)
+        for number, row in enumerate(chosen, start)
+    ]
+    return texts, population.mix_vectors(passages, chosen, chance)
+
+
+def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
+    """Rows without lexemes, which take most of the time and no duplicate is found by."""
+    memories = Memory.objects.bulk_create(
+        Memory(
+            project=project,
+            organization_id=project.organization_id,
+            agent_id="benchmark",
+            memory_type="learning",
+            content=content,
+            similarity_hash=text.similarity_hash(content),
+            content_tsv="",
+            **Scope("workspace", str(project.pk)).columns,
+        )
+        for content in texts
+    )
+    MemoryVector.objects.bulk_create(
+        MemoryVector(
+            memory=memory,
+            project_id=project.pk,
+            model=embedding.active().name,
+            embedding=(vector / np.linalg.norm(vector)).tolist(),
+        )
+        for memory, vector in zip(memories, vectors, strict=True)
+    )
+
+
+@dataclass
+class ScanRun:
+    """One deduplication, in processes of its own."""
+
+    job: Job
+    seconds: float = 0.0
+    kills: list[float] = field(default_factory=list)  # shares of the work done by then
+    megabytes: list[float] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> list[tuple[Any, ...]]:
+        """Which memory repeats which, how nearly, and what is said against it."""
+        found = DuplicateFinding.objects.filter(job_id=self.job.pk)
+        return sorted(
+            found.values_list("memory", "original", "similarity", "why_not_merged")
+        )
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        used = self.megabytes
+        return {
+            "seconds": round(self.seconds, 1),
+            "killed_at": [round(share, 2) for share in self.kills],
+            "attempts": self.job.attempts,
+            **self.job.result,
+            "megabytes": {
+                "start": round(used[len(used) // 20]),
+                "middle": round(used[len(used) // 2]),
+                "end": round(used[-1]),
+                "most": round(max(used)),
+            },
+        }
+
+
+def _run_scan(project: Project, *, apply: bool, kills: int) -> ScanRun:
+    scan = ScanRun(deduplication.start(project, SYSTEM, threshold=None, apply=apply))
+    stops = [(number + 1) / (kills + 1) for number in range(kills)]
+    bar = ProgressBar("marked" if apply else "compared", 100)
+    started = time.perf_counter()
+    for stop in [*stops, None]:
+        _attempt(scan, stop, bar)
+    scan.seconds = time.perf_counter() - started
+    if scan.job.state != Job.State.DONE:
+        raise CommandError(f"The job is {scan.job.state}: {scan.job.error}")
+    return scan
+
+
+def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
+    """Let a process work at the job, to its end or to a share of it: then kill -9."""
+    child = product_processes.start_program(
+        ["-m", "benchmarks.product.one_job", str(scan.job.pk)]
+    )
+    while child.poll() is None:
+        time.sleep(LOOK_SECONDS)
+        scan.job.refresh_from_db()
+        share = scan.job.done / (scan.job.total or 1)
+        if share and scan.job.state == Job.State.RUNNING:
+            bar.show(min(99, int(share * 100)))
+            with suppress(OSError):  # it may just have ended
+                scan.megabytes.append(_resident_megabytes(child.pid))
+        if stop and share >= stop:
+            _kill(child)
+            scan.kills.append(share)
+    scan.job.refresh_from_db()
+    if scan.job.state == Job.State.RUNNING:
+        # Nobody holds the lease any more; a worker would wait until it has run out.
+        scan.job.lease_until = timezone.now() - timedelta(seconds=1)
+        scan.job.save(update_fields=["lease_until"])
+
+
+def _resident_megabytes(pid: int) -> float:
+    """Megabytes of a process in memory, as Linux tells."""
+    pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    return int(pages) * resource.getpagesize() / 1e6
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    heads = ["seconds", "duplicates", "possible", "MB start", "middle", "end", "most"]
+    yield ["run", *heads]
+    for name in ("whole", "killed"):
+        row = result[name]
+        yield [
+            "dry run, whole"
+            if name == "whole"
+            else f"killed {len(row['killed_at'])} times",
+            f"{row['seconds']:.1f}",
+            str(row["duplicates"]),
+            str(row["possible_duplicates"]),
+            *map(str, row["megabytes"].values()),
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{result['memories']:,} memories, {result['copied']:,} of them copies; "
+        f"killed at {result['killed']['killed_at']} of the work"
+    )
+    yield f"the same pairs: {'yes' if result['same'] else 'NO'}"

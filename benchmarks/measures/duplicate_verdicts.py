@@ -1,0 +1,149 @@
+"""How often the duplicate verdict is right, and what the guard behind it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.datasets import labelled_pairs
+from benchmarks.datasets.labelled_pairs import PairSet, TextPair
+from benchmarks.options import BenchmarkOptions
+from benchmarks.report.progress_bar import ProgressBar
+from inference import embedding
+from memories import alike
+from memories.models import Memory
+from playbook import neighbours
+from playbook.models import PlaybookEntry
+
+HELP = "Precision and recall of the duplicate verdict, on labelled pairs."
+BATCH = 100  # texts embedded between two steps of the bar
+
+
+@dataclass(frozen=True)
+class ScoredPair:
+    """A pair with its cosine."""
+
+    pair: TextPair
+    cosine: float
+
+
+Verdict = Callable[[ScoredPair], bool]
+
+
+def merges_memories(judged: ScoredPair) -> bool:
+    """Whether the second of two memories is marked as a duplicate of the first."""
+    first, second = Memory(content=judged.pair.a), Memory(content=judged.pair.b)
+    likeness = alike.likeness(second, first, judged.cosine)
+    return likeness.why_not_merged is None
+
+
+def merges_rules(judged: ScoredPair) -> bool:
+    """Whether the curator makes one entry of two rules."""
+    entry = PlaybookEntry(content=judged.pair.a)
+    near = neighbours.Neighbour(entry, judged.cosine)
+    verdict = neighbours.compare(judged.pair.b, near).verdict
+    return verdict in ("same", "wider", "both")
+
+
+# The thresholds that are asked for. A project chooses its own for memories,
+# 0.95 unless it says otherwise; the curator's is fixed.
+VERDICTS: dict[float, Verdict] = {
+    0.85: merges_memories,
+    neighbours.MERGE: merges_rules,
+    0.95: merges_memories,
+}
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    return {
+        "pairs": [
+            row
+            for labelled in labelled_pairs.load_pairs(options.data)
+            for row in _measure(labelled)
+        ]
+    }
+
+
+def table(result: dict[str, Any]) -> Iterator[list[str]]:
+    heads = ("precision", "recall", "contradictions")
+    yield ["set", "threshold", *heads, *(f"unguarded {head}" for head in heads), "ms"]
+    for row in result["pairs"]:
+        yield [
+            row["set"],
+            f"{row['threshold']:.2f}",
+            *(_share(row[head]) for head in heads),
+            *(_share(row["unguarded"][head]) for head in heads),
+            f"{row['ms']:.2f}",
+        ]
+
+
+def remarks(result: dict[str, Any]) -> Iterator[str]:
+    yield "contradictions: the share of those labelled that would become one text"
+    yield f"at {neighbours.MERGE:.2f} the curator decides, else the guard of memories"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _measure(labelled: PairSet) -> Iterator[dict[str, Any]]:
+    judged = _score_pairs(labelled)
+    for threshold, verdict in VERDICTS.items():
+        near = [one for one in judged if one.cosine >= threshold]
+        started = time.process_time()
+        merged = [one for one in near if verdict(one)]
+        spent = time.process_time() - started
+        yield {
+            "set": labelled.name,
+            "threshold": threshold,
+            **_shares(merged, judged),
+            "unguarded": _shares(near, judged),
+            "pairs": len(judged),
+            "near": len(near),
+            "judged_duplicate": len(merged),
+            "ms": round(1000 * spent / max(len(near), 1), 3),
+        }
+
+
+def _shares(
+    chosen: Sequence[ScoredPair], every: Sequence[ScoredPair]
+) -> dict[str, Any]:
+    """Precision, recall, and the share of the contradictions that were chosen."""
+    right = _count(chosen, lambda pair: pair.is_duplicate)
+    against = _count(chosen, lambda pair: pair.is_contradiction)
+    return {
+        "precision": _ratio(right, len(chosen)),
+        "recall": _ratio(right, _count(every, lambda pair: pair.is_duplicate)),
+        "contradictions": _ratio(
+            against, _count(every, lambda pair: pair.is_contradiction)
+        ),
+    }
+
+
+def _count(judged: Sequence[ScoredPair], wanted: Callable[[TextPair], bool]) -> int:
+    return sum(wanted(one.pair) for one in judged)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    """None where there is nothing to have a share of."""
+    return round(part / whole, 4) if whole else None
+
+
+def _score_pairs(labelled: PairSet) -> list[ScoredPair]:
+    """The pairs with the cosine of their vectors, each text embedded once."""
+    texts = list(dict.fromkeys(t for pair in labelled.pairs for t in (pair.a, pair.b)))
+    bar = ProgressBar(f"{labelled.name}: texts", len(texts))
+    vectors: dict[str, Any] = {}
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        made = np.asarray(embedding.active().embed(batch))
+        vectors.update(zip(batch, made, strict=True))
+        bar.show(start + len(batch))
+    return [
+        ScoredPair(pair, float(vectors[pair.a] @ vectors[pair.b]))
+        for pair in labelled.pairs
+    ]

@@ -1,0 +1,221 @@
+"""How much a playbook helps that was learned from feedback alone, without a model."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ace import run as runs
+from benchmarks.datasets import finer_questions
+from benchmarks.datasets.finer_questions import (
+    FinerQuestion,
+    FinerQuestions,
+    TagAnswerer,
+)
+from benchmarks.fixtures import temp_project
+from benchmarks.options import BenchmarkOptions
+from benchmarks.report import curve_chart
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import SYSTEM
+from inference import tokens
+from playbook.models import (
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+    line,
+)
+from projects.models import Project
+
+HELP = "Accuracy on unseen questions while a playbook is learned from feedback."
+CHECKPOINTS = (0, 50, 250, 700, 1_400)
+# What the environment says may be acted on without a person, retiring entries too.
+SETTINGS = {"policy": "auto"}
+# Never worse than this many points below no playbook, gained at least this many, at
+# most this share of the tokens of append-only.
+MOST_LOST, LEAST_GAIN, MOST_TOKENS = 1.0, 12.0, 0.5
+
+
+@dataclass
+class LearningResult:
+    """What the loop has seen; `poisoned` are the runs whose feedback was false."""
+
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    poisoned: list[uuid.UUID] = field(default_factory=list)
+    append_only: int = 0
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--learn", type=int, help="questions to learn from, the first")
+    parser.add_argument("--test", type=int, help="questions to be tested on, the last")
+    parser.add_argument(
+        "--poison", type=int, default=0, metavar="N", help="feedback to every Nth lies"
+    )
+    parser.add_argument(
+        "--withhold", action="store_true", help="give no feedback at all"
+    )
+    parser.add_argument("--plot", type=Path, help="draw the curve as SVG to this file")
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    given = options.given
+    questions = finer_questions.load_questions(
+        options.data, learn=given["learn"], test=given["test"]
+    )
+    with temp_project.create_project(
+        "learning", keep=options.keep, settings=SETTINGS
+    ) as project:
+        learned = learn(
+            project, questions, poison=given["poison"], withhold=given["withhold"]
+        )
+        result = _result(project, learned) | {
+            "learned": len(questions.learned),
+            "tested": len(questions.tested),
+            "poison": given["poison"],
+            "withheld": given["withhold"],
+        }
+    if given["plot"]:
+        given["plot"].write_text(
+            curve_chart.draw_curve(result["curve"]), encoding="utf-8"
+        )
+    return result
+
+
+def learn(
+    project: Project,
+    questions: FinerQuestions,
+    *,
+    poison: int = 0,
+    withhold: bool = False,
+) -> LearningResult:
+    """Answer, complete and be told, one question after another; test on the way."""
+    learned = LearningResult()
+    answerer = TagAnswerer(project, questions.tags)
+    stops = _checkpoints(len(questions.learned))
+    bar = ProgressBar("learning: tasks", len(questions.learned))
+    for number, question in enumerate(questions.learned):
+        if number in stops:
+            learned.curve.append(_point(number, answerer, questions.tested))
+        is_poisoned = poison > 0 and (number + 1) % poison == 0
+        task = finer_questions.request(question, answerer.answer(question))
+        if not withhold:
+            right = (
+                _false_tag(question, questions, number) if is_poisoned else question.tag
+            )
+            task = finer_questions.judged_request(task, right)
+        done = runs.complete(project, task, SYSTEM)
+        if is_poisoned:
+            learned.poisoned.append(done.pk)
+        learned.append_only += verbatim_tokens(question)
+        bar.show(number + 1)
+    learned.curve.append(_point(len(questions.learned), answerer, questions.tested))
+    return learned
+
+
+def _checkpoints(last: int) -> set[int]:
+    return {stop for stop in CHECKPOINTS if stop < last}
+
+
+def _false_tag(question: FinerQuestion, questions: FinerQuestions, number: int) -> str:
+    """Another tag, the same one in every run."""
+    others = [tag for tag in questions.tags if tag != question.tag]
+    return random.Random(number).choice(others)
+
+
+def _point(
+    tasks: int, answerer: TagAnswerer, tested: list[FinerQuestion]
+) -> dict[str, Any]:
+    bar = ProgressBar(f"learning: test after {tasks}", len(tested))
+    right = [answerer.answer(q).tag == q.tag for q in bar.over(tested)]
+    live = PlaybookEntry.objects.current().filter(project=answerer.project)
+    playbook = Playbook.objects.filter(project=answerer.project).first()
+    return {
+        "tasks": tasks,
+        "accuracy": round(sum(right) / len(right), 4),
+        "entries": live.count(),
+        "tokens": playbook.tokens if playbook else 0,
+    }
+
+
+def verbatim_tokens(question: FinerQuestion) -> int:
+    """What append-only keeps of a task: question and right answer, word for word."""
+    return tokens.estimate(
+        line("gotchas-00000", f"{question.goal} Answer: `{question.tag}`.")
+    )
+
+
+def _result(project: Project, learned: LearningResult) -> dict[str, Any]:
+    deltas = PlaybookDelta.objects.filter(project=project)
+    votes = PlaybookChange.objects.filter(project_id=project.pk, action="vote")
+    return {
+        "curve": learned.curve,
+        "deltas": _counts(f"{d.operation} {d.status}" for d in deltas.iterator()),
+        "votes": _counts(
+            kind
+            for change in votes.only("after").iterator()
+            for kind in ("helpful", "harmful", "neutral")
+            if kind in change.after
+        ),
+        "append_only_tokens": learned.append_only,
+        "poisoned": _counts(map(_fate, _poisoned_entries(project, learned))),
+    }
+
+
+def _counts(names: Iterator[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def _poisoned_entries(
+    project: Project, learned: LearningResult
+) -> Iterator[PlaybookEntry]:
+    """The entries that false feedback made."""
+    made = PlaybookDelta.objects.filter(
+        project=project, run_id__in=learned.poisoned, operation="add"
+    )
+    rows = PlaybookEntry.objects.light().filter(pk__in=made.values("entry_id"))
+    yield from rows.order_by("pk")
+
+
+def _fate(entry: PlaybookEntry) -> str:
+    """What became of an entry; one that nobody followed again has done no harm."""
+    if not entry.is_live:
+        return str(entry.status)
+    if entry.is_contested:
+        return "contested"
+    return "trusted" if entry.helpful else "never followed"
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["tasks learned", "accuracy", "gain", "entries", "tokens"]
+    base = result["curve"][0]["accuracy"]
+    for point in result["curve"]:
+        yield [
+            str(point["tasks"]),
+            f"{point['accuracy']:.1%}",
+            f"{100 * (point['accuracy'] - base):+.1f}",
+            str(point["entries"]),
+            str(point["tokens"]),
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    curve = result["curve"]
+    gains = [100 * (p["accuracy"] - curve[0]["accuracy"]) for p in curve]
+    yield (
+        f"gain {gains[-1]:+.1f} points (at least +{LEAST_GAIN:g}), lowest "
+        f"{min(gains):+.1f} (at least -{MOST_LOST:g})"
+    )
+    share = curve[-1]["tokens"] / max(result["append_only_tokens"], 1)
+    yield (
+        f"tokens: {share:.2f} of the {result['append_only_tokens']} that the questions "
+        f"and answers take word for word (at most {MOST_TOKENS:g})"
+    )
+    for name in ("deltas", "votes", "poisoned"):
+        if told := result[name]:
+            yield f"{name}: {', '.join(f'{n} {what}' for what, n in told.items())}"

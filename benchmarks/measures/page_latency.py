@@ -1,0 +1,231 @@
+"""How long every page for people takes in a large project, and its queries."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+
+from access.models import ApiKey
+from benchmarks.fixtures import population, temp_project
+from benchmarks.fixtures.large_fixture import (
+    large_memories,
+    large_playbook,
+    service_traffic,
+)
+from benchmarks.fixtures.population import Passages
+from benchmarks.options import BenchmarkOptions
+from benchmarks.product import page_addresses
+from benchmarks.product.page_addresses import PageAddress, PageSubjects
+from benchmarks.report.progress_bar import ProgressBar
+from common.admin import RowsAdmin
+from common.caller import Caller, Role
+from memories.models import Memory
+from playbook.models import Playbook
+from projects.models import Project
+
+HELP = "Server time and queries of every page for people, in a large project."
+MEMORIES, ENTRIES, PROPOSALS, TASKS = 100_000, 5_000, 2_000, 300
+ROUNDS = 5
+# Milliseconds of a page.
+MAX_MS = 300
+SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
+OWNER, SUPERUSER = "owner", "superuser"
+OK, FORBIDDEN = 200, 403
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--memories", type=int, default=MEMORIES)
+    parser.add_argument("--entries", type=int, default=ENTRIES)
+    parser.add_argument("--proposals", type=int, default=PROPOSALS)
+    parser.add_argument("--tasks", type=int, default=TASKS, help="runs, jobs, calls")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each page")
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    given = options.given
+    passages = population.load_passages(options.data)
+    with temp_project.create_project(
+        "pages", keep=options.keep, settings=SETTINGS
+    ) as project:
+        fill_project(project, given, passages)
+        _maintain_tables()
+        with create_people(project, keep=options.keep) as browsers:
+            shown = page_subjects(project, passages)
+            found = list(page_addresses.page_addresses(shown))
+            # As the web server does with all that it has loaded (gunicorn.conf.py).
+            gc.collect()
+            gc.freeze()
+            asked = (
+                measure_page(page, browsers, given["rounds"])
+                for page in ProgressBar("pages", len(found)).over(found)
+            )
+            rows = [row for row in asked if row]
+    sizes = {name: given[name] for name in ("memories", "entries", "proposals")}
+    left = sorted(set(admin.site._registry) - set(shown.rows), key=str)
+    without = [str(model._meta.verbose_name) for model in left]
+    return {"rows": rows, "most_ms": MAX_MS, "without_rows": without, **sizes}
+
+
+def fill_project(
+    project: Project, given: Mapping[str, Any], passages: Passages
+) -> None:
+    large_memories.write_memories(project, given["memories"], passages)
+    large_playbook.complete_tasks(project, given["tasks"], passages)
+    large_playbook.write_rules(project, given["entries"], passages)
+    large_playbook.record_use(project, given["entries"])
+    project.settings |= {"policy": "manual"}
+    project.save(update_fields=["settings"])
+    large_playbook.propose_lessons(project, given["proposals"], passages)
+    large_playbook.reject_newest(project, given["proposals"] // 10)
+    large_memories.correct_newest(project)
+    service_traffic.write_traffic(project, given["tasks"])
+    temp_project.refresh_statistics(project)
+
+
+def _maintain_tables() -> None:
+    """As the service and PostgreSQL leave a project that has stood for a while."""
+    temp_project.maintain_indexes()
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+
+
+@contextmanager
+def create_people(project: Project, *, keep: bool) -> Iterator[dict[str, Client]]:
+    """An owner of the project, and somebody who owns the installation.
+
+    While they are there, keys of the project are, too: neither ends with the project.
+    """
+    owner = service_traffic.create_person(project)
+    superuser = service_traffic.create_person(project, is_superuser=True)
+    keys = service_traffic.create_keys(project)
+    try:
+        yield {OWNER: _signed_in_client(owner), SUPERUSER: _signed_in_client(superuser)}
+    finally:
+        if not keep:
+            User.objects.filter(pk__in=[owner.pk, superuser.pk]).delete()
+            ApiKey.objects.filter(pk__in=[key.pk for key in keys]).delete()
+
+
+def _signed_in_client(account: User) -> Client:
+    host = next(name for name in settings.ALLOWED_HOSTS if not name.startswith("."))
+    client = Client(SERVER_NAME="localhost" if host == "*" else host)
+    client.force_login(account, "django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def page_subjects(project: Project, passages: Passages) -> PageSubjects:
+    rows = {model: _newest(model, project) for model in admin.site._registry}
+    marked = Memory.objects.filter(project=project, is_duplicate=True)
+    revision = Playbook.objects.get(project=project).revision
+    return PageSubjects(
+        {model: row for model, row in rows.items() if row},
+        marked=marked.order_by("-pk").first(),
+        word=" ".join(passages.queries[0].split()[:4]),
+        revision=revision // 2,
+    )
+
+
+def _newest(model: type[Model], project: Project) -> Model | None:
+    """The project's newest row; of what belongs to none, the installation's."""
+    registered = admin.site._registry[model]
+    owner = Caller(name=OWNER, roles={project.pk: Role.OWNER})
+    if isinstance(registered, RowsAdmin):
+        own: Model | None = registered.visible_to(owner).order_by("-pk").first()
+        if own:
+            return own
+    return model._base_manager.order_by("-pk").first()
+
+
+def measure_page(
+    page: PageAddress, browsers: Mapping[str, Client], rounds: int
+) -> dict[str, Any] | None:
+    reader = reader_of(page, browsers)
+    if reader is None:
+        return None
+    asked = [request_page(browsers[reader], page) for _ in range(rounds)]
+    spent = [one.ms for one in asked]
+    return {
+        "page": page.name,
+        "reader": reader,
+        "queries": max(one.queries for one in asked),
+        "median_ms": round(statistics.median(spent), 1),
+        "worst_ms": round(max(spent), 1),
+        "python_ms": round(statistics.median(one.python_ms for one in asked), 1),
+        "is_slow": statistics.median(spent) >= MAX_MS,
+    }
+
+
+def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
+    """Who sees a page: an owner, or else a superuser; asked once, to warm up.
+
+    None for one that nobody may open, such as the form of a new audit row.
+    """
+    status = OK
+    for name, browser in browsers.items():
+        status = browser.get(page.url).status_code
+        if status == OK:
+            return name
+    if status != FORBIDDEN:
+        raise CommandError(f"{page.url} answered {status}.")
+    return None
+
+
+@dataclass(frozen=True)
+class TimedAnswer:
+    """Milliseconds of a request, those of this process's own work, and its queries."""
+
+    ms: float
+    python_ms: float
+    queries: int
+
+
+def request_page(browser: Client, page: PageAddress) -> TimedAnswer:
+    queries = 0
+
+    def count(execute: Any, *args: Any) -> Any:
+        nonlocal queries
+        queries += 1
+        return execute(*args)
+
+    started, worked = time.perf_counter(), time.process_time()
+    with connection.execute_wrapper(count):
+        browser.get(page.url)
+    spent, used = time.perf_counter() - started, time.process_time() - worked
+    return TimedAnswer(spent * 1000, used * 1000, queries)
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["page", "as", "queries", "median ms", "worst ms", "Python ms", ""]
+    for row in sorted(result["rows"], key=lambda row: -row["median_ms"]):
+        yield [
+            row["page"],
+            row["reader"],
+            str(row["queries"]),
+            *(f"{row[name]:.0f}" for name in ("median_ms", "worst_ms", "python_ms")),
+            "slow" if row["is_slow"] else "",
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    rows: Sequence[Mapping[str, Any]] = result["rows"]
+    slow = sum(row["is_slow"] for row in rows)
+    sizes = ", ".join(
+        f"{result[name]:,} {name}" for name in ("memories", "entries", "proposals")
+    )
+    yield f"{len(rows)} pages with {sizes}: {slow} take {MAX_MS} ms or more"
+    if result["without_rows"]:
+        yield f"Only their lists, without a row: {', '.join(result['without_rows'])}"

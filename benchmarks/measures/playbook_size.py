@@ -1,0 +1,163 @@
+"""Whether a playbook stays small and its curator fast when tasks never end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from ace import run as runs
+from ace import traces
+from ace.models import AceRun
+from benchmarks.datasets import finer_questions
+from benchmarks.datasets.finer_questions import (
+    FinerQuestion,
+    FinerQuestions,
+    TagAnswerer,
+)
+from benchmarks.fixtures import bulk_entries, temp_project
+from benchmarks.options import BenchmarkOptions
+from benchmarks.report import quality_metrics
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import SYSTEM
+from playbook.models import Playbook, PlaybookEntry
+from projects.models import Project
+
+# A recording is a request already, a question waits for its answer.
+Task = dict[str, Any] | FinerQuestion
+
+HELP = "Entries, tokens and milliseconds while recorded tasks are repeated for ever."
+TASKS = 5_000
+WINDOWS = 10
+# As learned questions are judged; a recording brings its own word.
+SETTINGS = {"policy": "auto"}
+# At most so many times the entries of half as many tasks.
+MOST_GROWTH, MOST_DRIFT = 1.3, 2.0
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--tasks", type=int, default=TASKS, help="tasks to complete")
+    parser.add_argument(
+        "--memories", type=int, default=0, help="memories stored beforehand"
+    )
+    parser.add_argument(
+        "--entries", type=int, default=0, help="playbook entries written beforehand"
+    )
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    given = options.given
+    recorded = list(_recorded_tasks(options.data))
+    questions = finer_questions.load_questions(options.data)
+    with temp_project.create_project(
+        "growth", keep=options.keep, settings=SETTINGS
+    ) as project:
+        bulk_entries.write_memories(project, questions, given["memories"])
+        bulk_entries.write_entries(project, questions, given["entries"])
+        windows = _complete_all(project, recorded, questions, given["tasks"])
+        budget = project.options.budgets.playbook_tokens
+    return {"windows": windows, "budget": budget, "tasks": given["tasks"]}
+
+
+def _recorded_tasks(data: Path) -> Iterator[dict[str, Any]]:
+    """Every recorded run under `traces` as a complete-task request."""
+    for path in sorted((data / "traces").glob("*.jsonl")):
+        for row in path.read_text(encoding="utf-8").splitlines():
+            if row.strip():
+                yield traces.request_of(json.loads(row), agent_id="benchmark")
+
+
+def _complete_all(
+    project: Project,
+    recorded: Sequence[dict[str, Any]],
+    questions: FinerQuestions,
+    tasks: int,
+) -> list[dict[str, Any]]:
+    """Complete the recordings and the questions in turn; a row for each window."""
+    if tasks < WINDOWS:
+        raise CommandError(f"--tasks must be {WINDOWS} at least.")
+    answerer = TagAnswerer(project, questions.tags)
+    work: list[Task] = [*recorded, *questions.learned, *questions.tested]
+    turn = itertools.cycle(work)
+    stops = {tasks * step // WINDOWS for step in range(1, WINDOWS + 1)}
+    windows: list[dict[str, Any]] = []
+    taken: list[tuple[float, float]] = []
+    bar = ProgressBar("growth: tasks", tasks)
+    for number, task in enumerate(itertools.islice(turn, tasks), start=1):
+        taken.append(_complete_task(project, task, answerer))
+        bar.show(number)
+        if number in stops:
+            windows.append(_window_row(project, number, taken))
+            taken = []
+    return windows
+
+
+def _complete_task(
+    project: Project, task: Task, answerer: TagAnswerer
+) -> tuple[float, float]:
+    """Milliseconds of the whole request and of its curator."""
+    request = task if isinstance(task, dict) else _answer_question(task, answerer)
+    started = time.perf_counter()
+    done = runs.complete(project, request, SYSTEM)
+    whole = (time.perf_counter() - started) * 1000
+    if done.state != AceRun.State.DONE:
+        raise CommandError(f"A run did not finish: {done.phases}")
+    return whole, done.phases["curator"]["took_ms"]
+
+
+def _answer_question(question: FinerQuestion, answerer: TagAnswerer) -> dict[str, Any]:
+    request = finer_questions.request(question, answerer.answer(question))
+    return finer_questions.judged_request(request, question.tag)
+
+
+def _window_row(
+    project: Project, tasks: int, taken: Sequence[tuple[float, float]]
+) -> dict[str, Any]:
+    whole, curator = zip(*taken, strict=True)
+    live = PlaybookEntry.objects.current().filter(project=project)
+    playbook = Playbook.objects.get(project=project)
+    return {
+        "tasks": tasks,
+        "entries": live.count(),
+        "tokens": playbook.tokens,
+        "curator_p50_ms": round(quality_metrics.percentile(curator, 0.5), 1),
+        "curator_p95_ms": round(quality_metrics.percentile(curator, 0.95), 1),
+        "complete_p50_ms": round(quality_metrics.percentile(whole, 0.5), 1),
+        "complete_p95_ms": round(quality_metrics.percentile(whole, 0.95), 1),
+    }
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["tasks", "entries", "tokens", "curator p50/p95 ms", "whole p50/p95 ms"]
+    for row in result["windows"]:
+        yield [
+            str(row["tasks"]),
+            str(row["entries"]),
+            str(row["tokens"]),
+            f"{row['curator_p50_ms']:.0f}/{row['curator_p95_ms']:.0f}",
+            f"{row['complete_p50_ms']:.0f}/{row['complete_p95_ms']:.0f}",
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    rows = result["windows"]
+    half, last = rows[WINDOWS // 2 - 1], rows[-1]
+    yield (
+        f"entries after {last['tasks']}: {last['entries'] / max(half['entries'], 1):.2f} "
+        f"times those after {half['tasks']} (at most {MOST_GROWTH:g})"
+    )
+    most = max(row["tokens"] for row in rows)
+    yield f"tokens: {most} at most, of a budget of {result['budget']}"
+    # The first window has next to nothing to compare with.
+    early, late = rows[1]["curator_p95_ms"], last["curator_p95_ms"]
+    yield (
+        f"curator p95: {late / max(early, 0.1):.2f} times that of the second window "
+        f"(at most {MOST_DRIFT:g})"
+    )
+    yield f"complete-task p95 in the last window: {last['complete_p95_ms']:.0f} ms"

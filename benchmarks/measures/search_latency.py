@@ -1,0 +1,234 @@
+"""How long a search takes over HTTP, and how much of that is its SQL and embedding."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from benchmarks.datasets import corpora
+from benchmarks.datasets.corpora import JudgedCollection
+from benchmarks.fixtures import population
+from benchmarks.measures import candidate_limit, index_build
+from benchmarks.options import BenchmarkOptions
+from benchmarks.product import web_server
+from benchmarks.product.web_server import WebClient
+from benchmarks.report import bar_chart, quality_metrics
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import SYSTEM
+from inference import embedding
+from memories import recall
+from memories.queries import Filters
+from projects.models import Project
+from search.ranking import Mode
+
+HELP = "p50, p95, p99 of searches over HTTP, beside the same SQL called directly."
+MEMORIES, SIZE, PROJECTS, QUERIES = 1_000_000, 100_000, 31, 400
+COLLECTIONS = ("cacm", "til-jb")  # whose queries are asked
+MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
+FILTERS: dict[str, tuple[str, ...]] = {"none": (), "half": ("half",)}
+MODE_LABELS = {"none": "no filter", "half": "half pass"}
+CLIENTS = (1, 8)
+# p95 in milliseconds over HTTP, one client (docs/benchmarks.md, "Latency").
+MAX_P95_MS = {"keyword": 15, "semantic": 25, "hybrid": 50}
+RATE = 10  # requests of the open loop, whether the last is answered or not
+BUILDING = 50  # queries that are asked over and over while an index is built
+# Searches before the first that counts: a hundred for each connection of the web server,
+# which map the vector index into its process.
+WARM_UP_SEARCHES = 1_600
+# A stop word behind a query makes it another text with the same lexemes: each row of
+# the table pays for its embeddings, which the service would remember.
+STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "if", "in", "is")
+OPEN_LOOP_SECONDS = "it"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--memories", type=int, default=MEMORIES, help="in all")
+    parser.add_argument("--size", type=int, default=SIZE, help="of the project asked")
+    parser.add_argument("--projects", type=int, default=PROJECTS)
+    parser.add_argument("--queries", type=int, default=QUERIES, help="of each row")
+    parser.add_argument(
+        "--warming",
+        type=int,
+        default=WARM_UP_SEARCHES,
+        help="searches before those that count",
+    )
+    parser.add_argument("--plot", type=Path, help="draw the rows as SVG to this file")
+    parser.add_argument(
+        "--building",
+        action="store_true",
+        help="also search while the project's vector index is built anew",
+    )
+    parser.add_argument(
+        "--uncapped",
+        action="store_true",
+        help="also how much nDCG@10 the limit of candidate rows costs",
+    )
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    given = options.given
+    asked = _collections(options.data)
+    with population.project_among_others(
+        given["size"],
+        given["memories"],
+        given["projects"] - 1,
+        population.load_passages(options.data),
+        keep=options.keep,
+    ) as project:
+        measured = measure(project, asked, given["queries"], given["warming"])
+        if given["building"]:
+            texts = [query.text for one in asked for query in one.queries]
+            measured["building"] = index_build.measure(project, texts[:BUILDING])
+        if given["uncapped"]:
+            measured["caps"] = [candidate_limit.measure(project, one) for one in asked]
+    if given["plot"]:
+        given["plot"].write_text(plot(measured["rows"]), encoding="utf-8")
+    return {**measured, "project_size": given["size"], "memories": given["memories"]}
+
+
+def plot(rows: Sequence[Mapping[str, Any]]) -> str:
+    drawn = [
+        bar_chart.ChartBar(
+            f"{row['mode']}, {MODE_LABELS[row['filter']]}",
+            row["p50_ms"],
+            row["p95_ms"],
+            MAX_P95_MS[row["mode"]],
+        )
+        for row in rows
+        if row["clients"] == 1
+    ]
+    told = "milliseconds over HTTP, one client: p50, p95, and the most that p95 may be"
+    return bar_chart.draw_bars("Search", told, drawn)
+
+
+def measure(
+    project: Project, asked: Sequence[JudgedCollection], most: int, warming: int
+) -> dict[str, Any]:
+    texts = [query.text for one in asked for query in one.queries]
+    # Of each collection as many as it has of all.
+    queries = texts[:: max(1, len(texts) // most)][:most]
+    with web_server.serve(project) as client:
+        _warm_up(client, texts, warming)
+        rows = list(_rows(client, project, queries))
+        loop = _open_loop(client, queries)
+    return {"rows": rows, "open_loop": loop, "queries": len(queries)}
+
+
+def _collections(data: Path) -> list[JudgedCollection]:
+    found = {folder.name: folder for folder in corpora.collection_folders(data)}
+    chosen = [found[name] for name in COLLECTIONS if name in found]
+    return [corpora.load_collection(folder) for folder in chosen or found.values()]
+
+
+def _open_loop(client: WebClient, queries: Sequence[str]) -> dict[str, Any]:
+    bodies = [{"query": f"{query} {OPEN_LOOP_SECONDS}"} for query in queries]
+    spent = client.ask_every(1 / RATE, bodies)
+    return {"a_second": RATE, "mode": "hybrid", **_percentiles(spent)}
+
+
+def _warm_up(client: WebClient, texts: Sequence[str], searches: int) -> None:
+    queries = islice(cycle(texts), searches)
+    bodies = [{"query": f"{query} {number}"} for number, query in enumerate(queries)]
+    client.ask_by(max(CLIENTS), bodies)
+
+
+def _rows(
+    client: WebClient, project: Project, queries: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    words = iter(STOP_WORDS)
+    bar = ProgressBar("rows", len(MODES) * len(FILTERS))
+    kinds = [(mode, name) for mode in MODES for name in FILTERS]
+    for mode, name in bar.over(kinds):
+        fields = {"mode": mode, "tags": list(FILTERS[name])}
+        filters = Filters(tags=FILTERS[name])
+        direct = [
+            _direct_ms(project, recall.Request(query, mode=mode, filters=filters))
+            for query in queries
+        ]
+        for clients in CLIENTS:
+            word = next(words)
+            bodies = [{"query": f"{query} {word}", **fields} for query in queries]
+            row = {"mode": mode, "filter": name, "clients": clients}
+            yield row | _measure_bodies(client, bodies, clients, direct)
+
+
+def _measure_bodies(
+    client: WebClient,
+    bodies: Sequence[Mapping[str, Any]],
+    clients: int,
+    direct: Sequence[float],
+) -> dict[str, Any]:
+    started = time.perf_counter()
+    spent = client.ask_by(clients, bodies)
+    whole = time.perf_counter() - started
+    beside = quality_metrics.percentile(direct, 0.5)
+    return {
+        **_percentiles(spent),
+        "direct_p50_ms": round(beside, 1),
+        "ratio": round(quality_metrics.percentile(spent, 0.5) / beside, 2),
+        "per_second": round(len(bodies) / whole, 1),
+    }
+
+
+def _percentiles(spent: Sequence[float]) -> dict[str, float]:
+    shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
+    return {
+        name: round(quality_metrics.percentile(spent, share), 1)
+        for name, share in shares.items()
+    }
+
+
+def _direct_ms(project: Project, request: recall.Request) -> float:
+    """Milliseconds of a search's embedding and statements, and of nothing else."""
+    statements: list[tuple[str, Any]] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        recall.search(project, request, SYSTEM)
+    started = time.perf_counter()
+    if request.mode != "keyword":
+        embedding.active().embed([request.query])
+    with connection.cursor() as cursor:
+        for sql, params in statements:
+            cursor.execute(sql, params)
+            cursor.fetchall()
+    return (time.perf_counter() - started) * 1000
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    heads = ["p50 ms", "p95 ms", "p99 ms", "direct p50", "ratio", "a second"]
+    yield ["mode", "filter", "clients", *heads]
+    for row in result["rows"]:
+        yield [
+            row["mode"],
+            row["filter"],
+            str(row["clients"]),
+            *(f"{row[name]:.1f}" for name in ("p50_ms", "p95_ms", "p99_ms")),
+            f"{row['direct_p50_ms']:.1f}",
+            f"{row['ratio']:.2f}",
+            f"{row['per_second']:.0f}",
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{result['queries']} queries a row in a project of {result['project_size']:,}, "
+        f"{result['memories']:,} memories in all; the clients run on this machine"
+    )
+    loop = result["open_loop"]
+    yield (
+        f"{loop['a_second']} requests a second, {loop['mode']}: p50 {loop['p50_ms']}, "
+        f"p95 {loop['p95_ms']}, p99 {loop['p99_ms']} ms"
+    )
+    if "building" in result:
+        yield index_build.remark(result["building"])
+    yield from map(candidate_limit.remark, result.get("caps", ()))

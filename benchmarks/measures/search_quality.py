@@ -1,0 +1,239 @@
+"""How good and how fast search is on judged collections."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from benchmarks.datasets import corpora
+from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
+from benchmarks.fixtures import temp_project
+from benchmarks.options import BenchmarkOptions
+from benchmarks.report import quality_metrics
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import SYSTEM
+from inference import embedding
+from memories import recall, vectors, writing
+from memories.drafts import Draft
+from projects.models import Project
+
+HELP = "nDCG@10 and milliseconds of the search modes, on judged collections."
+DEPTH = 10
+BATCH = 100  # memories written in one transaction
+MAX_CONTENT = 50_000  # characters of a memory's content, as the API accepts it
+MAX_TITLE = 500
+LANES: dict[str, dict[str, Any]] = {
+    "keyword": {"mode": "keyword"},
+    "semantic": {"mode": "semantic"},
+    "hybrid": {"mode": "hybrid", "fusion": "relative"},
+    "rrf": {"mode": "hybrid", "fusion": "rrf"},
+}
+
+
+@dataclass(frozen=True)
+class QueryAnswer:
+    """The answer to one query: corpus ids with their scores, best first."""
+
+    query: JudgedQuery
+    hits: list[tuple[str, float]]
+    ms: float
+
+    @property
+    def ranking(self) -> list[str]:
+        return [document for document, _ in self.hits]
+
+    @property
+    def right(self) -> list[float]:
+        """The scores of the judged documents that were found."""
+        return [score for found, score in self.hits if found in self.query.judged]
+
+    @property
+    def top(self) -> float:
+        return max((score for _, score in self.hits), default=0.0)
+
+
+@dataclass(frozen=True)
+class ScoreThreshold:
+    """A `min_score`: unanswerable queries it empties, right answers it loses."""
+
+    min_score: float
+    dropped: int
+    unanswerable: int
+    lost: int
+    right: int
+
+
+@dataclass(frozen=True)
+class CollectionResult:
+    collection: JudgedCollection
+    found: dict[str, list[QueryAnswer]]
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def ndcg(self, lane: str) -> float:
+        return quality_metrics.mean(
+            [
+                quality_metrics.ndcg(found.ranking, found.query.judged, depth=DEPTH)
+                for found in self.found[lane]
+                if found.query.judged
+            ]
+        )
+
+    def ms(self, lane: str, share: float) -> float:
+        return quality_metrics.percentile(
+            [found.ms for found in self.found[lane]], share
+        )
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    folders = corpora.collection_folders(options.data)
+    if not folders:
+        raise CommandError(
+            f"{options.data} holds no collection (search/NAME/corpus.jsonl). Name a "
+            "folder of the layout in docs/ranking.md with --data or BENCHMARK_DATA."
+        )
+    return {"collections": [_result(_measure(path, options)) for path in folders]}
+
+
+def table(result: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["collection", *LANES, *(f"{lane} p50/p95 ms" for lane in LANES)]
+    for row in result["collections"]:
+        yield [
+            row["name"],
+            *(f"{row[lane]:.3f}" for lane in LANES),
+            *(f"{row['p50_ms'][lane]:.0f}/{row['p95_ms'][lane]:.0f}" for lane in LANES),
+        ]
+
+
+def remarks(result: dict[str, Any]) -> Iterator[str]:
+    for row in result["collections"]:
+        for what, count in row["notes"].items():
+            yield f"{row['name']}: {count} {what}"
+        if best := row["min_score"]:
+            yield (
+                f"{row['name']}: min_score {best['min_score']} drops {best['dropped']} "
+                f"of {best['unanswerable']} queries without judgements and loses "
+                f"{best['lost']} of {best['right']} right answers"
+            )
+
+
+def _measure(folder: Path, options: BenchmarkOptions) -> CollectionResult:
+    collection = corpora.load_collection(folder)
+    with temp_project.create_project(collection.name, keep=options.keep) as project:
+        ids, notes = fill_project(project, collection)
+        bar = ProgressBar(f"{collection.name}: queries", len(collection.queries))
+        found: dict[str, list[QueryAnswer]] = {lane: [] for lane in LANES}
+        for query in bar.over(collection.queries):
+            for lane in LANES:
+                found[lane].append(run_query(project, query, lane, ids))
+    return CollectionResult(collection, found, notes)
+
+
+def fill_project(
+    project: Project, collection: JudgedCollection
+) -> tuple[dict[Any, str], Counter[str]]:
+    """Store a collection as memories: {memory id: corpus id}, and what was changed."""
+    notes: Counter[str] = Counter()
+    ids: dict[Any, str] = {}
+    seen: set[str] = set()
+    bar = ProgressBar(f"{collection.name}: documents", len(collection.documents))
+    for start in range(0, len(collection.documents), BATCH):
+        batch = collection.documents[start : start + BATCH]
+        drafts = [draft_of(document, seen, notes) for document in batch]
+        receipts = writing.commit(writing.prepare(project, drafts, SYSTEM))
+        for document, receipt in zip(batch, receipts, strict=True):
+            if receipt.status == "stored" and receipt.memory:
+                ids[receipt.memory.pk] = document.id
+            else:
+                notes[f"documents {receipt.status}, not searchable"] += 1
+        bar.show(start + len(batch))
+    waiting = vectors.waiting(project.pk).count()
+    bar = ProgressBar(f"{collection.name}: vectors", waiting)
+    temp_project.embed_waiting(project, bar.show)
+    temp_project.refresh_statistics(project)
+    return ids, notes
+
+
+def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> Draft:
+    """A memory of a document. What the product does not take is changed and noted."""
+    title, content = document.title, document.text
+    if len(content.strip()) < 10:
+        notes["texts under 10 characters: the title stands for them"] += 1
+        content = content.strip() or title or document.id
+    if len(content) > MAX_CONTENT:
+        notes[f"texts cut to {MAX_CONTENT} characters"] += 1
+        content = content[:MAX_CONTENT]
+    made = Draft(
+        content=content,
+        title=title[:MAX_TITLE],
+        memory_type="codebase_knowledge",
+        agent_id="benchmark",
+        source="import",
+    )
+    if made.similarity_hash not in seen:
+        seen.add(made.similarity_hash)
+        return made
+    # Equal texts are one memory unless their keys differ.
+    notes["repeated texts, kept apart by a key"] += 1
+    return replace(made, key=document.id[:255])
+
+
+def run_query(
+    project: Project, query: JudgedQuery, lane: str, ids: dict[Any, str]
+) -> QueryAnswer:
+    """Search as a caller does. A query's own document is taken out of its ranking."""
+    request = recall.Request(query.text, limit=DEPTH + 1, **LANES[lane])
+    # Every mode pays for the query's vector.
+    embedding.forget_queries()
+    started = time.perf_counter()
+    answer = recall.search(project, request, SYSTEM)
+    ms = (time.perf_counter() - started) * 1000
+    hits = [(ids[hit.memory.pk], hit.score) for hit in answer.hits]
+    return QueryAnswer(query, [hit for hit in hits if hit[0] != query.id][:DEPTH], ms)
+
+
+def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
+    """The `min_score` that tells queries without an answer from the others best.
+
+    It has the largest difference of the share of unanswerable queries that it empties
+    and twice the share of right answers that it loses, because a lost answer does more
+    harm than a wrong one. None when every query is judged.
+    """
+    tops = [found.top for found in answers if not found.query.judged]
+    right = [score for found in answers for score in found.right]
+    if not tops or not right:
+        return None
+
+    def at(score: float) -> ScoreThreshold:
+        return ScoreThreshold(
+            min_score=score,
+            dropped=sum(top < score for top in tops),
+            unanswerable=len(tops),
+            lost=sum(mine < score for mine in right),
+            right=len(right),
+        )
+
+    return max(
+        (at(round(step / 200, 3)) for step in range(1, 200)),
+        key=lambda t: t.dropped / t.unanswerable - 2 * t.lost / t.right,
+    )
+
+
+def _result(measured: CollectionResult) -> dict[str, Any]:
+    best = best_threshold(measured.found["hybrid"])
+    judged = [query for query in measured.collection.queries if query.judged]
+    return {
+        "name": measured.collection.name,
+        **{lane: round(measured.ndcg(lane), 4) for lane in LANES},
+        "documents": len(measured.collection.documents),
+        "judged_queries": len(judged),
+        "p50_ms": {lane: round(measured.ms(lane, 0.5), 1) for lane in LANES},
+        "p95_ms": {lane: round(measured.ms(lane, 0.95), 1) for lane in LANES},
+        "min_score": vars(best) if best else None,
+        "notes": dict(measured.notes),
+    }

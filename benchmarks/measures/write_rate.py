@@ -1,0 +1,199 @@
+"""How fast memories are written, beside the embedding that they need anyway."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from access.models import ApiKey
+from benchmarks.datasets import corpora
+from benchmarks.fixtures import temp_project
+from benchmarks.options import BenchmarkOptions
+from benchmarks.product import product_processes, web_server
+from benchmarks.product.web_server import WebClient
+from benchmarks.report import quality_metrics
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import Role
+from inference import embedding
+from memories import vectors
+from projects.models import Project
+
+HELP = "The rate of writes until all is searchable, and what one write adds."
+TEXTS, SINGLE = 10_000, 500
+BATCH, CLIENTS = 100, 8
+LOOK_SECONDS = 0.5
+WARM = 20  # single writes that are not counted: a server's first ones load the model
+# As a project is by default.
+SETTINGS = {"dedup": {"enabled": True}, "secrets": "mask"}
+# At least this share of the rate of embedding alone; at most so many milliseconds more
+# than the embedding of one text, p50 and p95 (docs/benchmarks.md, "Writing").
+LEAST_SHARE, MOST_ADDED = 0.8, (15, 30)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--texts", type=int, default=TEXTS, help="in batches of 100")
+    parser.add_argument("--single", type=int, default=SINGLE, help="one by one, after")
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    count, singles = options.given["texts"], options.given["single"]
+    many, few = _collection_texts(options.data, count, WARM + singles)
+    with temp_project.create_project(
+        "writing", keep=options.keep, settings=SETTINGS
+    ) as project:
+        # A half before and a half after: what else the machine does, it does to both.
+        alone = _embed_alone(many[::2])
+        with _serve_writer(project) as client:
+            batches = _in_batches(project, client, many)
+        alone += _embed_alone(many[1::2])
+        temp_project.refresh_statistics(project)
+        temp_project.maintain_indexes()
+        with _serve_writer(project) as client:
+            added = _one_by_one(client, few)
+    return {
+        "texts": count,
+        "alone_per_second": round(count / alone, 2),
+        **batches,
+        "share": round(batches["per_second"] * alone / count, 5),
+        **added,
+    }
+
+
+def _collection_texts(data: Path, many: int, few: int) -> tuple[list[str], list[str]]:
+    """The collections' documents, in turn; a number tells the later rounds apart.
+
+    The few are of other documents than the many: nearly the same text is judged, which
+    takes longer.
+    """
+    collections = [
+        corpora.load_collection(folder) for folder in corpora.collection_folders(data)
+    ]
+    documents = [
+        f"{document.title}\n{document.text}".strip()
+        for documents in itertools.zip_longest(*(c.documents for c in collections))
+        for document in documents
+        if document
+    ]
+    if not documents:
+        raise CommandError(f"{data} holds no collection (search/NAME/corpus.jsonl).")
+    apart = min(few, len(documents) // 2)
+    return (
+        _numbered_texts(documents[apart:], range(many)),
+        _numbered_texts(documents[:apart] or documents, range(many, many + few)),
+    )
+
+
+def _numbered_texts(documents: Sequence[str], numbers: range) -> list[str]:
+    return [
+        f"{documents[number % len(documents)]}\n\nnote {number}" for number in numbers
+    ]
+
+
+def _embed_alone(texts: Sequence[str]) -> float:
+    """Seconds of embedding alone, by this process, in the batches of the job."""
+    model = embedding.active()
+    model.embed(texts[:1])
+    bar = ProgressBar("embedded alone", len(texts))
+    started = time.perf_counter()
+    for start in range(0, len(texts), vectors.BATCH):
+        model.embed(texts[start : start + vectors.BATCH])
+        bar.show(min(start + vectors.BATCH, len(texts)))
+    return time.perf_counter() - started
+
+
+@contextmanager
+def _serve_writer(project: Project) -> Iterator[WebClient]:
+    """The web server and a worker, and a client that may write."""
+    key, secret = ApiKey.new(name="benchmark writer", role=Role.WRITER)
+    key.save()
+    key.projects.set([project])
+    try:
+        with product_processes.run_worker(), web_server.serve(project) as client:
+            yield replace(client, secret=secret)
+    finally:
+        key.delete()
+
+
+def _in_batches(
+    project: Project, client: WebClient, texts: Sequence[str]
+) -> dict[str, Any]:
+    bodies = [
+        {"memories": [_memory(text) for text in texts[start : start + BATCH]]}
+        for start in range(0, len(texts), BATCH)
+    ]
+    started = time.perf_counter()
+    client = replace(client, path="/api/v1/memories/batch")
+    spent = client.ask_by(min(CLIENTS, len(bodies)), bodies)
+    answered = time.perf_counter() - started
+    bar = ProgressBar("searchable", len(texts))
+    while left := vectors.waiting(project.pk).count():
+        bar.show(len(texts) - left)
+        time.sleep(LOOK_SECONDS)
+    seconds = time.perf_counter() - started
+    bar.show(len(texts))
+    return {
+        "answered_seconds": round(answered, 1),
+        "batch_p50_ms": round(quality_metrics.percentile(spent, 0.5)),
+        "searchable_seconds": round(seconds, 1),
+        "per_second": round(len(texts) / seconds, 2),
+    }
+
+
+def _one_by_one(client: WebClient, texts: Sequence[str]) -> dict[str, Any]:
+    """Each text is embedded here, and then written: what is the difference?"""
+    client = replace(client, path="/api/v1/memories")
+    bar = ProgressBar("single", len(texts) - WARM)
+    embedded, written = [], []
+    with client.connected() as ask:
+        for text in texts[:WARM]:
+            ask(_memory(text))
+        for text in bar.over(texts[WARM:]):
+            started = time.perf_counter()
+            embedding.active().embed([text])
+            embedded.append((time.perf_counter() - started) * 1000)
+            written.append(ask(_memory(text)))
+    added = [whole - own for whole, own in zip(written, embedded, strict=True)]
+    return {
+        "single": len(added),
+        "embedding_ms": _percentiles(embedded),
+        "write_ms": _percentiles(written),
+        "added_ms": _percentiles(added),
+    }
+
+
+def _memory(text: str) -> dict[str, str]:
+    return {"content": text, "memory_type": "learning", "agent_id": "benchmark"}
+
+
+def _percentiles(spent: Sequence[float]) -> list[float]:
+    return [round(quality_metrics.percentile(spent, share), 1) for share in (0.5, 0.95)]
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield ["single write", "p50 ms", "p95 ms"]
+    for name in ("embedding", "write", "added"):
+        yield [name, *map(str, result[f"{name}_ms"])]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{result['texts']:,} texts in batches of {BATCH} by {CLIENTS} clients: answered "
+        f"in {result['answered_seconds']} s, searchable in {result['searchable_seconds']} s"
+    )
+    yield (
+        f"{result['per_second']} a second, embedding alone {result['alone_per_second']}: "
+        f"{result['share']:.0%} (at least {LEAST_SHARE:.0%})"
+    )
+    p50, p95 = result["added_ms"]
+    yield (
+        f"{result['single']} single writes add {p50} ms, p95 {p95} ms, to their "
+        f"embedding (less than {MOST_ADDED[0]} and {MOST_ADDED[1]})"
+    )

@@ -1,0 +1,25 @@
+"""Run one job in a process of its own: `python -m benchmarks.product.one_job ID`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+
+
+def main(job_id: uuid.UUID) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
+    import django  # the settings are read where they are named
+
+    django.setup()
+    from celery import current_app
+
+    from jobs import running
+
+    # As a worker does: every app registers the jobs that it can run.
+    current_app.loader.import_default_modules()
+    running.run(job_id)
+
+
+if __name__ == "__main__":
+    main(uuid.UUID(sys.argv[1]))

@@ -1,0 +1,158 @@
+"""The web server for the length of a measurement, and clients of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connection
+
+from access.models import ApiKey
+from common.caller import Role
+from projects.models import Project
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+LOOK_SECONDS = 0.1
+AT_ONCE = 32  # connections of an open loop
+
+
+@dataclass(frozen=True)
+class WebClient:
+    """What asks the server, as a program of one connection does."""
+
+    port: int
+    project: Project
+    secret: str
+    path: str = "/api/v1/search"
+
+    def ask(self, body: Mapping[str, Any]) -> None:
+        self.ask_each([body])
+
+    def ask_by(self, clients: int, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
+        """Milliseconds of each answer, to so many clients at the same time."""
+        shares = [bodies[start::clients] for start in range(clients)]
+        with ThreadPoolExecutor(clients) as pool:
+            return [ms for spent in pool.map(self.ask_each, shares) for ms in spent]
+
+    def ask_every(
+        self, seconds: float, bodies: Sequence[Mapping[str, Any]]
+    ) -> list[float]:
+        """Milliseconds from when each was due, whether the one before is answered."""
+        started = time.perf_counter()
+
+        def when_due(place: int) -> float:
+            due = started + place * seconds
+            time.sleep(max(0.0, due - time.perf_counter()))
+            late = max(0.0, time.perf_counter() - due)
+            return late * 1000 + self.ask_each([bodies[place]])[0]
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(when_due, range(len(bodies))))
+
+    def ask_each(self, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
+        with self.connected() as ask:
+            return [ask(body) for body in bodies]
+
+    @contextmanager
+    def connected(self) -> Iterator[Callable[[Mapping[str, Any]], float]]:
+        """Asks over one connection, as often as it is called: the milliseconds."""
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with closing(link):
+            yield partial(self._spent, link)
+
+    def _spent(
+        self, link: http.client.HTTPConnection, body: Mapping[str, Any]
+    ) -> float:
+        headers = {
+            "Authorization": f"Bearer {self.secret}",
+            "Content-Type": "application/json",
+        }
+        text = json.dumps({"project_id": str(self.project.pk), **body})
+        started = time.perf_counter()
+        link.request("POST", self.path, text, headers)
+        answer = link.getresponse()
+        said = answer.read()
+        spent = time.perf_counter() - started
+        if answer.status >= http.client.MULTIPLE_CHOICES:
+            raise CommandError(f"{self.path} failed: {said.decode()[:500]}")
+        return spent * 1000
+
+
+@contextmanager
+def serve(project: Project, path: str = WebClient.path) -> Iterator[WebClient]:
+    """The web server as `manage.py up` starts it, with a key that ends with it."""
+    port = _free_port()
+    key, secret = ApiKey.new(name="benchmark", role=Role.VIEWER)
+    key.save()
+    key.projects.set([project])
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py"],
+            cwd=settings.BASE_DIR,
+            env=_environment(port),
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            _wait_until_ready(server, port, log)
+            yield WebClient(port, project, secret, path)
+        finally:
+            server.terminate()
+            server.wait(STOP_SECONDS)
+            key.delete()
+
+
+def _environment(port: int) -> dict[str, str]:
+    """This process's, with this database, and without what would refuse a crowd."""
+    given = urlsplit(os.environ["DATABASE_URL"])
+    database = given._replace(path=f"/{connection.settings_dict['NAME']}")
+    return os.environ | {
+        "WEB_BIND": f"127.0.0.1:{port}",
+        "DATABASE_URL": database.geturl(),
+        "EMBEDDING_PROVIDER": settings.EMBEDDING_PROVIDER,
+        "HTTPS": "false",
+        "THROTTLE_KEY": "",
+        "THROTTLE_PROJECT": "",
+    }
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int, log: Any) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not _is_answering(port):
+        if server.poll() is not None or time.monotonic() > deadline:
+            log.seek(0)
+            raise CommandError(f"The web server did not start: {log.read()[-1000:]!r}")
+        time.sleep(LOOK_SECONDS)
+
+
+def _is_answering(port: int) -> bool:
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with closing(link):
+        try:
+            link.request("GET", "/healthz")
+            return link.getresponse().status == http.client.OK
+        except OSError:
+            return False

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TextIO, TypeVar
+
+T = TypeVar("T")
+
+WIDTH = 30  # characters
+REDRAW_SECONDS = 0.1  # seconds between two drawings
+
+
+class ProgressBar:
+    """A line on a terminal that tells how far something is; elsewhere, its ends only."""
+
+    def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
+        self.title = title
+        self.total = total
+        self.stream = stream or sys.stderr
+        self.drawn = 0.0
+
+    def show(self, done: int) -> None:
+        finished = done >= self.total
+        now = time.monotonic()
+        live = self.stream.isatty() and now - self.drawn >= REDRAW_SECONDS
+        if not (finished or live):
+            return
+        self.drawn = now
+        filled = WIDTH * done // max(self.total, 1)
+        bar = "#" * filled + "." * (WIDTH - filled)
+        start = "\r" if self.stream.isatty() else ""
+        end = "\n" if finished else ""
+        self.stream.write(f"{start}{self.title} [{bar}] {done}/{self.total}{end}")
+        self.stream.flush()
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        for done, item in enumerate(items, start=1):
+            yield item
+            self.show(done)

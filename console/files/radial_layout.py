@@ -1,0 +1,108 @@
+"""A radial drawing: the file in the middle, a branch in each direction.
+
+Angles are degrees clockwise from the right, lengths are units of the viewBox. Labels lie
+along their ray, so that no two of a ring can cover each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from common.text import clip
+from console.files.graph_branches import Branch, Leaf
+
+HUB_RADIUS, LEAF_RADIUS = 105.0, 235.0  # radius of either ring
+START_ANGLE = -90.0
+MAX_LABEL = 26  # characters of a leaf's label
+# A branch takes the room of so many leaves at least, and of one more to its neighbour.
+MIN_LEAVES = 2
+THIN, THICK = 1.0, 5.0  # lines to related files, by their strength
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """Where something stands: `turn` and `shift` go into its `transform`."""
+
+    label: str
+    angle: float
+    radius: float
+    kind: str
+    leaf: Leaf | None = None
+
+    @property
+    def turn(self) -> str:
+        return f"{self.angle:.2f}"
+
+    @property
+    def shift(self) -> str:
+        return f"{self.radius:.0f}"
+
+    @property
+    def is_left(self) -> bool:
+        """Its label would stand upside down."""
+        return 90 < self.angle % 360 < 270
+
+    def at(self, radius: float) -> str:
+        """The point of that radius on its ray, as `x y`."""
+        turn = math.radians(self.angle)
+        return f"{radius * math.cos(turn):.1f} {radius * math.sin(turn):.1f}"
+
+
+@dataclass(frozen=True)
+class Edge:
+    path: str
+    width: str
+    is_suspect: bool = False
+
+
+@dataclass(frozen=True)
+class RadialLayout:
+    hubs: list[PlacedNode]
+    leaves: list[PlacedNode]
+    lines: list[Edge]
+
+
+def arrange(branches: Sequence[Branch]) -> RadialLayout:
+    hubs: list[PlacedNode] = []
+    leaves: list[PlacedNode] = []
+    lines: list[Edge] = []
+    room = sum(_width(branch) for branch in branches)
+    start = START_ANGLE
+    for branch in branches:
+        angle = 360 * _width(branch) / room
+        hub = PlacedNode(_hub_label(branch), start + angle / 2, HUB_RADIUS, branch.kind)
+        around = list(_leaf_nodes(branch, hub.angle, 360 / room))
+        hubs.append(hub)
+        leaves += around
+        lines.append(Edge(f"M 0 0 L {hub.at(HUB_RADIUS)}", f"{THIN}"))
+        lines += [_edge(hub, node) for node in around]
+        start += angle
+    return RadialLayout(hubs, leaves, lines)
+
+
+def _width(branch: Branch) -> int:
+    return max(len(branch.leaves), MIN_LEAVES) + 1
+
+
+def _hub_label(branch: Branch) -> str:
+    return f"{branch.name} ({branch.count:,})"
+
+
+def _leaf_nodes(branch: Branch, middle: float, step: float) -> Iterator[PlacedNode]:
+    first = middle - step * (len(branch.leaves) - 1) / 2
+    for number, leaf in enumerate(branch.leaves):
+        label = clip(" ".join(leaf.label.split()), MAX_LABEL)
+        yield PlacedNode(label, first + number * step, LEAF_RADIUS, branch.kind, leaf)
+
+
+def _edge(hub: PlacedNode, node: PlacedNode) -> Edge:
+    """It leaves the hub along the hub's ray, and comes in along the leaf's."""
+    bend = (HUB_RADIUS + LEAF_RADIUS) / 2
+    assert node.leaf
+    return Edge(
+        f"M {hub.at(HUB_RADIUS)} C {hub.at(bend)} {node.at(bend)} {node.at(LEAF_RADIUS)}",
+        f"{THIN + (THICK - THIN) * node.leaf.strength:.1f}",
+        node.leaf.is_suspect,
+    )

@@ -1,0 +1,87 @@
+"""What became of proposals, by who made them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django.db.models import Count, Q
+
+from common.caller import Caller
+from common.ids import first_at
+from console import list_urls, weeks
+from console.home.charts import Chart, Point, Series, describe_share
+from playbook.models import PlaybookDelta
+from projects.models import Project
+
+WEEKS = 12
+DELTA = "playbook_playbookdelta"
+PRODUCERS = PlaybookDelta.Producer
+# What a person decided, then what was applied without one; and how they are drawn.
+STATUSES = {
+    "accepted": "#16a34a",
+    "edited": "#84cc16",
+    "rejected": "#ef4444",
+    "reverted": "#f59e0b",
+    "applied": "#94a3b8",
+}
+ACCEPTED_STATUSES = ("accepted", "edited")
+DECIDED_STATUSES = (*ACCEPTED_STATUSES, "rejected")
+
+Counts = Counter[tuple[str, str]]
+
+
+def chart(project: Project, caller: Caller) -> Chart:
+    since = weeks.last_weeks(WEEKS)[0]
+    counts = _counts(project, caller, since)
+    return Chart(
+        title="Proposals by producer",
+        along="Producer",
+        labels=[producer.label.capitalize() for producer in PRODUCERS],
+        series=[
+            Series(
+                status.capitalize(),
+                colour,
+                [_point(project, since, p, status, counts) for p in PRODUCERS],
+            )
+            for status, colour in STATUSES.items()
+        ],
+        note=_note(counts),
+        empty=f"Nothing was proposed and decided in the last {WEEKS} weeks.",
+    )
+
+
+def _counts(project: Project, caller: Caller, since: weeks.Week) -> Counts:
+    """Votes are no proposals; what a gate refused was never before a person."""
+    rows = (
+        PlaybookDelta.objects.visible_to(caller)
+        .filter(
+            project=project,
+            status__in=list(STATUSES),
+            pk__gte=first_at(since.start),
+            created_at__gte=since.start,
+        )
+        .exclude(operation=PlaybookDelta.Operation.VOTE)
+        .exclude(Q(status=PlaybookDelta.Status.REJECTED, reviewer=""))
+        .order_by()
+        .values_list("producer", "status")
+        .annotate(n=Count("pk"))
+    )
+    return Counter({(producer, status): n for producer, status, n in rows})
+
+
+def _point(
+    project: Project, since: weeks.Week, producer: str, status: str, counts: Counts
+) -> Point:
+    count = counts[producer, status]
+    where = {"producer": producer, "status": status, "decided_by": "person"}
+    url = list_urls.admin_list(DELTA, project, **where, created_at_from=since.monday)
+    return Point(count, url=url if count and status in DECIDED_STATUSES else "")
+
+
+def _note(counts: Counts) -> str:
+    parts = []
+    for producer in PRODUCERS:
+        taken = sum(counts[producer, status] for status in ACCEPTED_STATUSES)
+        if decided := sum(counts[producer, status] for status in DECIDED_STATUSES):
+            parts.append(f"{producer} {describe_share(taken, decided)}")
+    return f"Accepted of what a person decided: {'; '.join(parts)}" if parts else ""

@@ -1,0 +1,126 @@
+"""The numbers on top of the page, each a link to the rows that it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min
+from django.utils import timezone
+
+from ace.models import AceRun
+from common.admin import MOST_COUNTED, counted, in_words
+from common.caller import Caller
+from common.ids import first_at
+from console import list_urls, weeks
+from jobs.models import Job
+from memories.models import Memory, PossibleDuplicate
+from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """`part` of `whole` is drawn as a bar; `alarms` asks for attention."""
+
+    title: str
+    figure: str
+    url: str
+    note: str = ""
+    part: int = 0
+    whole: int = 0
+    alarms: bool = False
+
+
+def build(project: Project, caller: Caller) -> Iterable[KeyFigure]:
+    yield _waiting_changes(project, caller)
+    yield _row_count(
+        "Open conflicts", Conflict, project, caller, "playbook_conflict", state="open"
+    )
+    yield _row_count(
+        "Possible duplicates",
+        PossibleDuplicate,
+        project,
+        caller,
+        "memories_possibleduplicate",
+        state="open",
+    )
+    yield _row_count("Failed jobs", Job, project, caller, "jobs_job", state="failed")
+    yield _memory_count(project, caller)
+    yield _playbook_tokens(project, caller)
+    yield _due_entries(project, caller)
+    yield _runs_this_week(project, caller)
+
+
+def _row_count(
+    title: str, model: Any, project: Project, caller: Caller, name: str, **where: Any
+) -> KeyFigure:
+    rows = model.objects.visible_to(caller).filter(project_id=project.pk, **where)
+    count = counted(rows)
+    return KeyFigure(
+        title, in_words(count), list_urls.admin_list(name, project, **where)
+    )
+
+
+def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
+    waiting = PlaybookDelta.objects.visible_to(caller).filter(project=project).waiting()
+    found = waiting.order_by("pk")[: MOST_COUNTED + 1].aggregate(
+        n=Count("pk"), oldest=Min("created_at")
+    )
+    limit = project.options.review.alarm_hours
+    oldest: datetime | None = found["oldest"]
+    age = timezone.now() - oldest if oldest else timedelta()
+    return KeyFigure(
+        "Waiting changes",
+        in_words(found["n"]),
+        list_urls.inbox_list(project),
+        note=f"the oldest for {format_age(age)}" if oldest else "nothing to decide",
+        alarms=limit is not None and age > timedelta(hours=limit),
+    )
+
+
+def _memory_count(project: Project, caller: Caller) -> KeyFigure:
+    rows = Memory.objects.visible_to(caller).current().filter(project=project)
+    url = list_urls.admin_list("memories_memory", project, state="current")
+    return KeyFigure("Memories", in_words(counted(rows)), url, note="current")
+
+
+def _playbook_tokens(project: Project, caller: Caller) -> KeyFigure:
+    rows = Playbook.objects.visible_to(caller).filter(project=project)
+    tokens = rows.values_list("tokens", flat=True).first() or 0
+    budget = project.options.budgets.playbook_tokens
+    return KeyFigure(
+        "Tokens of the playbook",
+        f"{tokens:,}",
+        list_urls.admin_list("playbook_playbookentry", project, status="active"),
+        note=f"of {budget:,}",
+        part=tokens,
+        whole=budget,
+    )
+
+
+def _due_entries(project: Project, caller: Caller) -> KeyFigure:
+    entries = PlaybookEntry.objects.visible_to(caller).current().filter(project=project)
+    count = counted(entries.filter(review_after__lt=timezone.now()))
+    url = list_urls.admin_list(
+        "playbook_playbookentry", project, status="active", freshness="due"
+    )
+    return KeyFigure("Entries due for review", in_words(count), url)
+
+
+def _runs_this_week(project: Project, caller: Caller) -> KeyFigure:
+    week = weeks.last_weeks(1)[0]
+    runs = AceRun.objects.visible_to(caller).filter(
+        project=project, pk__gte=first_at(week.start), created_at__gte=week.start
+    )
+    url = list_urls.admin_list("ace_acerun", project, created_at_from=week.monday)
+    return KeyFigure("Runs this week", in_words(counted(runs)), url)
+
+
+def format_age(age: timedelta) -> str:
+    hours = age // timedelta(hours=1)
+    if hours < 1:
+        return f"{age // timedelta(minutes=1)} min"
+    return f"{hours} h" if hours < 48 else f"{hours // 24} days"

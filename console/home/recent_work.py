@@ -1,0 +1,86 @@
+"""What came in last, what waits longest, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ace.models import AceRun
+from common.caller import Caller
+from common.panels import Panel, link, moment, words
+from console import list_urls
+from jobs.models import Job
+from playbook.models import PlaybookDelta
+from projects.models import Project
+
+MAX_LISTED = 5
+DELTA, RUN, JOB = "playbook_playbookdelta", "ace_acerun", "jobs_job"
+
+
+def build_panels(project: Project, caller: Caller) -> Iterable[Panel]:
+    yield _waiting_panel(project, caller)
+    yield _runs_panel(project, caller)
+    failed = _failed_jobs_panel(project, caller)
+    if failed.rows:
+        yield failed
+
+
+def _waiting_panel(project: Project, caller: Caller) -> Panel:
+    rows = PlaybookDelta.objects.visible_to(caller).filter(project=project).waiting()
+    return Panel(
+        "Waiting longest",
+        ["Proposed", "Change", "Text", "Risk", "Producer"],
+        [
+            [
+                moment(delta.created_at),
+                link(DELTA, delta.pk, delta.operation),
+                words(delta.content or delta.reason),
+                delta.risk,
+                delta.producer,
+            ]
+            for delta in rows.order_by("pk")[:MAX_LISTED]
+        ],
+        empty="Nothing waits for a decision.",
+        note=list_urls.link(list_urls.inbox_list(project), "All that waits"),
+    )
+
+
+def _runs_panel(project: Project, caller: Caller) -> Panel:
+    rows = AceRun.objects.visible_to(caller).filter(project=project)
+    return Panel(
+        "Latest runs",
+        ["Received", "Goal", "Agent", "State"],
+        [
+            [
+                moment(run["created_at"]),
+                link(RUN, run["pk"], run["request__goal"] or "(no goal)"),
+                words(run["agent_id"], 40),
+                run["state"],
+            ]
+            for run in rows.values(
+                "pk", "created_at", "agent_id", "state", "request__goal"
+            )[:MAX_LISTED]
+        ],
+        empty="No task has been reported yet.",
+        note=list_urls.link(list_urls.admin_list(RUN, project), "All runs"),
+    )
+
+
+def _failed_jobs_panel(project: Project, caller: Caller) -> Panel:
+    rows = Job.objects.visible_to(caller).filter(
+        project_id=project.pk, state=Job.State.FAILED
+    )
+    return Panel(
+        "Failed jobs",
+        ["Failed", "Kind", "Error"],
+        [
+            [
+                moment(job.finished_at),
+                link(JOB, job.pk, job.kind),
+                words(job.error, 200),
+            ]
+            for job in rows.defer("args", "result", "cursor")[:MAX_LISTED]
+        ],
+        note=list_urls.link(
+            list_urls.admin_list(JOB, project, state="failed"), "All failed jobs"
+        ),
+    )

@@ -1,0 +1,208 @@
+"""The doors of conflicts and of memories that are alike."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from common import errors
+from common.caller import Caller
+from console import text_diff
+from console.inbox import form_input, pair_cards
+from console.inbox.form_input import FormInput, validate_filled
+from console.inbox.inbox_page import InboxPage
+from memories import duplicates
+from memories.models import Memory, PossibleDuplicate
+from playbook import conflicts, reopening, resolving
+from playbook.models import Conflict
+from playbook.resolving import Seen
+from playbook.rulings import Part
+from playbook.serializers import conflicts as forms
+
+ConflictResult = tuple[str, Conflict]
+
+
+def _supersede_conflict(
+    conflict: Conflict, caller: Caller, told: FormInput
+) -> ConflictResult:
+    data = validate_filled(forms.SupersedeConflict, told)
+    winner = data["winner"]
+    decided = resolving.supersede(
+        conflict, caller, winner=winner, note=data["note"], seen=_seen_versions(data)
+    )
+    kept = "older" if winner == "left" else "newer"
+    return f"Decided: the {kept} rule stays.", decided
+
+
+def _split_conflict(
+    conflict: Conflict, caller: Caller, told: FormInput
+) -> ConflictResult:
+    data = validate_filled(forms.SplitConflict, told)
+    left = Part(data["left_condition"], data["left_content"])
+    right = Part(data["right_condition"], data["right_content"])
+    decided = resolving.split(
+        conflict, left, right, caller, note=data["note"], seen=_seen_versions(data)
+    )
+    return "Decided: both rules stay, each under its condition.", decided
+
+
+def _reject_newer(
+    conflict: Conflict, caller: Caller, told: FormInput
+) -> ConflictResult:
+    data = validate_filled(forms.Decision, told)
+    decided = resolving.reject(
+        conflict, caller, note=data["note"], seen=_seen_versions(data)
+    )
+    return "Decided: the newer rule is refused.", decided
+
+
+def _reopen_conflict(
+    conflict: Conflict, caller: Caller, told: FormInput
+) -> ConflictResult:
+    data = validate_filled(forms.ReopenConflict, told)
+    decided_at = data.get("decided_at")
+    opened = reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
+    return "Reopened: it waits for a decision again.", opened
+
+
+# Each answers its words, and the conflict as its own transaction left it.
+RESOLUTIONS: dict[str, Callable[[Conflict, Caller, FormInput], ConflictResult]] = {
+    "supersede": _supersede_conflict,
+    "split": _split_conflict,
+    "reject": _reject_newer,
+    "reopen": _reopen_conflict,
+}
+DUPLICATE_DECISIONS = {
+    "merge": (PossibleDuplicate.State.MERGED, "Merged: the newer is a duplicate now."),
+    "keep": (PossibleDuplicate.State.KEPT_BOTH, "Kept both; they are not asked again."),
+}
+
+
+class ResolveConflictView(InboxPage):
+    """One of the three decisions about a conflict, or the last one taken back."""
+
+    template = "console/inbox/one.html"
+
+    def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
+        if name not in RESOLUTIONS:
+            raise Http404("There is no such decision.")
+        told = form_input.from_request(request)
+        conflict = self.conflict(pk)
+        try:
+            words, decided = RESOLUTIONS[name](conflict, self.caller, told)
+        except errors.Refusal as refusal:
+            return self.refused(pk, told, refusal)
+        if name == "reopen":
+            return self.told(words, then=str(pk), back=[str(pk)])
+        return self.told(words, reopen=decided, then=told.get("next", ""), gone=str(pk))
+
+    def refused(
+        self, pk: uuid.UUID, told: FormInput, refusal: errors.Refusal
+    ) -> HttpResponse:
+        words = form_input.describe_refusal(refusal)
+        card = pair_cards.conflict_card(self.conflict(pk), self.may_decide, told, words)
+        if self.wants_data:
+            part = self.part("conflict.html", card=card)
+            return self.told(words, status=refusal.status, card=part, at=str(pk))
+        template = "console/inbox/conflict.html"
+        context = {**self.context(), "card": card, "card_template": template}
+        return self.render(self.template, status=refusal.status, **context)
+
+    def conflict(self, pk: uuid.UUID) -> Conflict:
+        try:
+            found = conflicts.get(pk, self.caller)
+        except errors.NotFound as missing:
+            raise Http404(str(missing)) from missing
+        if found.project_id != self.project.pk:
+            raise Http404(f"There is no conflict {pk} in this project.")
+        return found
+
+
+class DecideDuplicateView(InboxPage):
+    """Whether two memories that are alike are one."""
+
+    template = "console/inbox/one.html"
+
+    def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
+        if name not in DUPLICATE_DECISIONS:
+            raise Http404("There is no such decision.")
+        state, words = DUPLICATE_DECISIONS[name]
+        note = request.POST.get("note", "").replace("\0", "")
+        pair = self.pair(pk)
+        try:
+            duplicates.decide(pair, state, self.caller, note=note)
+        except errors.Refusal as refusal:
+            card = pair_cards.duplicate_card(
+                self.pair(pk), self.may_decide, refusal.detail
+            )
+            if self.wants_data:
+                part = self.part("doubt.html", card=card)
+                return self.told(
+                    refusal.detail, status=refusal.status, card=part, at=str(pk)
+                )
+            template = "console/inbox/doubt.html"
+            context = {**self.context(), "card": card, "card_template": template}
+            return self.render(self.template, status=refusal.status, **context)
+        is_merged = state == PossibleDuplicate.State.MERGED
+        marked = reverse("console:inbox_marked", args=[pair.memory_id])
+        return self.told(
+            words,
+            then=request.POST.get("next", ""),
+            link=marked if is_merged else "",
+            gone=str(pk),
+        )
+
+    def pair(self, pk: uuid.UUID) -> PossibleDuplicate:
+        rows = PossibleDuplicate.objects.visible_to(self.caller)
+        pairs_of = rows.filter(project=self.project).select_related("memory", "other")
+        found: PossibleDuplicate | None = pairs_of.filter(pk=pk).first()
+        if found is None:
+            raise Http404("There is no such pair in this project.")
+        return found
+
+
+class MarkedDuplicatePage(InboxPage):
+    """A memory that is marked as a duplicate, beside its original; to unmark it."""
+
+    title = "A marked duplicate"
+    template = "console/inbox/marked.html"
+
+    def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        return self.page(self.memory(pk))
+
+    def post(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        memory = self.memory(pk)
+        note = request.POST.get("note", "").replace("\0", "")
+        try:
+            duplicates.unmark(memory, self.caller, note=note)
+        except errors.Refusal as refusal:
+            return self.page(self.memory(pk), refusal.detail, refusal.status)
+        return self.told("Unmarked: it is a memory of its own again.")
+
+    def page(
+        self, memory: Memory, refusal: str = "", status: int = 200
+    ) -> HttpResponse:
+        original = memory.duplicate_of
+        words = text_diff.compare(original.content if original else "", memory.content)
+        context = {"memory": memory, "original": original, "words": words}
+        whole = {**self.context(), **context, "refusal": refusal}
+        return self.render(self.template, status=status, **whole)
+
+    def memory(self, pk: uuid.UUID) -> Memory:
+        rows = Memory.objects.visible_to(self.caller).readable().light()
+        found: Memory | None = (
+            rows.filter(pk=pk, project=self.project)
+            .select_related("duplicate_of", "project")
+            .first()
+        )
+        if found is None:
+            raise Http404("There is no such memory in this project.")
+        return found
+
+
+def _seen_versions(data: Mapping[str, Any]) -> Seen:
+    return Seen(data.get("left_expected_version"), data.get("right_expected_version"))

@@ -1,0 +1,103 @@
+"""Two that are laid beside each other: rules in conflict, memories that are alike."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from console import text_diff
+from console.text_diff import TextDiff
+from memories.models import Memory, PossibleDuplicate
+from playbook import conflicts
+from playbook.conflicts import Side
+from playbook.models import Conflict
+from playbook.serializers.conflicts import evidence
+
+MAX_QUOTES = 5  # of a side
+
+
+@dataclass(frozen=True)
+class ConflictParty:
+    """One side of a conflict, with what speaks for it."""
+
+    name: str
+    side: Side
+    supports: int
+    quotes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ConflictCard:
+    conflict: Conflict
+    older: ConflictParty
+    newer: ConflictParty
+    words: TextDiff
+    may_decide: bool
+    typed: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.conflict.pk
+
+    @property
+    def parties(self) -> tuple[ConflictParty, ConflictParty]:
+        return self.older, self.newer
+
+    @property
+    def is_open(self) -> bool:
+        return self.conflict.state == Conflict.State.OPEN
+
+
+@dataclass(frozen=True)
+class DuplicateCard:
+    """Two memories: `older` would stay if they are merged."""
+
+    pair: PossibleDuplicate
+    older: Memory
+    newer: Memory
+    words: TextDiff
+    may_decide: bool
+    refusal: str = ""
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.pair.pk
+
+    @property
+    def sides(self) -> tuple[Memory, Memory]:
+        return self.older, self.newer
+
+    @property
+    def is_open(self) -> bool:
+        return self.pair.state == PossibleDuplicate.State.OPEN
+
+
+def conflict_card(
+    conflict: Conflict,
+    may_decide: bool,
+    typed: Mapping[str, str] | None = None,
+    refusal: str = "",
+) -> ConflictCard:
+    """Of a row of `conflicts.in_full`."""
+    found = conflicts.sides(conflict)
+    counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
+    older, newer = (
+        ConflictParty(name, side, supports, list(islice(evidence(side), MAX_QUOTES)))
+        for name, side, supports in zip(
+            ("The older", "The newer"), (found.left, found.right), counted, strict=True
+        )
+    )
+    words = text_diff.compare(found.left.content, found.right.content)
+    return ConflictCard(conflict, older, newer, words, may_decide, typed or {}, refusal)
+
+
+def duplicate_card(
+    pair: PossibleDuplicate, may_decide: bool, refusal: str = ""
+) -> DuplicateCard:
+    older, newer = pair.other, pair.memory
+    words = text_diff.compare(older.content, newer.content)
+    return DuplicateCard(pair, older, newer, words, may_decide, refusal)

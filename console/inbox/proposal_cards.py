@@ -1,0 +1,275 @@
+"""What stands on the card of a proposal."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.caller import Caller
+from common.rewording import Part
+from console import text_diff
+from console.text_diff import TextDiff
+from inference import tokens
+from playbook import rebasing
+from playbook.drafts import WRITES_TEXT, Operation
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, line
+from playbook.operations import SETTABLE
+from playbook.rebasing import Moved
+from playbook.serializers.entries import CONTENT
+
+Status = PlaybookDelta.Status
+UNDECIDED = (Status.PENDING, Status.STALE)
+REMOVING_OPERATIONS = (Operation.DELETE, Operation.DEPRECATE)
+WORST_FIRST = ("fail", "warn", "pass")
+
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """What a proposal sets beside the text."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class EntryChange:
+    """What changed in an entry since a proposal read it."""
+
+    label: str
+    name: str
+    before: Any
+    after: Any
+    words: TextDiff | None
+
+
+@dataclass(frozen=True)
+class ProposalCard:
+    """`offers` are the decisions that the reader may take about it now.
+
+    `typed` is what somebody typed into it and was refused for, `refusal` why.
+    """
+
+    delta: PlaybookDelta
+    text: TextDiff
+    columns: Sequence[FieldDiff]
+    targets: Sequence[PlaybookEntry]
+    changes: Sequence[EntryChange]
+    gates: Sequence[Mapping[str, Any]]
+    quotes: Sequence[Mapping[str, Any]]
+    tokens: int
+    offers: Collection[str]
+    typed: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.delta.pk
+
+    @property
+    def title(self) -> str:
+        verb = self.delta.get_operation_display()
+        entry = self.delta.entry
+        if self.delta.operation == Operation.ADD:
+            return f"{verb} to {self.delta.category}"
+        return f"{verb} {entry.label}" if entry else verb
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.delta.status in UNDECIDED
+
+    @property
+    def is_stale(self) -> bool:
+        return self.delta.status == Status.STALE or bool(self.changes)
+
+    @property
+    def held(self) -> list[Mapping[str, Any]]:
+        return [gate for gate in self.gates if gate.get("verdict") != "pass"]
+
+    @property
+    def passed(self) -> int:
+        return len(self.gates) - len(self.held)
+
+    @property
+    def freed(self) -> int:
+        return -self.tokens
+
+    @property
+    def cause(self) -> str:
+        return str(self.delta.payload.get("root_cause") or "")
+
+    @property
+    def content(self) -> str:
+        return self._edited("content")
+
+    @property
+    def category(self) -> str:
+        return self._edited("category")
+
+    @property
+    def condition(self) -> str:
+        return self._edited("condition")
+
+    def _edited(self, name: str) -> str:
+        return self.typed.get(name, edit_defaults(self.delta)[name])
+
+    @property
+    def is_long(self) -> bool:
+        return _is_long(self.delta)
+
+
+def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
+    """What the fields of an edit begin with: nothing that they could not send."""
+    return {
+        "content": "" if _is_long(delta) else delta.content,
+        "category": delta.category,
+        "condition": str(delta.payload.get("condition") or ""),
+    }
+
+
+def _is_long(delta: PlaybookDelta) -> bool:
+    return len(delta.content) > CONTENT
+
+
+def build_cards(
+    deltas: Sequence[PlaybookDelta],
+    caller: Caller,
+    *,
+    may_decide: bool,
+    typed: Mapping[str, str] | None = None,
+    refusal: str = "",
+) -> list[ProposalCard]:
+    """In a fixed number of queries for all of them."""
+    others = _target_entries(deltas, caller)
+    moved = rebasing.moved(d for d in deltas if d.status in UNDECIDED)
+    befores = _texts_before(deltas, caller)
+    return [
+        ProposalCard(
+            delta,
+            text=_text_diff(delta, befores.get(delta.pk)),
+            columns=list(_field_diffs(delta)),
+            targets=[others[pk] for pk in _target_ids(delta) if pk in others],
+            changes=list(_entry_changes(moved.get(delta.pk, ()))),
+            gates=_gates_worst_first(delta),
+            quotes=[quote for quote in delta.evidence if isinstance(quote, dict)],
+            tokens=token_difference(
+                delta, [others.get(pk) for pk in _target_ids(delta)]
+            ),
+            offers=available_decisions(delta) if may_decide else (),
+            typed=typed or {},
+            refusal=refusal,
+        )
+        for delta in deltas
+    ]
+
+
+def available_decisions(delta: PlaybookDelta) -> set[str]:
+    """What may be decided about a proposal in its state; the functions decide."""
+    if delta.status in PlaybookDelta.IN_FORCE:
+        return {"undo"}
+    if delta.status not in UNDECIDED:
+        return {"reopen"} | ({"redo"} if delta.status == Status.REVERTED else set())
+    if delta.status == Status.STALE:
+        return {"rebase", "reject"}
+    found = {"accept", "reject"}
+    if delta.operation in WRITES_TEXT:
+        found.add("edit")
+    if delta.operation in (Operation.ADD, Operation.UPDATE) and delta.content:
+        found.add("merge")
+    return found
+
+
+def token_difference(
+    delta: PlaybookDelta, targets: Iterable[PlaybookEntry | None] = ()
+) -> int:
+    """Tokens that a proposal adds to the playbook; fewer than none are freed."""
+    if delta.status not in UNDECIDED:
+        return 0
+    entry = delta.entry
+    freed = sum(other.tokens for other in targets if other)
+    if delta.operation in REMOVING_OPERATIONS:
+        return -(entry.tokens if entry else 0) - freed
+    label = entry.label if entry else f"{delta.category}-00000"
+    text = delta.content or (entry.content if entry else "")
+    return tokens.estimate(line(label, text)) - (entry.tokens if entry else 0) - freed
+
+
+def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
+    """The words that stand in the entry, against those that would."""
+    standing = delta.entry.content if delta.entry else ""
+    if delta.operation == Operation.ADD:
+        shown = text_diff.compare(delta.content, delta.content)
+        return shown
+    if delta.operation in REMOVING_OPERATIONS:
+        cut = standing[: text_diff.MAX_CHARACTERS]
+        return TextDiff([Part("removed", cut)], len(standing) - len(cut))
+    if delta.operation == Operation.RESTORE:
+        cut = standing[: text_diff.MAX_CHARACTERS]
+        return TextDiff([Part("added", cut)], len(standing) - len(cut))
+    old = standing if before is None else before
+    return text_diff.compare(old, delta.content or standing)
+
+
+def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
+    wanted = {name: delta.payload[name] for name in SETTABLE if name in delta.payload}
+    if delta.category and delta.entry:
+        wanted = {"category": delta.category, **wanted}
+    entry = delta.entry if delta.operation != Operation.ADD else None
+    for name, after in wanted.items():
+        before = getattr(entry, name) if entry else ""
+        if after != before and (after or before):
+            yield FieldDiff(
+                name.replace("_", " "), _plain_value(before), _plain_value(after)
+            )
+
+
+def _entry_changes(moved: Iterable[Moved]) -> Iterable[EntryChange]:
+    for one in moved:
+        for name, (before, after) in one.columns.items():
+            is_text = name == "content"
+            words = text_diff.compare(before, after) if is_text else None
+            told = name.replace("_", " ")
+            yield EntryChange(
+                one.entry.label, told, _plain_value(before), _plain_value(after), words
+            )
+
+
+def _plain_value(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _gates_worst_first(delta: PlaybookDelta) -> list[Mapping[str, Any]]:
+    told = [gate for gate in delta.gates if isinstance(gate, dict)]
+    known = {verdict: number for number, verdict in enumerate(WORST_FIRST)}
+    return sorted(told, key=lambda gate: known.get(gate.get("verdict", ""), 0))
+
+
+def _target_ids(delta: PlaybookDelta) -> list[uuid.UUID]:
+    return [uuid.UUID(str(target["id"])) for target in delta.targets]
+
+
+def _target_entries(
+    deltas: Iterable[PlaybookDelta], caller: Caller
+) -> dict[uuid.UUID, PlaybookEntry]:
+    named = {pk for delta in deltas for pk in _target_ids(delta)}
+    rows = PlaybookEntry.objects.visible_to(caller).light()
+    found: dict[uuid.UUID, PlaybookEntry] = rows.in_bulk(named)
+    return found
+
+
+def _texts_before(
+    deltas: Iterable[PlaybookDelta], caller: Caller
+) -> dict[uuid.UUID, str]:
+    """The texts that entries had before the proposals in force changed them."""
+    done = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
+    rows = PlaybookChange.objects.visible_to(caller).filter(
+        entry_id__in=set(done.values()), delta_id__in=done, before__has_key="content"
+    )
+    found = rows.only("entry_id", "delta_id", "before") if done else ()
+    return {
+        change.delta_id: change.before["content"]
+        for change in found
+        if change.delta_id and done[change.delta_id] == change.entry_id
+    }

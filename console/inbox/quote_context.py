@@ -1,0 +1,72 @@
+"""A quote where it stands: the field of the run or memory that it was cut from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ace.models import AceRun
+from ace.shown import texts_of
+from common.caller import Caller
+from memories.models import Memory
+from playbook import curation
+from playbook.models import PlaybookDelta
+
+CONTEXT_CHARACTERS = 10_000  # characters shown before and after
+MAX_QUOTE = 10_000
+
+
+@dataclass(frozen=True)
+class QuoteInContext:
+    """`before` and `after` are empty for a quote that does not stand there (any more)."""
+
+    field: str
+    quote: str
+    before: str = ""
+    after: str = ""
+    is_found: bool = False
+    run: AceRun | None = None
+    memory: Memory | None = None
+
+
+def find_quote(
+    delta: PlaybookDelta, number: int, caller: Caller
+) -> QuoteInContext | None:
+    """The quote of that number, from 1; None when there is none."""
+    quotes = [quote for quote in delta.evidence if isinstance(quote, dict)]
+    if not 1 <= number <= len(quotes):
+        return None
+    quote = quotes[number - 1]
+    field, told = str(quote.get("field", "")), str(quote.get("quote", ""))
+    run, memory = _source_run(delta, caller), _source_memory(delta, caller)
+    text = texts_of(run)(field) if run else ""
+    if memory and not text:
+        text = curation.sources(memory).get(field, "")
+    source: dict[str, Any] = {"run": run, "memory": memory}
+    start, end = quote.get("start"), quote.get("end")
+    if not (isinstance(start, int) and isinstance(end, int)) or text[start:end] != told:
+        return QuoteInContext(field, told[:MAX_QUOTE], **source)
+    before, after = (
+        text[max(0, start - CONTEXT_CHARACTERS) : start],
+        text[end : end + CONTEXT_CHARACTERS],
+    )
+    return QuoteInContext(
+        field, told[:MAX_QUOTE], before, after, is_found=True, **source
+    )
+
+
+def _source_run(delta: PlaybookDelta, caller: Caller) -> AceRun | None:
+    if delta.run_id is None:
+        return None
+    found: AceRun | None = (
+        AceRun.objects.visible_to(caller).filter(pk=delta.run_id).first()
+    )
+    return found
+
+
+def _source_memory(delta: PlaybookDelta, caller: Caller) -> Memory | None:
+    if delta.memory_id is None:
+        return None
+    rows = Memory.objects.visible_to(caller).readable().light()
+    found: Memory | None = rows.filter(pk=delta.memory_id).first()
+    return found

@@ -1,0 +1,84 @@
+"""The playbook at a revision, and what that revision did."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+
+from common.caller import Caller
+from playbook import reading
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.reading import ChangeFilters, Filters, Order
+from projects.models import Project
+
+ENTRIES_PER_PAGE = 50
+MAX_CHANGES = (
+    50  # of one revision on its page; an import or a revert may hold thousands
+)
+COLUMNS = [
+    "label",
+    "content",
+    "category",
+    "priority",
+    "pinned",
+    "helpful",
+    "harmful",
+    "neutral",
+    "version",
+]
+
+
+@dataclass(frozen=True)
+class EntryAtRevision:
+    """An entry as it was."""
+
+    id: uuid.UUID
+    label: str
+    content: str
+    category: str
+    priority: int
+    pinned: bool
+    helpful: int
+    harmful: int
+    neutral: int
+    version: int
+
+    @property
+    def place(self) -> tuple[bool, int, str]:
+        """Pinned ones first, then by priority: as agents get them without a task."""
+        return not self.pinned, -self.priority, self.label
+
+
+def entries_at(
+    project: Project, revision: int, caller: Caller
+) -> list[EntryAtRevision]:
+    """The live entries of a revision, in the order of their places."""
+    order = Order("label", is_descending=False)
+    past = reading.at_revision(project, revision, Filters(), order, caller)
+    found = (
+        EntryAtRevision(one.id, **{n: one.state[n] for n in COLUMNS}) for one in past
+    )
+    return sorted(found, key=lambda line: line.place)
+
+
+def current_entries(project: Project, caller: Caller) -> QuerySet[PlaybookEntry]:
+    """The same of the present one, without its history."""
+    rows = PlaybookEntry.objects.visible_to(caller).filter(project=project).current()
+    placed = rows.order_by("-pinned", "-priority", "label")
+    return cast("QuerySet[PlaybookEntry]", placed.only(*COLUMNS))
+
+
+def changes_of(project: Project, revision: int, caller: Caller) -> list[PlaybookChange]:
+    """What a revision did, in order; one more than are shown."""
+    rows = reading.changes(project, ChangeFilters(), caller).filter(revision=revision)
+    return list(rows.in_order()[: MAX_CHANGES + 1])
+
+
+def page_of(rows: Sequence[Any] | QuerySet[Any], number: str) -> Any:
+    """A page of a list; a wrong number is its first or its last one."""
+    return Paginator(rows, ENTRIES_PER_PAGE).get_page(number)

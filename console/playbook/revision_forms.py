@@ -1,0 +1,124 @@
+"""What is asked of a revision's page, and what a person does there."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django import forms
+
+from common import errors
+from common.caller import Caller, Role
+from common.door_forms import Applied
+from playbook import curation, reverting
+from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.reverting import Reverted, Target
+from playbook.serializers.entries import LEAST, MOST
+from projects.models import Project
+
+
+class RevisionForm(forms.Form):
+    """Both numbers empty: the present revision."""
+
+    revision = forms.IntegerField(min_value=0, max_value=MOST, required=False)
+    to = forms.IntegerField(min_value=0, max_value=MOST, required=False)
+
+    def __init__(self, data: Any, *, present: int) -> None:
+        super().__init__(data)
+        self.present = present
+
+    def clean(self) -> None:
+        for name in ("revision", "to"):
+            if (self.cleaned_data.get(name) or 0) > self.present:
+                told = f"There is no such revision yet; the newest is {self.present}."
+                self.add_error(name, told)
+
+    @property
+    def revision_shown(self) -> int:
+        """The one that was asked for; the present one if that cannot be."""
+        asked: int | None = self.cleaned_data.get("revision")
+        return self.present if asked is None else asked
+
+
+class RevertForm(Applied, forms.Form):
+    """What to take back, as `choices` offers it, and the reason, which is asked for."""
+
+    what = forms.CharField(error_messages={"required": "Choose what to take back."})
+    reason = forms.CharField(
+        max_length=1000,
+        error_messages={"required": "Say why; the history keeps it."},
+    )
+
+    def __init__(
+        self, data: Any, *, project: Project, revision: int, caller: Caller
+    ) -> None:
+        super().__init__(data)
+        self.project, self.revision, self.caller = project, revision, caller
+
+    def apply(self) -> Reverted:
+        self.caller.require(Role.CURATOR, self.project.pk)
+        target = self.target(*self.cleaned_data["what"].partition(":")[::2])
+        reason = self.cleaned_data["reason"]
+        return reverting.revert(self.project, target, self.caller, reason=reason)
+
+    def target(self, kind: str, named: str) -> Target:
+        if kind == "after":
+            return reverting.between(self.project, self.revision, None, self.caller)
+        if kind == "revision":
+            first = self.revision - 1
+            return reverting.between(self.project, first, self.revision, self.caller)
+        finds = {
+            "change": reverting.change,
+            "delta": reverting.delta,
+            "run": reverting.run,
+        }
+        try:
+            return finds[kind](self.project, uuid.UUID(named), self.caller)
+        except (KeyError, ValueError):
+            raise errors.Invalid(
+                errors={"what": ["Choose what to take back."]}
+            ) from None
+
+
+def revert_choices(
+    revision: int, present: int, changes: list[PlaybookChange]
+) -> list[tuple[str, str]]:
+    """What can be taken back from the page of a revision: (value, words)."""
+    found = []
+    if revision < present:
+        found.append(("after", f"everything after revision {revision}"))
+    if changes:
+        found.append(("revision", f"all that revision {revision} did"))
+    if len(changes) > 1:
+        found += [
+            (f"change:{one.pk}", f"the {one.action} of {one.entry_label}")
+            for one in changes
+        ]
+    for delta in dict.fromkeys(one.delta_id for one in changes if one.delta_id):
+        found.append((f"delta:{delta}", f"the delta {delta}"))
+    for run in dict.fromkeys(one.run_id for one in changes if one.run_id):
+        found.append((f"run:{run}", f"all that the run {run} did"))
+    return found
+
+
+class PlacementForm(Applied, forms.Form):
+    """Where an entry stands: sent through curation like any other edit of it."""
+
+    priority = forms.IntegerField(min_value=LEAST, max_value=MOST)
+    pinned = forms.BooleanField(required=False)
+    version = forms.IntegerField(min_value=1, max_value=MOST)
+
+    def __init__(self, data: Any, *, entry_id: uuid.UUID, caller: Caller) -> None:
+        super().__init__(data)
+        self.entry_id, self.caller = entry_id, caller
+
+    def apply(self) -> PlaybookDelta | None:
+        """The delta that carries it; None when the entry stands there already."""
+        entry = curation.entry(self.entry_id, self.caller, Role.CURATOR)
+        wanted = {name: self.cleaned_data[name] for name in ("priority", "pinned")}
+        moved = {n: to for n, to in wanted.items() if getattr(entry, n) != to}
+        if not moved:
+            return None
+        version = self.cleaned_data["version"]
+        change = curation.change(entry, moved, self.caller, reason="", version=version)
+        return curation.edit(entry.project, change, self.caller)

@@ -1,0 +1,181 @@
+"""What a search is asked. The API's own serializer checks it, so it refuses the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+
+from common import errors, replicas
+from common.caller import Caller
+from common.door_forms import Applied
+from common.problem import field_errors
+from memories import recall
+from memories.models import Memory
+from memories.recall import Answer
+from memories.scopes import KEYS
+from memories.serializers import search as api
+from projects.models import Project
+
+SHARED_SCOPE = ("", "shared: workspace and organization")
+PROJECT_FUSION = ("", "as the project sets it")
+FIELDSETS = {
+    "What it is": ["memory_types", "kinds", "sensitivities", "include_duplicates"],
+    "What it is about": ["tags", "tags_match", "file_paths"],
+    "Whose and when": ["agent_ids", "date_from", "date_to"],
+    "Scope": ["scope", "scope_key", "scope_user", "object_type"],
+    "Ranking": ["fusion", "keyword", "semantic", "min_score"],
+    "Explain": ["explain", "why"],
+}
+# It says how tags narrow; alone it asks for nothing.
+DEFAULTS = {"tags_match": "all"}
+
+
+def text_field(label: str, told: str = "", **attrs: Any) -> forms.CharField:
+    widget = forms.TextInput({"autocomplete": "off", **attrs})
+    return forms.CharField(label=label, help_text=told, required=False, widget=widget)
+
+
+def number_field(label: str, told: str = "", **attrs: Any) -> forms.CharField:
+    widget = forms.NumberInput({"step": "any", **attrs})
+    return forms.CharField(label=label, help_text=told, required=False, widget=widget)
+
+
+def moment_field(label: str) -> forms.CharField:
+    widget = forms.DateTimeInput({"type": "datetime-local"})
+    return forms.CharField(label=label, required=False, widget=widget)
+
+
+def choice_field(label: str, *options: tuple[str, str]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=options, required=False)
+
+
+def checkboxes_field(
+    label: str, options: Any, told: str = ""
+) -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(
+        label=label,
+        choices=options,
+        help_text=told,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+def same_labels(*names: str) -> list[tuple[str, str]]:
+    return [(name, name) for name in names]
+
+
+class SearchForm(Applied, forms.Form):
+    """`POST /api/v1/search` with its fields; `saved` is the answer."""
+
+    query = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.TextInput({"type": "search", "maxlength": 10_000}),
+    )
+    mode = choice_field("Mode", *same_labels("hybrid", "semantic", "keyword"))
+    limit = number_field("Hits", min=1, max=100, step=1, placeholder=10)
+
+    memory_types = checkboxes_field("Types", Memory.Type.choices)
+    kinds = checkboxes_field("Kinds", Memory.Kind.choices)
+    sensitivities = checkboxes_field(
+        "Sensitivities", Memory.Sensitivity.choices, "None: public and private."
+    )
+    include_duplicates = forms.BooleanField(label="Duplicates too", required=False)
+    tags = text_field("Tags", "With commas between them.")
+    tags_match = choice_field("Match", *same_labels("all", "any"))
+    file_paths = forms.CharField(
+        label="Files",
+        help_text="A path on each line; one that ends in / or * is the start of many.",
+        required=False,
+        widget=forms.Textarea({"rows": 2}),
+    )
+    agent_ids = text_field("Agents", "With commas between them.")
+    date_from = moment_field("Stored from")
+    date_to = moment_field("Stored until")
+    scope = choice_field("Kind", SHARED_SCOPE, *Memory.Scope.choices)
+    scope_key = text_field("Its key", "The id of that session, user or object.")
+    scope_user = text_field("User", "Whose session it is.")
+    object_type = text_field("Type", "Of an object.")
+    fusion = choice_field("Fusion", PROJECT_FUSION, *same_labels("relative", "rrf"))
+    keyword = number_field("Weight of words", min=0, max=1)
+    semantic = number_field("Weight of meaning", min=0, max=1)
+    min_score = number_field("Least score")
+    explain = forms.BooleanField(label="Tell how it was found", required=False)
+    why = text_field("Why is a memory not here?", "Its id.", maxlength=36)
+
+    def __init__(self, *args: Any, project: Project, caller: Caller, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.project, self.caller = project, caller
+        options = project.options.search
+        for name, value in (
+            ("keyword", options.keyword_weight),
+            ("semantic", options.semantic_weight),
+        ):
+            self.fields[name].widget.attrs["placeholder"] = value
+
+    @property
+    def fieldsets(self) -> Iterator[tuple[str, list[BoundField]]]:
+        return ((title, [self[n] for n in names]) for title, names in FIELDSETS.items())
+
+    @property
+    def given(self) -> list[str]:
+        """What more is asked than words, by its labels."""
+        fields = [self[name] for names in FIELDSETS.values() for name in names]
+        return [
+            str(field.label)
+            for field in fields
+            if field.value() and field.value() != DEFAULTS.get(field.name)
+        ]
+
+    @property
+    def is_open(self) -> bool:
+        """All of it is shown while it is to be filled in or mended."""
+        return bool(self.given) and not (self.is_bound and self.is_valid())
+
+    def apply(self) -> Answer:
+        form = api.SearchRequest(data=self.request)
+        if not form.is_valid():
+            raise errors.Invalid(errors=field_errors(form.errors, form))
+        wanted = api.request_of(form.validated_data, self.project, self.caller)
+        return replicas.read(lambda: recall.search(self.project, wanted, self.caller))
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The body that the API would be sent: what was left empty is not in it."""
+        given = self.cleaned_data
+        weights = {n: given[n] for n in ("keyword", "semantic") if given[n]}
+        known = api.SearchRequest().get_fields()
+        body = {name: value for name, value in given.items() if name in known}
+        body |= {
+            "tags": _split_values(given["tags"], ","),
+            "agent_ids": _split_values(given["agent_ids"], ","),
+            "file_paths": _split_values(given["file_paths"], "\n"),
+            "weights": weights,
+            "scope": self._scope(),
+            "explain": given["why"].strip() or given["explain"],
+        }
+        filled = {
+            name: value for name, value in body.items() if value not in ("", [], {})
+        }
+        return filled | {"query": given["query"], "project_id": str(self.project.pk)}
+
+    def _scope(self) -> dict[str, str]:
+        given = self.cleaned_data
+        if not given["scope"]:
+            return {}
+        named = {
+            "kind": given["scope"],
+            KEYS[given["scope"]]: given["scope_key"],
+            "object_type": given["object_type"],
+        }
+        if given["scope_user"]:
+            named["user_id"] = given["scope_user"]
+        return {name: value for name, value in named.items() if value}
+
+
+def _split_values(typed: str, between: str) -> list[str]:
+    return [part.strip() for part in typed.split(between) if part.strip()]

@@ -1,0 +1,29 @@
+"""The difference of two texts as pages show it: word by word, within bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from common import rewording
+from common.rewording import Part
+
+# Characters of a text that are compared and shown.
+MAX_CHARACTERS = 4_000
+# Pairs of equal words that are compared: a page shows many texts.
+MAX_PAIRS = 10_000
+
+
+@dataclass(frozen=True)
+class TextDiff:
+    """`rest` is how many characters of the longer text are not shown."""
+
+    parts: list[Part]
+    rest: int = 0
+
+
+def compare(before: str, after: str) -> TextDiff:
+    rest = max(len(before), len(after)) - MAX_CHARACTERS
+    parts = rewording.words(
+        before[:MAX_CHARACTERS], after[:MAX_CHARACTERS], most_pairs=MAX_PAIRS
+    )
+    return TextDiff(parts, max(rest, 0))

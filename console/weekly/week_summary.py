@@ -1,0 +1,186 @@
+"""What a week did to the playbook: what is new, changed, refuted and contested."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count
+
+from common.caller import Caller
+from console.weeks import Week
+from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from projects.models import Project
+
+MAX_CHANGES = 300  # changes of a week that are looked at, the newest
+Kind = str
+NEW, CHANGED, REFUTED = "new", "changed", "refuted"
+
+
+@dataclass(frozen=True)
+class WeekLesson:
+    """An entry, and what became of it in the week."""
+
+    entry_id: uuid.UUID
+    label: str
+    text: str
+    how: str = ""
+    memories: int = 0
+    quotes: int = 0
+    decided_by: str = ""
+    why: str = ""
+    harmful: int = 0
+
+    @property
+    def evidence(self) -> str:
+        counts = [
+            (self.memories, "memory", "memories"),
+            (self.quotes, "quote", "quotes"),
+        ]
+        told = [f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n]
+        return ", ".join(told) or "none"
+
+
+@dataclass(frozen=True)
+class WeekSummary:
+    week: Week
+    lessons: Mapping[Kind, Sequence[WeekLesson]]
+    contested: Sequence[WeekLesson] = ()
+    conflicts: Sequence[Conflict] = field(default_factory=list)
+    is_cut: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            **{kind: len(found) for kind, found in self.lessons.items()},
+            "contested": len(self.contested),
+            "in conflict": len(self.conflicts),
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.counts.values())
+
+
+def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
+    changes = _changes(project, week, caller)
+    rules = list(changes.of_the_rule().exclude(action="verify")[: MAX_CHANGES + 1])
+    votes = _harmful_votes(changes)
+    entries = _entries({c.entry_id for c in rules} | set(votes), caller)
+    deltas = _deltas(rules, caller)
+    by_entry: dict[uuid.UUID, list[PlaybookChange]] = defaultdict(list)
+    for change in rules[:MAX_CHANGES]:
+        by_entry[change.entry_id].append(change)
+    lessons: dict[Kind, list[WeekLesson]] = {NEW: [], CHANGED: [], REFUTED: []}
+    for entry_id, made in by_entry.items():
+        lesson = _lesson(made, entries.get(entry_id), deltas)
+        lessons[_kind_of(made)].append(lesson)
+    return WeekSummary(
+        week,
+        lessons,
+        contested=_contested_lessons(votes, entries),
+        conflicts=_conflicts(project, week, caller),
+        is_cut=len(rules) > MAX_CHANGES,
+    )
+
+
+def _changes(project: Project, week: Week, caller: Caller) -> Any:
+    return PlaybookChange.objects.visible_to(caller).filter(
+        project_id=project.pk, changed_at__gte=week.start, changed_at__lt=week.end
+    )
+
+
+def _harmful_votes(changes: Any) -> Counter[uuid.UUID]:
+    """Entries with the harmful votes that they were given, the most first."""
+    rows = (
+        changes.filter(action="vote", after__has_key="harmful")
+        .order_by()
+        .values_list("entry_id")
+        .annotate(n=Count("pk"))
+        .order_by("-n", "entry_id")
+    )
+    return Counter(dict(rows[:MAX_CHANGES]))
+
+
+def _entries(
+    wanted: Iterable[uuid.UUID], caller: Caller
+) -> Mapping[uuid.UUID, PlaybookEntry]:
+    rows = PlaybookEntry.objects.visible_to(caller).light()
+    found: Mapping[uuid.UUID, PlaybookEntry] = rows.annotate(
+        memories=Count("supports")
+    ).in_bulk(list(wanted))
+    return found
+
+
+def _deltas(
+    changes: Iterable[PlaybookChange], caller: Caller
+) -> Mapping[uuid.UUID, PlaybookDelta]:
+    rows = PlaybookDelta.objects.visible_to(caller).defer("payload", "gates")
+    wanted = {change.delta_id for change in changes if change.delta_id}
+    found: Mapping[uuid.UUID, PlaybookDelta] = rows.in_bulk(list(wanted))
+    return found
+
+
+def _kind_of(made: Sequence[PlaybookChange]) -> Kind:
+    """`made` is what was done to one entry, the newest first."""
+    if made[0].operation == PlaybookChange.Operation.DELETE:
+        return REFUTED
+    is_new = any(c.operation == PlaybookChange.Operation.ADD for c in made)
+    return NEW if is_new else CHANGED
+
+
+def _lesson(
+    made: Sequence[PlaybookChange],
+    entry: PlaybookEntry | None,
+    deltas: Mapping[uuid.UUID, PlaybookDelta],
+) -> WeekLesson:
+    """The entry as the week left it; who decided is told of the newest change."""
+    last = made[0]
+    of = [deltas[pk] for c in made if (pk := c.delta_id) and pk in deltas]
+    worded = next((c.after["content"] for c in made if c.after.get("content")), "")
+    return WeekLesson(
+        entry_id=last.entry_id,
+        label=last.entry_label,
+        text=str(worded or (entry.content if entry else "")),
+        how=", ".join(dict.fromkeys(c.action for c in reversed(made))),
+        memories=getattr(entry, "memories", 0),
+        quotes=sum(len(delta.evidence) for delta in of),
+        decided_by=_decided_by(last, deltas),
+        why=last.reason,
+    )
+
+
+def _decided_by(
+    change: PlaybookChange, deltas: Mapping[uuid.UUID, PlaybookDelta]
+) -> str:
+    """The person, or that the policy let it in without one."""
+    delta = deltas.get(change.delta_id) if change.delta_id else None
+    if delta is None or delta.producer == PlaybookDelta.Producer.HUMAN:
+        return change.actor
+    return delta.reviewer or f"the policy, as a {delta.producer} proposed"
+
+
+def _contested_lessons(
+    votes: Counter[uuid.UUID], entries: Mapping[uuid.UUID, PlaybookEntry]
+) -> list[WeekLesson]:
+    return [
+        WeekLesson(
+            entry_id=entry_id,
+            label=entries[entry_id].label,
+            text=entries[entry_id].content,
+            memories=getattr(entries[entry_id], "memories", 0),
+            harmful=count,
+        )
+        for entry_id, count in votes.most_common()
+        if entry_id in entries
+    ]
+
+
+def _conflicts(project: Project, week: Week, caller: Caller) -> list[Conflict]:
+    rows = Conflict.objects.visible_to(caller).filter(
+        project=project, created_at__gte=week.start, created_at__lt=week.end
+    )
+    return list(rows.only("pk", "reason", "state", "decided_by")[:MAX_CHANGES])

@@ -1,0 +1,141 @@
+"""Child processes that end with their parent and come back when they die."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict
+
+MAX_LOG_BYTES = 50_000_000  # bytes; one older file of this size is kept beside the log
+MAX_RESTART_DELAY = 30.0  # seconds between two starts of a child that keeps dying
+STABLE_SECONDS = 60.0  # seconds after which earlier deaths are forgiven
+SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+
+libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent(parent: int, signal_number: int) -> None:
+    """Run in the child, after the change of user: that change clears the request."""
+    if libc:
+        libc.prctl(SET_DEATH_SIGNAL, signal_number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class UserArguments(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def user_arguments(user: pwd.struct_passwd | None) -> UserArguments:
+    """Arguments of `subprocess` that make the child another user for good."""
+    if user is None:
+        return {}
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+@dataclass
+class ChildProcess:
+    name: str
+    command: list[str]
+    log: Path
+    folder: Path
+    environment: Mapping[str, str] | None = None
+    user: pwd.struct_passwd | None = None
+    stop_signal: int = signal.SIGTERM
+
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    deaths: int = field(default=0, init=False)
+    started_at: float = field(default=0.0, init=False)
+    start_again_at: float | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Its own group: a Ctrl-C reaches the parent alone, which ends the
+                # children in order.
+                process_group=0,
+                preexec_fn=functools.partial(
+                    die_with_parent, os.getpid(), self.stop_signal
+                ),
+                **user_arguments(self.user),
+            )
+        self.started_at = time.monotonic()
+        self.start_again_at = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def tend(self) -> str | None:
+        """Start a dead child again, later each time; answer with what there is to say."""
+        self.keep_log_short()
+        now = time.monotonic()
+        if self.is_running:
+            if now - self.started_at > STABLE_SECONDS:
+                self.deaths = 0
+            return None
+        if self.start_again_at is None:
+            return self.plan_start(now)
+        if now >= self.start_again_at:
+            self.start()
+        return None
+
+    def plan_start(self, now: float) -> str:
+        assert self.process
+        self.kill_group()
+        wait = min(MAX_RESTART_DELAY, 0.5 * 2**self.deaths)
+        self.deaths += 1
+        self.start_again_at = now + wait
+        return (
+            f"{self.name} ended with status {self.process.returncode}; "
+            f"it starts again in {wait:g} s. See {self.log}"
+        )
+
+    def stop(self, *, seconds: float) -> None:
+        if self.process is None:
+            return
+        if self.is_running:
+            self.process.send_signal(self.stop_signal)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        self.kill_group()
+        self.process.wait()
+
+    def kill_group(self) -> None:
+        """A killed leader can leave members of its group behind."""
+        assert self.process
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def keep_log_short(self) -> None:
+        # Truncating is safe: the child appends.
+        if self.log.stat().st_size > MAX_LOG_BYTES:
+            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            os.truncate(self.log, 0)
+
+    def last_words(self, lines: int = 8) -> str:
+        with self.log.open("rb") as log:
+            log.seek(max(0, self.log.stat().st_size - 4_000))
+            return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
+
+
+START_SECONDS = 120.0

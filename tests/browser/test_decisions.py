@@ -1,0 +1,137 @@
+"""What else a person decides: conflicts, duplicates, and a job that a worker runs."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from benchmarks.product import product_processes
+from memories import deduplication, writing
+from memories.drafts import Draft
+from memories.models import Memory, PossibleDuplicate
+from playbook.models import Conflict, PlaybookEntry
+from tests.browser.review import told
+from tests.playbook.test_conflicts import OPPOSITE, RULE
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture
+def conflict(waiting, write):
+    """Two rules that cannot both hold, the newer one still waiting."""
+    write(RULE)
+    waiting(OPPOSITE)
+    return Conflict.objects.get()
+
+
+@pytest.fixture
+def inbox(sign_in, open_page):
+    """Open a tab of the inbox as a curator."""
+
+    def make(tab):
+        page = sign_in("bob", open_page())
+        page.open(f"{reverse('console:inbox')}?tab={tab}")
+        page.page.wait_for_selector(".in-card.is-open")
+        return page
+
+    return make
+
+
+class TestAConflict:
+    @pytest.mark.parametrize(
+        ("key", "words", "live"),
+        [("1", "the older rule stays", RULE), ("2", "the newer rule stays", OPPOSITE)],
+    )
+    def test_one_side_stays(self, conflict, inbox, key, words, live):
+        page = inbox("conflicts")
+
+        page.page.keyboard.press(key)
+
+        told(page, words)
+        page.page.wait_for_selector("#inbox-empty:visible")
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
+        assert [e.content for e in PlaybookEntry.objects.current()] == [live]
+        assert page.complaints == []
+
+    def test_both_stay_under_a_condition_each(self, conflict, inbox):
+        page = inbox("conflicts")
+        keys = page.page.keyboard
+
+        keys.press("s")
+        page.page.wait_for_selector("input[name=left_condition]:focus")
+        keys.type("on a laptop")
+        keys.press("Tab")
+        keys.type("in the nightly build")
+        keys.press("Enter")
+
+        told(page, "each under its condition")
+        conditions = {e.condition for e in PlaybookEntry.objects.current()}
+        assert conditions == {"on a laptop", "in the nightly build"}
+        assert page.complaints == []
+
+    def test_the_newer_is_refused_and_that_is_taken_back(self, conflict, inbox):
+        page = inbox("conflicts")
+        keys = page.page.keyboard
+
+        keys.press("r")
+        page.page.wait_for_selector("input[name=note]:focus")
+        keys.type("not here")
+        keys.press("Enter")
+        told(page, "the newer rule is refused")
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
+        keys.press("u")
+
+        told(page, "waits for a decision again")
+        page.page.wait_for_selector(f"#card-{conflict.pk}.is-open:focus")
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.delta.status) == ("open", "pending")
+        assert page.complaints == []
+
+
+def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
+    texts = ("The tide feed sends local time", "Ebb tables are late in winter")
+    older, newer = (
+        writing.store(project, Draft(content=text, memory_type="discovery"), alice)
+        for text in texts
+    )
+    PossibleDuplicate.objects.create(
+        project=project, memory=newer.memory, other=older.memory, similarity=0.93
+    )
+    page = inbox("duplicates")
+
+    page.page.keyboard.press("m")
+    told(page, "the newer is a duplicate now")
+    assert Memory.objects.get(pk=newer.memory.pk).duplicate_of_id == older.memory.pk
+    page.page.click("#inbox-said a:has-text('take it back')")
+    page.page.fill("input[name=note]", "another feed")
+    page.page.click("button:has-text('Unmark')")
+
+    told(page, "Unmarked")
+    assert not Memory.objects.get(pk=newer.memory.pk).is_duplicate
+    assert page.complaints == []
+
+
+def test_a_worker_takes_a_job_to_its_end(project, alice, sign_in, open_page):
+    for number in range(12):
+        draft = Draft(content=f"Berth {number} has a crane", memory_type="learning")
+        writing.store(project, draft, alice)
+    job = deduplication.start(project, alice, threshold=None, apply=False)
+    page = sign_in("bob", open_page())
+    page.open(reverse("admin:jobs_job_change", args=[job.pk]))
+    page.open(f"{reverse('admin:jobs_job_changelist')}?kind=deduplicate")
+    row = f"tr:has(a[href*='{job.pk}'])"
+    page.page.wait_for_selector(f"{row} .am-progress:not([data-state=done])")
+
+    with product_processes.run_worker():
+        page.page.wait_for_selector(
+            f"{row} .am-progress[data-state=done]:has-text('12 of 12')", timeout=60_000
+        )
+
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("done", 1)
+    assert page.complaints == []

@@ -1,0 +1,297 @@
+"""The files that memories speak of: their tree, and what is known of one, drawn."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from common.caller import Role
+from console.files import directory_tree, radial_layout
+from console.files.graph_branches import Branch, Leaf
+from memories import files
+from memories.models import File, Memory, MemoryFile
+from tests.admin.conftest import HOSTILE, MARK
+from tests.admin.test_lists import queries_of
+
+pytestmark = pytest.mark.django_db
+FILES, GRAPH = reverse("console:files"), reverse("console:file")
+
+
+@pytest.fixture
+def speaks_of(project, a_memory):
+    """A memory that names these files: `speaks_of("src/a.py", "src/b.py")`."""
+
+    def make(*paths, relation="modified", **fields):
+        memory = a_memory(**fields)
+        known = files.ensure(project, paths)
+        for path in paths:
+            MemoryFile.objects.create(
+                memory=memory, file=known[path], relation_type=relation
+            )
+        return memory
+
+    return make
+
+
+def shown(browser, url, project, status=200, **asked):
+    answer = browser.get(url, {"project": project.pk, **asked})
+    assert answer.status_code == status
+    return answer.content.decode()
+
+
+def listed(project, path, caller):
+    found = directory_tree.list_directory(project, path, caller)
+    return [(one.name, one.files, one.memories) for one in found.children]
+
+
+class TestADirectory:
+    def test_directories_come_first_with_the_sums_of_what_they_hold(
+        self, project, alice, speaks_of
+    ):
+        speaks_of("src/api/views.py", "src/api/urls.py")
+        speaks_of("src/api/views.py", "src/main.py")
+        speaks_of("README.md")
+
+        assert listed(project, "", alice) == [("src/", 3, 2), ("README.md", 1, 1)]
+        assert listed(project, "src/", alice) == [("api/", 2, 2), ("main.py", 1, 1)]
+        assert listed(project, "src/api/", alice) == [
+            ("urls.py", 1, 1),
+            ("views.py", 1, 2),
+        ]
+
+    def test_only_current_memories_count(self, project, alice, speaks_of):
+        speaks_of("a.py", archived_at=timezone.now())
+        speaks_of("a.py", expires_at=timezone.now() - timedelta(days=1))
+
+        assert listed(project, "", alice) == [("a.py", 1, 0)]
+
+    def test_names_are_taken_as_they_are(self, project, alice, speaks_of):
+        speaks_of("/etc/hosts", "50%_x/a", "50yyx/b", "ünï/😀.py")
+
+        assert [one[0] for one in listed(project, "50%_x/", alice)] == ["a"]
+        assert [one[0] for one in listed(project, "/", alice)] == ["etc/"]
+        assert [one[0] for one in listed(project, "ünï/", alice)] == ["😀.py"]
+
+    def test_memories_written_before_a_change_are_told(self, project, alice, speaks_of):
+        files.sync(project, {"a.py": "1"}, alice)
+        speaks_of("a.py")
+        files.sync(project, {"a.py": "2"}, alice)
+
+        [child] = directory_tree.list_directory(project, "", alice).children
+
+        assert (child.memories, child.suspect) == (1, 1)
+
+    def test_no_more_than_so_many_are_shown(
+        self, project, alice, speaks_of, monkeypatch
+    ):
+        monkeypatch.setattr(directory_tree, "MAX_CHILDREN", 2)
+        speaks_of("a.py", "b.py", "c.py")
+
+        found = directory_tree.list_directory(project, "", alice)
+
+        assert [(one.name, one.memories) for one in found.children] == [
+            ("a.py", 1),
+            ("b.py", 1),
+        ]
+        assert found.is_cut
+
+
+class TestTheTree:
+    def test_it_unfolds_and_folds_by_links(self, browser_of, project, speaks_of):
+        speaks_of("src/api/views.py")
+        viewer = browser_of(Role.VIEWER)
+
+        html = shown(viewer, FILES, project, path="src")
+
+        assert f"{FILES}?project={project.pk}&amp;path=src%2Fapi%2F" in html
+        assert 'aria-label="Fold src/"' in html
+        inner = shown(viewer, FILES, project, path="src/api/")
+        assert f"{GRAPH}?project={project.pk}&amp;path=src%2Fapi%2Fviews.py" in inner
+
+    def test_numbers_lead_to_the_rows_that_they_count(
+        self, browser_of, project, speaks_of
+    ):
+        speaks_of("src/a.py")
+        speaks_of("docs/b.md")
+        viewer = browser_of(Role.VIEWER)
+
+        html = shown(viewer, FILES, project)
+
+        for name in ("memories_file", "memories_memoryfile"):
+            url = reverse(f"admin:{name}_changelist")
+            link = f"{url}?project={project.pk}&amp;under=src%2F"
+            assert link in html
+            rows = viewer.get(link.replace("&amp;", "&")).content.decode()
+            assert "src/a.py" in rows
+            assert "docs/b.md" not in rows
+
+    def test_without_a_file_it_says_what_to_do(self, curator, project):
+        assert "files/sync" in shown(curator, FILES, project)
+
+    @pytest.mark.parametrize("path", ["nowhere/", "W" * 5_000])
+    def test_a_directory_that_is_not_there_is_said(
+        self, curator, project, speaks_of, path
+    ):
+        speaks_of("src/a.py")
+
+        html = shown(curator, FILES, project, status=404, path=path)
+
+        assert "There is nothing below" in html
+
+    def test_charlie_sees_nothing_of_it(self, charlies, project, world):
+        assert MARK not in charlies.get(FILES).content.decode()
+        shown(charlies, FILES, project, status=404)
+
+    def test_hostile_paths_are_text(self, owner, project, world):
+        html = shown(owner, FILES, project)
+
+        assert MARK in html
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+
+    def test_it_asks_two_queries_beside_the_shell(self, owner, project, speaks_of):
+        def own():
+            asked = queries_of(owner, f"{FILES}?project={project.pk}&path=src/")
+            return len([sql for sql in asked if "memories_file" in sql])
+
+        speaks_of("src/0.py")
+        few = own()
+        for number in range(5):
+            speaks_of(f"src/{number}.py", f"src/{number}/a.py")
+
+        assert few == own() == 2
+
+
+class TestTheGraph:
+    def test_it_draws_what_is_known_and_lists_it_beside(
+        self, browser_of, project, speaks_of, an_entry
+    ):
+        memory = speaks_of("src/a.py", "src/b.py", title="Tides", tags=["sea"])
+
+        html = shown(browser_of(Role.VIEWER), GRAPH, project, path="src/a.py")
+
+        svg = html[
+            html.index("<svg viewBox") : html.index(
+                "</svg>", html.index("<svg viewBox")
+            )
+        ]
+        page = reverse("admin:memories_memory_change", args=[memory.pk])
+        beside = f"{GRAPH}?project={project.pk}&amp;path=src%2Fb.py"
+        for link in (page, beside, "tag=sea"):
+            assert link in svg
+            assert link in html[html.index("</svg>", html.index("<svg viewBox")) :]
+        assert "modified (1)" in svg
+        assert "Learning: Tides" in svg
+
+    def test_former_paths_and_changes_are_told(
+        self, curator, project, alice, speaks_of
+    ):
+        files.sync(project, {"old.py": "1"}, alice)
+        speaks_of("old.py")
+        files.sync(project, {"old.py": "2"}, alice)
+        files.rename(project, "old.py", "new.py", alice)
+
+        html = shown(curator, GRAPH, project, path="new.py")
+
+        assert re.search(r"Formerly\s*<bdi[^>]*>old.py", html)
+        assert "changed since" in html
+        assert "fi-suspect" in html
+
+    def test_a_former_path_leads_to_the_new_one(
+        self, curator, project, alice, speaks_of
+    ):
+        speaks_of("old.py")
+        files.rename(project, "old.py", "new.py", alice)
+
+        html = shown(curator, GRAPH, project, status=404, path="old.py")
+
+        assert "It was renamed" in html
+        assert f"{GRAPH}?project={project.pk}&amp;path=new.py" in html
+
+    @pytest.mark.parametrize("path", ["", "nowhere.py", "W" * 5_000])
+    def test_a_file_that_is_not_there_is_said(self, curator, project, path):
+        html = shown(curator, GRAPH, project, status=404, path=path)
+
+        assert "The project has no file" in html
+
+    def test_a_file_of_which_nothing_is_known_says_so(self, curator, project, alice):
+        files.sync(project, {"a.py": "1"}, alice)
+
+        html = shown(curator, GRAPH, project, path="a.py")
+
+        assert "Nothing is known of it" in html
+        assert "<svg viewBox" not in html
+
+    def test_charlie_sees_nothing_of_it(self, charlies, project, world):
+        path = File.objects.get(project=project).file_path
+
+        html = shown(charlies, GRAPH, project, status=404, path=path)
+
+        assert MARK not in html
+
+    def test_hostile_texts_are_text(self, owner, project, world):
+        # What the world has is no current memory's of the shared scopes.
+        Memory.objects.filter(pk=world[Memory].pk).update(
+            superseded_by=None, deleted_at=None, scope_kind="workspace"
+        )
+        path = File.objects.get(project=project).file_path
+
+        html = shown(owner, GRAPH, project, path=path)
+
+        assert MARK in html[html.index("<svg viewBox") :]
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+        assert len(html) < 200_000
+        assert HOSTILE not in html
+
+    def test_it_asks_the_same_queries_however_much_there_is(
+        self, owner, project, speaks_of
+    ):
+        def own():
+            return len(queries_of(owner, f"{GRAPH}?project={project.pk}&path=a.py"))
+
+        speaks_of("a.py", "b.py", tags=["sea"])
+        own()
+        few = own()
+        for number in range(5):
+            speaks_of("a.py", f"{number}.py", relation="read", tags=[f"t{number}"])
+
+        # Session, account, roles, projects, waiting changes, the project; the file,
+        # shared rows, the count, links, suspects, entries, neighbours, tags, types,
+        # relations.
+        assert few == own() == 16
+
+
+def leaves(count):
+    return [Leaf(f"leaf {number}", "", "#") for number in range(count)]
+
+
+class TestTheDrawing:
+    def test_every_leaf_has_a_ray_of_its_own(self):
+        found = radial_layout.arrange(
+            [Branch(name, "memory", leaves(n), n) for name, n in (("a", 1), ("b", 12))]
+        )
+
+        angles = [node.angle for node in found.leaves]
+        assert len(set(angles)) == len(angles) == 13
+        assert angles == sorted(angles)
+        assert angles[-1] - angles[0] < 360
+
+    def test_labels_on_the_left_are_turned_to_be_read(self):
+        found = radial_layout.arrange([Branch("a", "tag", leaves(4), 4)]).leaves
+
+        at = [(float(node.at(1).split()[0]) < 0, node.is_left) for node in found]
+        assert sorted(at) == [(False, False)] * 2 + [(True, True)] * 2
+
+    def test_stronger_ties_are_thicker(self):
+        weak, strong = Leaf("a", "", "#", strength=0.1), Leaf("b", "", "#", strength=1)
+
+        _, one, other = radial_layout.arrange(
+            [Branch("f", "file", [weak, strong], 2)]
+        ).lines
+
+        assert float(one.width) < float(other.width) == radial_layout.THICK

@@ -1,0 +1,464 @@
+"""The first page: a project's figures, each a link to the rows that it counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from ace.models import AceRun, Reflection
+from common.caller import Role
+from common.ids import first_at, uuid7
+from console import weeks
+from console.home import (
+    acceptance_rate,
+    charts,
+    flagged_entries,
+    memory_growth,
+    playbook_growth,
+    success_rate,
+)
+from memories.models import File, Memory, Tag
+from playbook.models import (
+    Anchor,
+    Conflict,
+    Exposure,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from projects.models import Project
+from tests.admin.conftest import MARK, NOW, signed_in
+from tests.admin.test_lists import queries_of
+
+pytestmark = pytest.mark.django_db
+# Session, account, roles, the names of projects and the waiting changes of the
+# sidebar; the project; eight for the numbers on top, four charts, five for the
+# entries, three tables.
+QUERIES = 26
+HOME = reverse("admin:index")
+
+
+def page(browser, status=200, **asked):
+    answer = browser.get(HOME, asked)
+    assert answer.status_code == status
+    return answer
+
+
+def cards(answer):
+    return {card.title: card for card in answer.context["cards"]}
+
+
+def a_run(project, outcome="success", given=None, **fields):
+    run = AceRun.objects.create(
+        project=project, agent_id="a", actor="a", request={"goal": "g"}, **fields
+    )
+    Reflection.objects.create(
+        run=run,
+        project=project,
+        outcome=outcome,
+        outcome_source="tests",
+        outcome_confidence=1,
+    )
+    if given:
+        Exposure.objects.create(project=project, entry=given, run_id=run.pk)
+    return run
+
+
+def a_delta(project, **fields):
+    given = {"operation": "add", "producer": "rule", "proposed_by": "key"}
+    given |= {"idempotency_key": str(uuid7()), "content": "Moor at the north berth."}
+    return PlaybookDelta.objects.create(project=project, **given | fields)
+
+
+def a_change(project, run, operation):
+    PlaybookChange.objects.create(
+        project_id=project.pk,
+        revision=PlaybookChange.objects.count() + 1,
+        operation=operation,
+        action=operation,
+        entry_id=uuid7(),
+        entry_label="gotchas-00001",
+        actor="key",
+        run_id=run.pk,
+        changed_at=NOW(),
+    )
+
+
+def series(chart):
+    return {one.name: [p.value for p in one.points] for one in chart.series}
+
+
+class TestThePage:
+    def test_it_shows_one_project_and_offers_the_others(
+        self, superuser, project, other_project
+    ):
+        html = page(superuser, project=project.pk).content.decode()
+
+        assert project.name in html
+        assert f"?project={other_project.pk}" in html
+
+    def test_a_wrong_project_is_not_found(self, owner, other_project):
+        page(owner, status=404, project=other_project.pk)
+        page(owner, status=404, project="zebra")
+
+    def test_every_number_leads_to_a_list_that_answers(self, owner, world):
+        answer = page(owner)
+        links = [card.url for card in answer.context["cards"]]
+        for chart in answer.context["charts"]:
+            links += [p.url for one in chart.series for p in one.points if p.url]
+            links += [chart.note_url] if chart.note_url else []
+
+        assert len(links) > 8
+        for link in links:
+            assert owner.get(link).status_code == 200, link
+
+    def test_hostile_text_is_only_text(self, owner, world):
+        html = page(owner).content.decode()
+
+        assert MARK in html
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+
+    def test_charlie_sees_nothing_of_it(self, charlies, world, project):
+        html = page(charlies).content.decode()
+
+        assert MARK not in html
+        assert project.name not in html
+
+    def test_a_viewer_is_not_told_to_issue_keys(self, browser_of, project):
+        html = page(browser_of(Role.VIEWER)).content.decode()
+
+        assert "First steps" in html
+        assert reverse("admin:access_apikey_add") not in html
+
+    def test_it_asks_the_same_queries_however_much_there_is(
+        self, owner, project, a_memory, an_entry
+    ):
+        def fill():
+            entry = an_entry(f"gotchas-{uuid7()}", harmful=2)
+            Playbook.objects.get_or_create(project=project)
+            Tag.objects.create(project=project, name=str(uuid7()))
+            a_memory()
+            a_change(project, a_run(project, given=entry), "add")
+            a_delta(project)
+            Conflict.objects.create(project=project, left=entry, reason="r")
+            path = f"src/{uuid7()}.py"
+            Anchor.objects.create(entry=entry, project_id=project.pk, file_path=path)
+            File.objects.create(project=project, file_path=path, changed_at=NOW())
+
+        fill()
+        page(owner)
+        few = len(queries_of(owner, HOME))
+        for _ in range(8):
+            fill()
+
+        assert len(queries_of(owner, HOME)) == few == QUERIES
+
+    def test_it_draws_without_a_script_in_the_page(self, owner, a_memory):
+        a_memory()
+
+        answer = page(owner)
+
+        html = answer.content.decode()
+        drawn = re.search(r'data-value="([^"]+)"', html)[1].replace("&quot;", '"')
+        assert json.loads(drawn)["datasets"]
+        assert "As a table" in html
+
+    def test_it_tells_an_owner_of_everything_about_health(self, superuser, owner):
+        assert "Health" in page(superuser).content.decode()
+        assert "Health" not in page(owner).content.decode()
+
+
+class TestWithoutAProject:
+    @pytest.fixture
+    def stranger(self, db):
+        return signed_in(User.objects.create_user("newcomer", is_staff=True))
+
+    def test_a_new_person_is_told_whom_to_ask(self, stranger):
+        html = page(stranger).content.decode()
+
+        assert "newcomer" in html
+        assert "Ask an owner" in html
+
+    def test_an_owner_is_led_to_the_first_project(self, superuser):
+        html = page(superuser).content.decode()
+
+        assert reverse("admin:projects_project_add") in html
+        assert "Health" in html
+
+    def test_nobody_is_sent_to_the_login_page(self, db):
+        assert Client().get(HOME).url.startswith(reverse("admin:login"))
+
+
+class TestTheNumbersOnTop:
+    def test_the_queue_tells_how_long_the_oldest_waits(self, owner, project):
+        a_delta(project)
+        old = a_delta(project)
+        PlaybookDelta.objects.filter(pk=old.pk).update(
+            created_at=NOW() - timedelta(hours=30)
+        )
+
+        card = cards(page(owner))["Waiting changes"]
+
+        assert (card.figure, card.note) == ("2", "the oldest for 30 h")
+        assert not card.alarms
+
+    def test_a_queue_older_than_the_limit_asks_for_attention(self, owner, project):
+        Project.objects.update(settings={"review": {"alarm_hours": 24}})
+        a_delta(project)
+        PlaybookDelta.objects.update(created_at=NOW() - timedelta(hours=25))
+
+        assert cards(page(owner))["Waiting changes"].alarms
+
+    def test_the_playbook_is_told_against_its_budget(self, owner, project):
+        Project.objects.update(settings={"budgets": {"playbook_tokens": 2_000}})
+        Playbook.objects.create(project=project, tokens=1_500)
+
+        card = cards(page(owner))["Tokens of the playbook"]
+
+        assert (card.figure, card.note) == ("1,500", "of 2,000")
+        assert (card.part, card.whole) == (1_500, 2_000)
+
+    def test_the_entries_that_are_due_are_those_of_the_list(
+        self, owner, project, an_entry
+    ):
+        due = an_entry("gotchas-1", review_after=NOW() - timedelta(days=1))
+        an_entry("gotchas-2", review_after=NOW() + timedelta(days=1))
+
+        card = cards(page(owner))["Entries due for review"]
+
+        assert card.figure == "1"
+        assert list(owner.get(card.url).context["cl"].result_list) == [due]
+
+
+class TestMemoriesStored:
+    def test_they_are_counted_by_type_and_week(self, project, alice, a_memory):
+        a_memory(memory_type="decision")
+        for _ in range(2):
+            old = a_memory(memory_type="warning")
+            Memory.objects.filter(pk=old.pk).update(
+                created_at=weeks.last_weeks(2)[0].start + timedelta(days=2)
+            )
+
+        counts = series(memory_growth.chart(project, alice))
+
+        assert counts["Decision"][-2:] == [0, 1]
+        assert counts["Warning"][-2:] == [2, 0]
+
+    def test_it_tells_the_share_of_duplicates(self, project, alice, a_memory):
+        first = a_memory()
+        for _ in range(3):
+            a_memory()
+        Memory.objects.create(
+            project=project,
+            organization_id=project.organization_id,
+            memory_type="learning",
+            content=first.content,
+            scope_key=str(project.pk),
+            is_duplicate=True,
+            duplicate_of=first,
+        )
+
+        assert "20 % (1 of 5)" in memory_growth.chart(project, alice).note
+
+    def test_a_number_leads_to_as_many_rows(self, owner, project, alice, a_memory):
+        a_memory(memory_type="decision")
+        a_memory(memory_type="warning")
+
+        chart = memory_growth.chart(project, alice)
+
+        [point] = [one.points[-1] for one in chart.series if one.name == "Decision"]
+        assert owner.get(point.url).context["cl"].result_count == point.value == 1
+
+    def test_only_the_newest_are_looked_at(self, project, alice, a_memory, monkeypatch):
+        monkeypatch.setattr(memory_growth, "MAX_MEMORIES", 2)
+        for _ in range(5):
+            a_memory()
+
+        chart = memory_growth.chart(project, alice)
+
+        assert sum(counts[-1] for counts in series(chart).values()) == 3
+        assert "newest 2" in chart.note
+
+
+class TestGrowth:
+    def test_each_group_of_runs_has_what_it_brought_and_took(
+        self, project, alice, monkeypatch
+    ):
+        monkeypatch.setattr(playbook_growth, "RUNS_PER_GROUP", 2)
+        first, *rest = [a_run(project) for _ in range(3)]
+        a_change(project, first, "add")
+        a_change(project, rest[0], "add")
+        a_change(project, rest[1], "add")
+        a_change(project, rest[1], "delete")
+        a_change(project, rest[1], "update")
+
+        chart = playbook_growth.chart(project, alice)
+
+        assert series(chart) == {"Added": [1, 2], "Taken out": [0, -1]}
+        assert chart.note == "+1.3 entries per 2 runs"
+
+    def test_charlies_runs_are_none_of_it(self, other_project, project, alice):
+        a_change(other_project, a_run(other_project), "add")
+
+        assert playbook_growth.chart(project, alice).is_empty
+
+
+class TestSuccess:
+    def test_tasks_with_entries_are_told_from_those_without(
+        self, project, alice, an_entry
+    ):
+        entry = an_entry("gotchas-1")
+        for outcome in ("success", "success", "success", "failure"):
+            a_run(project, outcome, given=entry)
+        for outcome in ("success", "partial", "unknown"):
+            a_run(project, outcome)
+
+        chart = success_rate.chart(project, alice)
+
+        assert series(chart)["With entries"][-1] == 75
+        assert series(chart)["Without"][-1] == 50
+        assert "With entries: 75 % (3 of 4)" in chart.note
+
+    def test_a_number_leads_to_the_runs(self, owner, project, alice, an_entry):
+        wanted = a_run(project, given=an_entry("gotchas-1"))
+        a_run(project)
+
+        [given, none] = success_rate.chart(project, alice).series
+
+        assert list(owner.get(given.points[-1].url).context["cl"].queryset) == [wanted]
+        assert owner.get(none.points[-1].url).context["cl"].result_count == 1
+
+
+class TestAcceptance:
+    def test_it_is_the_share_of_what_a_person_decided(self, project, alice):
+        for status in ("accepted", "edited", "rejected", "rejected"):
+            a_delta(project, status=status, reviewer="bob")
+        a_delta(project, status="rejected")
+        a_delta(project, status="applied", operation="vote")
+        a_delta(project, status="applied", producer="model")
+
+        chart = acceptance_rate.chart(project, alice)
+
+        assert series(chart)["Rejected"] == [2, 0, 0]
+        assert series(chart)["Applied"] == [0, 1, 0]
+        assert "rule 50 % (2 of 4)" in chart.note
+
+    def test_a_number_leads_to_the_proposals(self, owner, project, alice):
+        wanted = a_delta(project, status="rejected", reviewer="bob")
+        a_delta(project, status="rejected")
+
+        [rejected] = [
+            one
+            for one in acceptance_rate.chart(project, alice).series
+            if one.name == "Rejected"
+        ]
+
+        rows = owner.get(rejected.points[0].url).context["cl"].queryset
+        assert list(rows) == [wanted]
+
+
+class TestEntries:
+    def labels(self, project, caller):
+        shown = {
+            panel.title: [str(row[0]) for row in panel.rows]
+            for panel in flagged_entries.build_panels(project, caller)
+        }
+        return {
+            title: re.findall(r"gotchas-\d+", " ".join(rows))
+            for title, rows in shown.items()
+        }
+
+    def test_the_most_harmful_come_first(self, project, alice, an_entry):
+        an_entry("gotchas-1", harmful=1, helpful=9)
+        an_entry("gotchas-2", harmful=3, helpful=9)
+        an_entry("gotchas-3", helpful=9)
+
+        shown = self.labels(project, alice)["Most harmful entries"]
+
+        assert shown == ["gotchas-2", "gotchas-1"]
+
+    def test_the_contested_are_those_that_the_entry_says_so_of(
+        self, project, alice, an_entry
+    ):
+        made = [
+            an_entry("gotchas-1", harmful=2, helpful=2),
+            an_entry("gotchas-2", harmful=1, helpful=2),
+            an_entry("gotchas-3", helpful=1),
+            an_entry("gotchas-4"),
+        ]
+        Conflict.objects.create(
+            project=project, left=made[1], right=made[2], reason="r"
+        )
+
+        shown = self.labels(project, alice)["Most contested entries"]
+
+        assert shown == ["gotchas-1", "gotchas-2", "gotchas-3"]
+        assert [e.label for e in made if e.is_contested] == shown
+
+    def test_the_suspect_name_the_file_that_changed(self, project, alice, an_entry):
+        entry = an_entry("gotchas-1")
+        an_entry("gotchas-2")
+        Anchor.objects.create(
+            entry=entry, project_id=project.pk, file_path="src/tide.py"
+        )
+        File.objects.create(
+            project=project, file_path="src/tide.py", changed_at=timezone.now()
+        )
+
+        [*_, suspect] = flagged_entries.build_panels(project, alice)
+
+        assert len(suspect.rows) == 1
+        assert "src/tide.py" in suspect.rows[0][2]
+
+    def test_what_is_out_of_the_playbook_is_not_shown(self, project, alice, an_entry):
+        an_entry("gotchas-1", harmful=5, status=PlaybookEntry.Status.DEPRECATED)
+
+        assert not any(self.labels(project, alice).values())
+
+
+class TestAFigure:
+    def test_nothing_is_no_division(self):
+        assert charts.percentage(0, 0) is None
+        assert charts.describe_share(0, 0) == "none"
+
+    def test_a_table_has_a_row_for_each_label(self):
+        points = [charts.Point(1, url="/x"), charts.Point(None)]
+        chart = charts.Chart(
+            "T", "Week", ["a", "b"], [charts.Series("s", "#000", points)]
+        )
+
+        assert [(label, [p.shown for p in row]) for label, row in chart.rows] == [
+            ("a", ["1"]),
+            ("b", ["none"]),
+        ]
+
+
+class TestWeeks:
+    def test_a_week_begins_on_monday_and_ends_before_the_next(self):
+        week = weeks.parse_label("2026-W47")
+
+        assert week.start == datetime(2026, 11, 16, tzinfo=UTC)
+        assert week.end == datetime(2026, 11, 23, tzinfo=UTC)
+        assert str(week.later(-47)) == "2025-W52"
+        assert str(weeks.week_of(datetime(2027, 1, 1, tzinfo=UTC))) == "2026-W53"
+
+    @pytest.mark.parametrize(
+        "wrong", ["", "2026", "2026-W54", "2026-W00", "2026-W7", "1026-W01", "٢٠٢٦-W01"]
+    )
+    def test_what_is_no_week_is_refused(self, wrong):
+        with pytest.raises(weeks.InvalidWeek):
+            weeks.parse_label(wrong)
+
+    def test_the_least_id_of_a_moment_is_below_those_made_since(self):
+        before = first_at(timezone.now() - timedelta(milliseconds=1))
+
+        assert before < uuid7() < first_at(timezone.now() + timedelta(seconds=1))

@@ -1,0 +1,932 @@
+"""The review inbox: what it shows, what it decides, and to whom it says no."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from ace.models import AceRun
+from audit.models import AuditEvent
+from common.caller import Role
+from inference import embedding
+from inference.errors import InferenceError
+from memories import writing
+from memories.drafts import Draft
+from memories.models import PossibleDuplicate
+from playbook import curation, proposals
+from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from projects.models import Membership
+from tests.playbook.conftest import reword
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eabc שלום 😀 "
+RULE = "When calling `edit_file`, pass `path` instead of `file`."
+MORE = f"{RULE} It also takes `encoding`."
+OTHER = "When running `pytest`, set `DJANGO_SETTINGS_MODULE` before."
+DATA = {"HTTP_ACCEPT": "application/json"}
+
+
+@pytest.fixture
+def propose(project, alice, learned):
+    """File what a run proposes."""
+
+    def make(text, **fields):
+        return proposals.propose(project, [learned(text, **fields)], alice)[0]
+
+    return make
+
+
+@pytest.fixture
+def many(project, a_memory, an_entry):
+    """So many rows for each list, each with all that a card looks up."""
+
+    labels = itertools.count(100)
+
+    def new_entry():
+        return an_entry(f"gotchas-{next(labels):05}")
+
+    def make(count):
+        statuses = ("pending", "stale", "applied", "rejected")
+        for number in range(count):
+            for status in statuses:
+                entry = new_entry()
+                delta = delta_of(project, entry, status, risk="low")
+            delta_of(project, entry, "pending", risk="quarantine")
+            Conflict.objects.create(
+                project=project, left=new_entry(), delta=delta, reason="against"
+            )
+            PossibleDuplicate.objects.create(
+                project=project,
+                memory=a_memory(),
+                other=a_memory(),
+                similarity=0.9,
+                why_not_merged=f"{number}",
+            )
+
+    return make
+
+
+def delta_of(project, entry, status, **fields):
+    target = {"id": str(entry.pk), "version": 1}
+    return PlaybookDelta.objects.create(
+        project=project,
+        operation="merge",
+        entry=entry,
+        expected_version=entry.version,
+        targets=[target],
+        content=RULE,
+        evidence=[{"field": "result", "start": 0, "end": 3, "quote": "Whe"}],
+        gates=[{"name": "quote", "verdict": "pass", "value": 1, "threshold": 1}],
+        producer="rule",
+        proposed_by="a",
+        idempotency_key=uuid.uuid4().hex,
+        status=status,
+        **fields,
+    )
+
+
+@pytest.fixture
+def waiting(propose, project):
+    """Proposals that wait for a person."""
+    project.settings = project.settings | {"policy": "manual"}
+    project.save()
+    return propose
+
+
+def inbox(**asked):
+    return (
+        reverse("console:inbox") + "?" + "&".join(f"{n}={v}" for n, v in asked.items())
+    )
+
+
+def decide(delta, name):
+    return reverse("console:inbox_decide", args=[delta.pk, name])
+
+
+def page_of(client, **asked):
+    answer = client.get(inbox(**asked))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+class TestLists:
+    def test_it_shows_what_waits_with_its_evidence_and_gates(self, waiting, curator):
+        delta = waiting(RULE)
+
+        page = page_of(curator)
+
+        assert "instead of `file`" in page
+        assert reverse("console:inbox_quote", args=[delta.pk, 1]) in page
+        assert "grounded" in page
+        assert "Accept" in page
+
+    def test_the_riskiest_comes_first_then_the_most_evidence_then_the_oldest(
+        self, waiting, curator
+    ):
+        low = [waiting(f"When calling `tool_{n}`, pass `path`.") for n in range(3)]
+        quote = low[0].evidence[0]
+        PlaybookDelta.objects.filter(pk=low[2].pk).update(evidence=[quote, quote])
+        PlaybookDelta.objects.filter(pk=low[1].pk).update(risk="high")
+
+        page = page_of(curator)
+
+        order = [page.index(f'id="card-{low[n].pk}"') for n in (1, 2, 0)]
+        assert order == sorted(order)
+
+    def test_quarantine_is_a_list_of_its_own(self, waiting, curator):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(risk="quarantine")
+
+        assert f"card-{delta.pk}" not in page_of(curator)
+        assert f"card-{delta.pk}" in page_of(curator, tab="quarantine")
+
+    def test_what_was_applied_without_a_person_is_listed_for_a_week(
+        self, propose, curator
+    ):
+        delta = propose(RULE)
+        assert delta.status == "applied"
+
+        assert f"card-{delta.pk}" in page_of(curator, tab="automatic")
+
+    def test_a_rejected_one_says_how_often_it_came_again(self, waiting, curator, alice):
+        delta = curation.reject(waiting(RULE), alice, reason="too vague")
+        PlaybookDelta.objects.filter(pk=delta.pk).update(seen_again=3)
+
+        page = page_of(curator, tab="rejected")
+
+        assert "seen 3 times again" in page
+        assert "too vague" in page
+        assert decide(delta, "reopen") in page
+
+    @pytest.mark.parametrize(
+        ("name", "fits", "misses"),
+        [
+            ("category", "gotchas", "patterns"),
+            ("producer", "rule", "human"),
+            ("cause", "API_MISUSE", "OTHER"),
+        ],
+    )
+    def test_the_filters_stand_in_the_address(
+        self, waiting, curator, name, fits, misses
+    ):
+        delta = waiting(RULE, root_cause="API_MISUSE")
+
+        assert f"card-{delta.pk}" in page_of(curator, **{name: fits})
+        page = page_of(curator, **{name: misses})
+        assert f"card-{delta.pk}" not in page
+        assert "Nothing here fits these filters" in page
+
+    def test_a_run_is_a_filter_and_nonsense_fits_nothing(self, waiting, curator):
+        delta = waiting(RULE)
+
+        assert f"card-{delta.pk}" in page_of(curator, run=str(delta.run_id))
+        assert f"card-{delta.pk}" not in page_of(curator, run=str(uuid.uuid4()))
+        assert f"card-{delta.pk}" not in page_of(curator, run="nonsense")
+
+    def test_an_unknown_list_is_not_found(self, waiting, curator):
+        assert curator.get(inbox(tab="nonsense")).status_code == 404
+
+    def test_an_empty_list_says_what_comes_here(self, project, curator):
+        assert "Nothing waits for a decision" in page_of(curator)
+
+    def test_it_goes_page_by_page(self, waiting, curator):
+        for n in range(21):
+            waiting(f"When calling `tool_{n}`, pass `path`.")
+
+        assert page_of(curator).count('class="in-card') == 20
+        assert page_of(curator, page=2).count('class="in-card') == 1
+
+    @pytest.mark.parametrize(
+        "tab",
+        ["pending", "conflicts", "duplicates", "quarantine", "automatic", "rejected"],
+    )
+    def test_a_long_list_takes_as_many_queries_as_a_short_one(
+        self, waiting, curator, tab, many, django_assert_max_num_queries
+    ):
+        many(1)
+        page_of(curator, tab=tab)  # what is remembered from now on
+        with django_assert_max_num_queries(QUERIES) as short:
+            page_of(curator, tab=tab)
+        many(12)
+
+        with django_assert_max_num_queries(QUERIES) as long:
+            page_of(curator, tab=tab)
+
+        assert len(long) == len(short)
+
+
+QUERIES = 24
+
+
+class TestDecisions:
+    def test_it_accepts_and_offers_to_undo(self, waiting, curator):
+        delta = waiting(RULE)
+
+        answer = curator.post(decide(delta, "accept"), {"version": 1}, follow=True)
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.reviewer) == ("accepted", "user:bob")
+        page = answer.content.decode()
+        assert f"Accepted: add {delta.entry.label}." in page
+        assert reverse("console:inbox_undo") in page
+        assert AuditEvent.objects.filter(verb="delta.accept").exists()
+
+    def test_it_undoes_and_the_proposal_waits_again(self, waiting, curator):
+        delta = waiting(RULE)
+        curator.post(decide(delta, "accept"))
+
+        curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
+
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+        assert not PlaybookEntry.objects.current().exists()
+
+    def test_it_accepts_in_a_persons_words(self, waiting, curator):
+        delta = waiting(RULE)
+
+        curator.post(decide(delta, "edit"), {"content": OTHER, "category": "patterns"})
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.producer) == ("edited", "human")
+        assert (delta.entry.content, delta.entry.category) == (OTHER, "patterns")
+
+    def test_a_condition_that_a_person_emptied_goes(self, waiting, curator):
+        delta = waiting(RULE, condition="in CI")
+
+        curator.post(decide(delta, "edit"), {"content": OTHER, "condition": ""})
+
+        delta.refresh_from_db()
+        assert (delta.entry.content, delta.entry.condition) == (OTHER, "")
+
+    def test_words_that_a_person_emptied_are_refused_and_shown_so(
+        self, waiting, curator
+    ):
+        delta = waiting(RULE, condition="in CI")
+
+        typed = {"content": "", "condition": "on a laptop"}
+        answer = curator.post(decide(delta, "edit"), typed)
+
+        page = answer.content.decode()
+        delta.refresh_from_db()
+        assert (answer.status_code, delta.status) == (400, "pending")
+        assert "content: This field may not be blank." in page
+        assert 'dir="auto"></textarea>' in page.split("When it holds")[0]
+        assert 'value="on a laptop"' in page
+
+    def test_a_text_too_long_for_its_field_is_kept_where_nobody_wrote_it_anew(
+        self, waiting, curator
+    ):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(content="Pass it. " * 500)
+
+        typed = {"content": "", "condition": "on a laptop"}
+        curator.post(decide(delta, "edit"), typed)
+
+        entry = PlaybookEntry.objects.get()
+        assert (len(entry.content), entry.condition) == (4_500, "on a laptop")
+
+    def test_line_breaks_are_kept_as_one_character(self, waiting, curator):
+        delta = waiting(RULE)
+
+        curator.post(decide(delta, "edit"), {"content": "Pass `path`.\r\nAlways."})
+
+        delta.refresh_from_db()
+        assert delta.entry.content == "Pass `path`.\nAlways."
+
+    def test_it_rejects_with_a_reason(self, waiting, curator):
+        delta = waiting(RULE)
+
+        curator.post(decide(delta, "reject"), {"reason_code": "too_vague"})
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.review_note) == ("rejected", "too vague")
+        assert delta.payload["reason_code"] == "too_vague"
+
+    def test_a_rejection_needs_a_known_reason(self, waiting, curator):
+        delta = waiting(RULE)
+
+        answer = curator.post(decide(delta, "reject"), {"reason_code": "because"})
+
+        assert answer.status_code == 400
+        assert "is not a valid choice" in answer.content.decode()
+
+    def test_it_merges_into_an_entry_by_its_label(self, waiting, curator, write):
+        entry = write(RULE)
+        delta = waiting(MORE)
+
+        curator.post(decide(delta, "merge"), {"label": entry.label})
+
+        entry.refresh_from_db()
+        assert entry.content == MORE
+
+    def test_a_merge_that_code_cannot_make_gives_both_texts_to_the_person(
+        self, waiting, curator, write
+    ):
+        entry = write("When calling `edit_file`, never pass `path`.")
+        delta = waiting(RULE)
+
+        answer = curator.post(decide(delta, "merge"), {"label": entry.label})
+
+        page = answer.content.decode()
+        assert answer.status_code == 422
+        assert "never pass `path`. When calling" in page
+
+    def test_an_unknown_label_is_told(self, waiting, curator):
+        answer = curator.post(decide(waiting(RULE), "merge"), {"label": "gotchas-99"})
+
+        assert answer.status_code == 400
+        assert "The playbook has no entry gotchas-99." in answer.content.decode()
+
+    def test_an_applied_one_is_undone_and_put_in_force_again(self, propose, curator):
+        delta = propose(RULE)
+        curator.post(decide(delta, "undo"))
+        delta.refresh_from_db()
+        assert delta.status == "reverted"
+
+        curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
+
+        delta.refresh_from_db()
+        assert delta.status == "applied"
+
+    def test_a_rejected_one_is_reopened(self, waiting, curator, alice):
+        delta = curation.reject(waiting(RULE), alice, reason="no")
+
+        curator.post(decide(delta, "reopen") + "?tab=rejected")
+
+        assert f"card-{delta.pk}" in page_of(curator)
+
+    def test_the_next_card_has_the_focus(self, waiting, curator):
+        first, second = (waiting(f"When calling `t_{n}`, pass `path`.") for n in "ab")
+
+        answer = curator.post(decide(first, "accept"), {"next": str(second.pk)})
+
+        assert answer.url.endswith(f"#card-{second.pk}")
+
+    def test_a_script_is_told_what_to_put_in_place(self, waiting, curator):
+        delta = waiting(RULE)
+
+        answer = curator.post(decide(delta, "accept"), **DATA).json()
+
+        assert answer["gone"] == str(delta.pk)
+        assert answer["counts"]["pending"] == "0"
+        assert "data-undo" in answer["said"]
+
+    @pytest.mark.parametrize("given", ["\n evil: 1", "'>", "a" * 5_000])
+    def test_what_comes_next_cannot_break_the_answer(self, waiting, curator, given):
+        answer = curator.post(decide(waiting(RULE), "accept"), {"next": given})
+
+        assert answer.status_code == 302
+
+    @pytest.mark.parametrize(
+        "typed", [{}, {"id": "nonsense"}, {"id": str(uuid.uuid4())}]
+    )
+    def test_an_undo_of_nothing_is_refused(self, project, curator, typed):
+        answer = curator.post(reverse("console:inbox_undo"), typed, **DATA)
+
+        assert answer.status_code in (400, 404)
+
+    def test_an_unknown_decision_is_not_found(self, waiting, curator):
+        assert curator.post(decide(waiting(RULE), "frobnicate")).status_code == 404
+
+
+class TestTwoCurators:
+    def test_the_second_is_told_who_decided_and_loses_nothing(
+        self, waiting, curator, owner
+    ):
+        delta = waiting(RULE)
+        owner.post(decide(delta, "reject"), {"reason_code": "wrong"})
+
+        answer = curator.post(decide(delta, "edit"), {"content": OTHER, "version": 1})
+
+        page = answer.content.decode()
+        assert answer.status_code == 409
+        assert "This delta is rejected by user:alice already." in page
+        assert OTHER in page
+
+    def test_a_renewed_one_is_refused_at_its_old_version(self, waiting, curator):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(version=2)
+
+        answer = curator.post(decide(delta, "accept"), {"version": 1}, **DATA)
+
+        assert answer.status_code == 409
+        assert "This delta is at version 2, not 1" in answer.json()["card"]
+        assert 'name="version" value="2"' in answer.json()["card"]
+
+    def test_an_undo_leaves_what_somebody_decided_since(self, waiting, curator, owner):
+        delta = waiting(RULE)
+        said = curator.post(decide(delta, "accept"), **DATA).json()["said"]
+        owner.post(decide(delta, "undo"))
+        owner.post(decide(delta, "reopen"))
+        owner.post(decide(delta, "reject"), {"reason_code": "wrong"})
+        version = re.search('name="version" value="(.)"', said)[1]
+
+        answer = curator.post(
+            reverse("console:inbox_undo"), {"id": str(delta.pk), "version": version}
+        )
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.reviewer) == ("rejected", "user:alice")
+        assert answer.status_code == 302
+
+    def test_an_undo_leaves_what_somebody_undid_since(self, waiting, curator, owner):
+        delta = waiting(RULE)
+        said = curator.post(decide(delta, "accept"), **DATA).json()["said"]
+        version = re.search('name="version" value="(.)"', said)[1]
+        owner.post(decide(delta, "undo"))
+
+        answer = curator.post(
+            reverse("console:inbox_undo"),
+            {"id": str(delta.pk), "version": version},
+            **DATA,
+        )
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.reviewer) == ("reverted", "user:alice")
+        assert "This delta is at version 3, not 2" in answer.json()["said"]
+        assert answer.status_code == 409
+
+    @pytest.mark.parametrize("name", ["undo", "redo"])
+    def test_a_card_of_before_neither_undoes_nor_redoes(
+        self, propose, curator, owner, name
+    ):
+        delta = propose(RULE)
+        if name == "redo":
+            owner.post(decide(delta, "undo"))
+        seen = PlaybookDelta.objects.get(pk=delta.pk)
+        for other in ("undo", "redo") if name == "undo" else ("redo", "undo"):
+            assert owner.post(decide(delta, other)).status_code == 302
+
+        answer = curator.post(decide(delta, name), {"version": seen.version}, **DATA)
+
+        delta.refresh_from_db()
+        assert answer.status_code == 409
+        assert (delta.status, delta.version) == (seen.status, seen.version + 2)
+
+    def test_what_is_in_force_again_is_not_redone(self, propose, curator, owner):
+        delta = propose(RULE)
+        owner.post(decide(delta, "undo"))
+        owner.post(decide(delta, "redo"))
+
+        answer = curator.post(decide(delta, "redo"), **DATA)
+
+        delta.refresh_from_db()
+        assert (answer.status_code, delta.status) == (409, "applied")
+
+    def test_a_stale_one_says_what_changed_and_is_renewed(
+        self, waiting, curator, write, alice
+    ):
+        entry = write(author_kind="rule")
+        delta = waiting(
+            f"{entry.content} Never pass `name`.",
+            operation="update",
+            entry=entry,
+            expected_version=entry.version,
+        )
+        reword(entry, alice, f"{entry.content} Soon.")
+
+        typed = {"content": "In my words: pass `path`."}
+        answer = curator.post(decide(delta, "edit"), typed, **DATA)
+
+        delta.refresh_from_db()
+        card = answer.json()["card"]
+        assert (answer.status_code, delta.status) == (409, "stale")
+        assert "What changed since it was proposed" in card
+        assert "<ins>Soon.</ins>" in card
+        assert typed["content"] in card
+        renewed = curator.post(decide(delta, "rebase"), typed, **DATA).json()
+        assert typed["content"] in renewed["card"]
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
+
+class TestBulk:
+    def test_it_accepts_those_of_low_risk_and_says_what_is_left(self, waiting, curator):
+        low = [waiting(f"When calling `tool_{n}`, pass `path`.") for n in range(2)]
+        high = waiting(OTHER)
+        PlaybookDelta.objects.filter(pk__in=[d.pk for d in low]).update(risk="low")
+        PlaybookDelta.objects.filter(pk=high.pk).update(risk="high")
+
+        ids = [str(delta.pk) for delta in (*low, high)]
+        answer = curator.post(
+            reverse("console:inbox_bulk"), {"id": ids, "action": "accept"}, follow=True
+        )
+
+        page = answer.content.decode()
+        assert "Accepted: 2." in page
+        assert "not of low risk: 1." in page
+        high.refresh_from_db()
+        assert high.status == "pending"
+
+    def test_it_undoes_all_of_them(self, waiting, curator):
+        ids = [str(waiting(f"When calling `t_{n}`, pass `p`.").pk) for n in range(2)]
+        PlaybookDelta.objects.update(risk="low")
+        curator.post(reverse("console:inbox_bulk"), {"id": ids, "action": "accept"})
+        assert PlaybookDelta.objects.filter(status="accepted").count() == 2
+
+        curator.post(reverse("console:inbox_undo"), {"id": ids})
+
+        assert PlaybookDelta.objects.waiting().count() == 2
+
+    def test_it_rejects_the_chosen(self, waiting, curator):
+        delta = waiting(RULE)
+
+        chosen = {"id": [str(delta.pk)], "action": "reject", "reason_code": "one_off"}
+        curator.post(reverse("console:inbox_bulk"), chosen)
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.review_note) == ("rejected", "one off")
+
+    @pytest.mark.parametrize("typed", [{}, {"action": ""}, {"action": "approve"}])
+    def test_it_decides_nothing_unless_it_is_told_what(self, waiting, curator, typed):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.update(risk="low")
+
+        answer = curator.post(
+            reverse("console:inbox_bulk"), {"id": [str(delta.pk)], **typed}, **DATA
+        )
+
+        assert answer.status_code == 400
+        assert "Say whether to accept or to reject them." in answer.json()["said"]
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
+    def test_it_asks_for_a_choice(self, waiting, curator):
+        answer = curator.post(
+            reverse("console:inbox_bulk"), {"action": "accept"}, **DATA
+        )
+
+        assert answer.status_code == 400
+        assert "Choose some proposals first." in answer.json()["said"]
+
+
+class TestConflicts:
+    @pytest.fixture
+    def conflict(self, waiting, write):
+        write("When running `pytest`, set `DJANGO_SETTINGS_MODULE` before.")
+        waiting("When running `pytest`, never set `DJANGO_SETTINGS_MODULE` before.")
+        return Conflict.objects.get()
+
+    def resolve(self, client, conflict, name, data=None, **extra):
+        url = reverse("console:inbox_resolve", args=[conflict.pk, name])
+        return client.post(url + "?tab=conflicts", data or {}, **extra)
+
+    def test_both_sides_stand_beside_each_other(self, conflict, curator):
+        page = page_of(curator, tab="conflicts")
+
+        assert "gotchas-00001" in page
+        assert "never set" in page
+        assert "helpful 0" in page
+        assert "result <q>" in page
+
+    @pytest.mark.parametrize(("winner", "state"), [("left", 1), ("right", 0)])
+    def test_one_side_stays(self, conflict, curator, winner, state):
+        self.resolve(curator, conflict, "supersede", {"winner": winner})
+
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
+        assert conflict.left.is_live == bool(state)
+
+    def test_both_stay_under_a_condition_each(self, conflict, curator):
+        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
+
+        self.resolve(curator, conflict, "split", typed)
+
+        conflict.refresh_from_db()
+        assert conflict.state == "split"
+        assert PlaybookEntry.objects.current().count() == 2
+
+    def test_the_newer_is_refused(self, conflict, curator):
+        self.resolve(curator, conflict, "reject", {"note": "no"})
+
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
+
+    @pytest.mark.parametrize("name", ["supersede", "split", "reject"])
+    def test_the_last_decision_is_taken_back(self, conflict, curator, name):
+        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
+        said = self.resolve(curator, conflict, name, typed, **DATA).json()["said"]
+        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
+        assert reverse("console:inbox_resolve", args=[conflict.pk, "reopen"]) in said
+
+        answer = self.resolve(
+            curator, conflict, "reopen", {"decided_at": decided_at}, **DATA
+        )
+
+        assert answer.json()["back"] == [str(conflict.pk)]
+        conflict.refresh_from_db()
+        assert (conflict.state, conflict.delta.status) == ("open", "pending")
+        assert "never set" in page_of(curator, tab="conflicts")
+
+    def test_anothers_later_decision_is_not_taken_back(self, conflict, curator, owner):
+        said = self.resolve(curator, conflict, "reject", **DATA).json()["said"]
+        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
+        self.resolve(owner, conflict, "reopen")
+        self.resolve(owner, conflict, "supersede")
+
+        answer = self.resolve(curator, conflict, "reopen", {"decided_at": decided_at})
+
+        assert answer.status_code == 409
+        assert "decided anew by user:alice" in answer.content.decode()
+
+    def test_the_second_is_told_who_decided_and_loses_nothing(
+        self, conflict, curator, owner
+    ):
+        self.resolve(owner, conflict, "reject")
+        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
+
+        answer = self.resolve(curator, conflict, "split", typed)
+
+        page = answer.content.decode()
+        assert answer.status_code == 409
+        assert "decided already: rejected by user:alice" in page
+
+    def test_a_side_that_moved_is_told_and_what_was_typed_stays(
+        self, conflict, curator
+    ):
+        typed = {"left_condition": "in CI", "right_condition": "in CI"}
+
+        answer = self.resolve(curator, conflict, "split", typed, **DATA)
+
+        assert answer.status_code == 400
+        assert 'value="in CI"' in answer.json()["card"]
+        stale = {"winner": "left", "right_expected_version": 9}
+        answer = self.resolve(curator, conflict, "supersede", stale)
+        assert answer.status_code == 409
+
+    def test_charlie_cannot(self, conflict, charlies, browser_of):
+        assert self.resolve(charlies, conflict, "reject").status_code == 404
+        answer = self.resolve(browser_of(Role.WRITER), conflict, "reject")
+        assert answer.status_code == 403
+        conflict.refresh_from_db()
+        assert conflict.state == "open"
+
+
+class TestDuplicates:
+    @pytest.fixture
+    def pair(self, project, alice):
+        first, second = (
+            writing.store(project, Draft(content=text, memory_type="learning"), alice)
+            for text in ("The feed sends local time", "The feed sends UTC time now")
+        )
+        return PossibleDuplicate.objects.create(
+            project=project,
+            memory=second.memory,
+            other=first.memory,
+            similarity=0.93,
+            why_not_merged="identifier: UTC",
+        )
+
+    def settle(self, client, pair, name, **extra):
+        url = reverse("console:inbox_settle", args=[pair.pk, name])
+        return client.post(url + "?tab=duplicates", **extra)
+
+    def test_both_are_shown_with_their_words_and_what_guards_them(self, pair, curator):
+        page = page_of(curator, tab="duplicates")
+
+        assert "similarity 0.930" in page
+        assert "identifier: UTC" in page
+        assert "<del>local </del><ins>UTC </ins>" in page
+
+    def test_it_merges_and_leads_to_the_way_back(self, pair, curator):
+        answer = self.settle(curator, pair, "merge", follow=True)
+
+        pair.memory.refresh_from_db()
+        assert pair.memory.duplicate_of == pair.other
+        marked = reverse("console:inbox_marked", args=[pair.memory_id])
+        assert marked in answer.content.decode()
+        shown = curator.get(marked).content.decode()
+        assert "Unmark" in shown
+        curator.post(marked)
+        pair.memory.refresh_from_db()
+        assert not pair.memory.is_duplicate
+        assert "is not marked as a duplicate" in curator.post(marked).content.decode()
+
+    def test_it_keeps_both(self, pair, curator):
+        self.settle(curator, pair, "keep")
+
+        pair.refresh_from_db()
+        assert (pair.state, pair.decided_by) == ("kept_both", "user:bob")
+
+    def test_the_second_is_told_who_decided(self, pair, curator, owner):
+        self.settle(owner, pair, "keep")
+
+        answer = self.settle(curator, pair, "merge")
+
+        assert answer.status_code == 409
+        assert "by user:alice" in answer.content.decode()
+
+    def test_charlie_cannot(self, pair, charlies, browser_of):
+        assert self.settle(charlies, pair, "merge").status_code == 404
+        marked = reverse("console:inbox_marked", args=[pair.memory_id])
+        assert charlies.get(marked).status_code == 404
+        assert self.settle(browser_of(Role.WRITER), pair, "merge").status_code == 403
+
+
+class TestOneCard:
+    def test_it_shows_the_nearest_entries_and_the_runs_that_it_is_for(
+        self, waiting, curator, write, project
+    ):
+        entry = write("When calling `edit_file`, pass `path`.")
+        goal = "When calling `edit_file`, pass `path` instead of `file`."
+        run = AceRun.objects.create(
+            project=project,
+            agent_id="a",
+            actor="a",
+            state="done",
+            request={"goal": goal},
+        )
+        delta = waiting(RULE)
+
+        page = curator.get(
+            reverse("console:inbox_card", args=[delta.pk])
+        ).content.decode()
+
+        assert f"Merge into {entry.label}" in page
+        assert "1 of the last 1 runs would have been given it" in page
+        assert reverse("admin:ace_acerun_change", args=[run.pk]) in page
+        part = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
+        assert f"Merge into {entry.label}" in part.content.decode()
+
+    def test_it_says_when_the_model_does_not_answer(
+        self, waiting, curator, monkeypatch
+    ):
+        def fail(*texts):
+            raise InferenceError("away", retryable=True)
+
+        delta = waiting(RULE)
+        delta.vectors.all().delete()
+        monkeypatch.setattr(embedding, "embed", fail)
+
+        answer = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
+
+        assert "It was not compared" in answer.content.decode()
+
+    def test_a_quote_is_marked_where_it_stands_in_its_run(
+        self, waiting, curator, project
+    ):
+        result = f"It failed twice. {RULE} Then it passed."
+        run = AceRun.objects.create(
+            project=project,
+            agent_id="a",
+            actor="a",
+            request={"goal": "g", "result": result},
+        )
+        delta = waiting(RULE, run_id=run.pk)
+        quote = {"field": "result", "start": 17, "end": 17 + len(RULE), "quote": RULE}
+        PlaybookDelta.objects.filter(pk=delta.pk).update(evidence=[quote])
+
+        answer = curator.get(reverse("console:inbox_quote", args=[delta.pk, 1]))
+
+        page = answer.content.decode()
+        assert (
+            f'It failed twice. <mark id="quote">{RULE}</mark> Then it passed.' in page
+        )
+        url = reverse("console:inbox_quote", args=[delta.pk, 2])
+        assert curator.get(url).status_code == 404
+
+    def test_a_quote_that_is_gone_is_said_to_be_gone(self, waiting, curator):
+        answer = curator.get(reverse("console:inbox_quote", args=[waiting(RULE).pk, 1]))
+
+        assert "does not stand there any more" in answer.content.decode()
+
+    def test_its_root_cause_and_another_project_lead_to_the_list(
+        self, waiting, curator, project, other_project
+    ):
+        delta = waiting(RULE, root_cause="API_MISUSE")
+        account = User.objects.get(username="bob")
+        Membership.objects.create(
+            project=other_project, account=account, role=Role.VIEWER
+        )
+
+        answer = curator.get(reverse("console:inbox_card", args=[delta.pk]))
+
+        page = answer.content.decode()
+        cause = f"?project={project.pk}&amp;tab=pending&amp;cause=API_MISUSE"
+        assert f'href="{reverse("console:inbox")}{cause}"' in page
+        assert f'href="{reverse("console:inbox")}?project={other_project.pk}"' in page
+
+
+class TestAddressesOfDecisions:
+    """As they are opened after signing in, or by Enter in the address bar."""
+
+    def test_that_of_one_proposal_leads_to_its_card(self, waiting, curator):
+        delta = waiting(RULE)
+
+        answer = curator.get(decide(delta, "accept") + "?tab=quarantine", follow=True)
+
+        [(url, _)] = answer.redirect_chain
+        assert url.startswith(reverse("console:inbox_card", args=[delta.pk]))
+        assert "tab=quarantine" in url
+        assert answer.status_code == 200
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("bulk", []),
+            ("undo", []),
+            ("resolve", [uuid.uuid4(), "split"]),
+            ("settle", [uuid.uuid4(), "merge"]),
+        ],
+    )
+    def test_the_others_lead_to_the_list(self, project, curator, name, said):
+        address = reverse(f"console:inbox_{name}", args=said)
+
+        answer = curator.get(address + "?tab=conflicts", follow=True)
+
+        [(url, _)] = answer.redirect_chain
+        assert url == inbox(project=project.pk, tab="conflicts")
+        assert answer.status_code == 200
+        assert curator.put(address).status_code == 405
+
+
+class TestRoles:
+    def test_a_viewer_sees_no_button_and_is_told_why(self, waiting, browser_of):
+        viewer = browser_of(Role.VIEWER)
+        delta = waiting(RULE)
+
+        page = page_of(viewer)
+
+        assert RULE.split("`")[0] in page
+        assert "deciding takes a curator, and your role here is viewer" in page
+        assert decide(delta, "accept") not in page
+
+    @pytest.mark.parametrize(
+        "name", ["accept", "edit", "reject", "rebase", "merge", "undo", "reopen"]
+    )
+    def test_a_writer_decides_nothing(self, waiting, browser_of, write, name):
+        entry = write(OTHER)
+        delta = waiting(RULE)
+        typed = {"content": OTHER, "reason_code": "wrong", "label": entry.label}
+
+        answer = browser_of(Role.WRITER).post(decide(delta, name), typed)
+
+        delta.refresh_from_db()
+        assert answer.status_code in (403, 409)
+        assert delta.status == "pending"
+
+    def test_charlie_sees_nothing(self, waiting, charlies, project):
+        delta = waiting(RULE)
+
+        assert charlies.get(inbox(project=project.pk)).status_code == 404
+        assert RULE[:20] not in page_of(charlies)
+        for name in ("card", "nearby"):
+            url = reverse(f"console:inbox_{name}", args=[delta.pk])
+            assert charlies.get(url).status_code == 404
+        assert charlies.post(decide(delta, "accept")).status_code == 404
+        assert (
+            charlies.get(reverse("console:inbox_quote", args=[delta.pk, 1])).status_code
+            == 404
+        )
+        charlies.post(
+            reverse("console:inbox_bulk"), {"id": [str(delta.pk)], "action": "accept"}
+        )
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
+
+class TestHostileTexts:
+    def test_they_are_shown_as_texts(self, waiting, curator, project):
+        delta = waiting(RULE)
+        text = HOSTILE + "W" * 50_000
+        PlaybookDelta.objects.filter(pk=delta.pk).update(
+            content=text,
+            reason=HOSTILE,
+            review_note=HOSTILE,
+            agent_id=HOSTILE,
+            producer_name=HOSTILE,
+            evidence=[{"field": HOSTILE, "quote": text}, HOSTILE, None],
+            gates=[{"name": HOSTILE, "verdict": HOSTILE, "message": text}, HOSTILE],
+            payload={"root_cause": HOSTILE, "condition": text, "tags": [HOSTILE]},
+        )
+        urls = [inbox(), reverse("console:inbox_card", args=[delta.pk])]
+        urls.append(reverse("console:inbox_quote", args=[delta.pk, 1]))
+
+        for url in urls:
+            page = curator.get(url).content.decode()
+            assert "<script>alert" not in page
+            assert "<img src=x" not in page
+            assert "&lt;script&gt;" in page
+
+    def test_a_text_too_long_for_its_field_is_not_in_it(self, waiting, curator):
+        delta = waiting(RULE)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(content="W" * 50_000)
+
+        page = page_of(curator)
+
+        assert "too long to be edited here" in page
+        assert "W" * 4_001 not in page
+
+    def test_texts_of_one_word_repeated_are_compared_in_no_time(self):
+        from console import text_diff
+
+        found = text_diff.compare("a " * 50_000, "a b " * 50_000)
+
+        assert [part.kind for part in found.parts] == ["removed", "added"]
+        assert found.rest == 196_000

@@ -1,0 +1,75 @@
+"""The queries of every page for people: so many, however much there is to show."""
+
+from __future__ import annotations
+
+import pytest
+from axes.models import AccessAttempt
+from django.utils import timezone
+
+from benchmarks.fixtures import population
+from benchmarks.fixtures.large_fixture import large_memories
+from benchmarks.fixtures.population import Passages
+from benchmarks.measures import page_latency
+from benchmarks.product import page_addresses
+from jobs.models import Heartbeat
+from memories.models import Purge
+from tests.console.query_counts import GIVEN_TO_NOBODY, QUERIES
+
+FEW, MANY = 3, 12
+
+
+@pytest.fixture
+def passages():
+    texts = [f"Crane {number} lifts what barge {number} brought" for number in range(9)]
+    return Passages(texts, population.embed_texts(texts, "passages"), [texts[0]])
+
+
+@pytest.fixture
+def installation(project):
+    """A row of what a project has none of, or only after a purge."""
+    sign_in = {"username": "mallory", "ip_address": "10.0.0.1"}
+    Heartbeat.objects.create(name="tidy", at=timezone.now())
+    AccessAttempt.objects.create(**sign_in, failures_since_start=3)
+    Purge.objects.create(project=project, selection={}, actor="a", counts={})
+
+
+@pytest.fixture
+def counted(project, installation, passages, monkeypatch):
+    """Fill the project with so many of everything, and count: {page: queries or None}.
+
+    None of a page that nobody may open.
+    """
+    monkeypatch.setattr(large_memories, "DUPLICATE_EVERY", 2)
+    monkeypatch.setattr(large_memories, "DOUBT_EVERY", 2)
+    project.settings = dict(page_latency.SETTINGS)
+    project.save()
+
+    def count(size):
+        sizes = {"memories": size, "entries": size, "tasks": size}
+        page_latency.fill_project(project, sizes | {"proposals": 10 * size}, passages)
+        with page_latency.create_people(project, keep=False) as browsers:
+            shown = page_latency.page_subjects(project, passages)
+            asked = {
+                page: page_latency.reader_of(page, browsers)
+                for page in page_addresses.page_addresses(shown)
+            }
+            return {
+                page: page_latency.request_page(browsers[reader], page).queries
+                if reader
+                else None
+                for page, reader in asked.items()
+            }
+
+    return count
+
+
+@pytest.mark.django_db
+@pytest.mark.timeout(300)  # 200 pages, on a machine that may do other work
+@pytest.mark.parametrize("size", [FEW, MANY])
+def test_a_page_asks_as_often_whatever_there_is(counted, size):
+    found = counted(size)
+
+    opened = {page: queries for page, queries in found.items() if queries is not None}
+    assert {page.name: queries for page, queries in opened.items()} == QUERIES
+    assert {page.route for page in found.keys() - opened.keys()} == GIVEN_TO_NOBODY
+    assert {page.route for page in found} == page_addresses.route_names()

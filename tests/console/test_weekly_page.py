@@ -1,0 +1,263 @@
+"""What the agents learned in a week: on a page, and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from markdown_it import MarkdownIt
+
+from common.caller import Role
+from common.ids import uuid7
+from console import weeks
+from console.weekly import week_markdown, week_summary
+from playbook import curation, votes
+from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.revisions import Cause
+from tests.admin.conftest import HOSTILE, MARK
+from tests.admin.test_lists import queries_of
+from tests.admin.test_playbook import TEXT, add, reword
+
+pytestmark = pytest.mark.django_db
+# Session, account, roles, the names of projects and the waiting changes of the
+# sidebar; the project; changes, harmful votes, entries, deltas and conflicts.
+QUERIES = 11
+WEEKLY = reverse("console:weekly")
+
+
+def page(browser, project, status=200, **asked):
+    answer = browser.get(WEEKLY, {"project": project.pk, **asked})
+    assert answer.status_code == status
+    return answer
+
+
+def this_week(project, caller):
+    return week_summary.summarise(project, weeks.last_weeks(1)[0], caller)
+
+
+def labels(found):
+    return {kind: [one.label for one in made] for kind, made in found.lessons.items()}
+
+
+def a_proposal(project, **fields):
+    given = {
+        "operation": "add",
+        "content": "Moor at the south berth at low tide.",
+        "category": "gotchas",
+        "producer": "rule",
+        "proposed_by": "key",
+        "idempotency_key": str(uuid7()),
+        "evidence": [{"field": "result", "start": 0, "end": 4, "quote": "Moor"}],
+    }
+    return PlaybookDelta.objects.create(project=project, **given | fields)
+
+
+class TestWhatWasLearned:
+    def test_an_entry_is_new_in_the_week_that_added_it(self, project, alice):
+        entry = add(project, alice)
+
+        found = this_week(project, alice)
+
+        assert labels(found)[week_summary.NEW] == [entry.label]
+        [lesson] = found.lessons[week_summary.NEW]
+        assert lesson.text == TEXT
+        assert lesson.decided_by == "alice"
+
+    def test_an_older_entry_is_changed_or_refuted(self, project, alice):
+        entry = add(project, alice)
+        other = add(project, alice, "Read the tide table first.")
+        last_week(PlaybookChange.objects.all())
+        reword(entry, alice, "Moor at the south berth.")
+        wanted = curation.removal(other, alice, reason="untrue", version=other.version)
+        curation.edit(project, wanted, alice)
+
+        found = this_week(project, alice)
+
+        assert labels(found) == {
+            week_summary.NEW: [],
+            week_summary.CHANGED: [entry.label],
+            week_summary.REFUTED: [other.label],
+        }
+        assert found.lessons[week_summary.CHANGED][0].text == "Moor at the south berth."
+
+    def test_it_tells_who_decided_and_on_what_evidence(self, project, alice):
+        delta = curation.accept(a_proposal(project), alice)
+
+        [lesson] = this_week(project, alice).lessons[week_summary.NEW]
+
+        assert delta.reviewer == lesson.decided_by == "alice"
+        assert lesson.evidence == "1 quote"
+
+    def test_what_the_policy_let_in_says_so(self, project, alice):
+        curation.accept(a_proposal(project), alice)
+        PlaybookDelta.objects.update(reviewer="", status="applied")
+
+        [lesson] = this_week(project, alice).lessons[week_summary.NEW]
+
+        assert lesson.decided_by == "the policy, as a rule proposed"
+
+    def test_harmful_votes_and_conflicts_are_told(self, project, alice):
+        entry = add(project, alice)
+        last_week(PlaybookChange.objects.all())
+        vote(project, entry, "harmful", alice)
+        vote(project, entry, "harmful", alice)
+        vote(project, entry, "helpful", alice)
+        Conflict.objects.create(project=project, left=entry, reason="two berths")
+
+        found = this_week(project, alice)
+
+        assert [(one.label, one.harmful) for one in found.contested] == [
+            (entry.label, 2)
+        ]
+        assert [one.reason for one in found.conflicts] == ["two berths"]
+        assert not any(found.lessons.values())
+
+    def test_another_week_has_none_of_it(self, project, alice):
+        add(project, alice)
+
+        before = week_summary.summarise(project, weeks.last_weeks(2)[0], alice)
+
+        assert before.is_empty
+
+    def test_more_than_it_looks_at_is_said(self, project, alice, monkeypatch):
+        monkeypatch.setattr(week_summary, "MAX_CHANGES", 1)
+        add(project, alice)
+        add(project, alice, "Read the tide table first.")
+
+        found = this_week(project, alice)
+
+        assert found.is_cut
+        assert sum(map(len, found.lessons.values())) == 1
+
+
+def last_week(rows):
+    """Move changes back: no function of ours can, since history is append-only."""
+    from common.append_only import unlocked
+
+    with unlocked():
+        rows.update(changed_at=weeks.last_weeks(1)[0].start - timedelta(days=1))
+
+
+def vote(project, entry, kind, caller):
+    cause = Cause(run_id=uuid7())
+    votes.record(project, [votes.Vote(entry.pk, kind)], [], cause, caller)
+
+
+class TestThePage:
+    def test_it_leads_to_the_entries_and_to_the_weeks_around(
+        self, browser_of, project, alice
+    ):
+        entry = add(project, alice)
+        week = weeks.last_weeks(2)[0]
+
+        html = page(browser_of(Role.VIEWER), project).content.decode()
+
+        assert reverse("admin:playbook_playbookentry_change", args=[entry.pk]) in html
+        assert f"week={week}" in html
+        assert "Week after" not in html
+        assert (
+            "Week after"
+            in page(
+                browser_of(Role.VIEWER, name="eve"), project, week=week
+            ).content.decode()
+        )
+
+    def test_an_empty_week_says_what_to_do(self, owner, project):
+        html = page(owner, project, week="2020-W01").content.decode()
+
+        assert "was not changed in this week" in html
+
+    @pytest.mark.parametrize("wrong", ["2026-W99", "zebra", "%00", "9" * 5_000])
+    def test_what_is_no_week_is_refused_with_words(self, owner, project, wrong):
+        html = page(owner, project, status=400, week=wrong).content.decode()
+
+        assert "This is no week" in html
+
+    def test_charlie_sees_nothing_of_it(self, charlies, world, project):
+        assert MARK not in charlies.get(WEEKLY).content.decode()
+        page(charlies, project, status=404)
+        page(charlies, project, status=404, format="markdown")
+
+    def test_hostile_text_is_only_text(self, owner, world, project):
+        html = page(owner, project).content.decode()
+
+        assert MARK in html
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+
+    def test_it_asks_the_same_queries_however_much_there_is(
+        self, owner, project, alice
+    ):
+        def fill(number):
+            entry = add(project, alice, f"Read tide table {number} first.")
+            vote(project, entry, "harmful", alice)
+            Conflict.objects.create(project=project, left=entry, reason="r")
+
+        fill(0)
+        page(owner, project)
+        few = len(queries_of(owner, WEEKLY))
+        for number in range(1, 6):
+            fill(number)
+
+        assert len(queries_of(owner, WEEKLY)) == few == QUERIES
+
+
+class TestMarkdown:
+    def test_it_is_a_file_with_links(self, owner, project, alice):
+        entry = add(project, alice)
+
+        answer = page(owner, project, format="markdown")
+
+        assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+        name = f"{project.name}-{weeks.last_weeks(1)[0]}.md"
+        assert answer["Content-Disposition"] == f'attachment; filename="{name}"'
+        path = reverse("admin:playbook_playbookentry_change", args=[entry.pk])
+        assert f"](http://testserver{path})" in answer.content.decode()
+
+    @pytest.mark.parametrize(
+        "hostile",
+        [
+            HOSTILE[:400],
+            "</p><script>alert(1)</script>",
+            "[click](javascript:alert(1)) ![x](http://evil.example/x.png)",
+            "# heading\n\n- item\n\n> quote\n\n```\ncode\n```\n\n---",
+            "https://evil.example www.evil.example a@evil.example <b>bold</b>",
+            "| a | b |\n|---|---|\n| 1 | 2 | ~~no~~ **no** _no_ `no` $no$",
+            "[ref]: http://evil.example\n\n&lt;script&gt; \\<i>",
+            "\u202eabc \u2066def",
+        ],
+    )
+    def test_hostile_text_stays_text(self, hostile):
+        reader = MarkdownIt("gfm-like", {"html": True, "linkify": False})
+
+        shown = reader.render(f"- **label** {week_markdown.escape_text(hostile)}\n")
+
+        tags = set(re.findall(r"<(/?\w+)", shown))
+        assert tags <= {"ul", "/ul", "li", "/li", "strong", "/strong"}
+        assert not re.search("[\u202e\u2066]", shown)
+
+    def test_plain_text_is_what_it_was(self):
+        plain = "When calling `edit_file` pass [path] & not <file>: 5 * 3 #1!"
+
+        shown = MarkdownIt("commonmark").render(week_markdown.escape_text(plain))
+
+        assert (
+            shown.strip() == "<p>When calling `edit_file` pass [path] &amp; not "
+            "&lt;file&gt;: 5 * 3 #1!</p>"
+        )
+
+    def test_it_says_of_an_empty_week_that_nothing_was_learned(self, owner, project):
+        text = page(owner, project, week="2020-W01", format="markdown")
+
+        assert text.content.decode().count("Nothing.") == 5
+
+    def test_a_hostile_world_makes_no_tag(self, owner, world, project):
+        text = page(owner, project, format="markdown").content.decode()
+
+        shown = MarkdownIt("commonmark").render(text)
+        assert MARK in shown
+        assert "<script>" not in shown
+        assert "<img" not in shown
+        assert PlaybookEntry.objects.count() == 2

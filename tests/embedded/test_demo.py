@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from ace.models import AceRun
+from embedded import demo
+from memories.models import File, Memory, PossibleDuplicate
+from playbook.models import PlaybookDelta, PlaybookEntry
+from projects.models import Project
+
+
+@pytest.fixture
+def seeded(db):
+    return demo.seed()
+
+
+@pytest.fixture
+def memories(seeded):
+    return Memory.objects.filter(project=seeded)
+
+
+class TestSeed:
+    def test_it_makes_the_demo_project(self, seeded):
+        assert Project.objects.get() == seeded
+        assert seeded.name == "demo"
+
+    def test_it_does_nothing_the_second_time(self, seeded):
+        before = Memory.objects.count()
+
+        again = demo.seed()
+
+        assert again is None
+        assert Memory.objects.count() == before
+
+    def test_it_leaves_an_installation_with_a_project_alone(self, project):
+        assert demo.seed() is None
+        assert Project.objects.get() == project
+
+    def test_it_does_not_come_back_after_it_was_deleted(self, seeded):
+        seeded.hide()
+        seeded.save()
+
+        assert demo.seed() is None
+
+
+class TestMemories:
+    def test_every_type_and_kind_is_there(self, memories):
+        assert set(memories.values_list("memory_type", flat=True)) == set(Memory.Type)
+        assert set(memories.values_list("kind", flat=True)) == set(Memory.Kind)
+
+    def test_each_is_found_at_once(self, memories):
+        assert not memories.filter(vectors=None).exists()
+        assert not memories.filter(is_duplicate=True).exists()
+
+    def test_files_and_tags_are_linked(self, memories, seeded):
+        assert File.objects.filter(project=seeded).count() >= 10
+        assert not memories.filter(tags=[]).exists()
+
+    def test_one_pair_waits_for_a_person_to_compare_it(self, seeded):
+        pair = PossibleDuplicate.objects.get(project=seeded)
+
+        assert pair.state == "open"
+        assert pair.why_not_merged
+
+
+class TestTasks:
+    @pytest.fixture
+    def runs(self, seeded):
+        return AceRun.objects.filter(project=seeded).order_by("pk")
+
+    def test_each_is_finished(self, runs):
+        assert {run.state for run in runs} == {"done"}
+
+    def test_outcomes_are_known_and_unknown(self, runs):
+        outcomes = [run.reflection.outcome for run in runs]
+
+        assert outcomes == ["success", "success", "success", "unknown"]
+
+    def test_a_repaired_call_and_a_person_taught_something(self, seeded):
+        entries = PlaybookEntry.objects.filter(project=seeded).current().order_by("pk")
+
+        assert [entry.label for entry in entries] == ["gotchas-00001", "gotchas-00002"]
+        assert "`customer_id`" in entries[0].content
+        assert entries[1].content.startswith("Never change the order")
+
+    def test_an_entry_that_was_cited_has_its_vote(self, seeded):
+        entry = PlaybookEntry.objects.get(project=seeded, label="gotchas-00001")
+
+        assert (entry.helpful, entry.harmful) == (1, 0)
+
+    def test_what_an_agent_says_alone_waits_in_review(self, seeded):
+        delta = PlaybookDelta.objects.waiting().get(project=seeded)
+
+        assert delta.operation == "add"
+        assert "agent's own word" in delta.review_note

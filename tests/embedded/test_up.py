@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from embedded import data_folder, file_lock, metrics_folder, supervisor, up
+from embedded.children import ChildProcess
+from tests.servers import scratch_folder
+
+# Each start loads Django four times, on a machine that may be busy.
+pytestmark = pytest.mark.timeout(300)
+
+OURS = ("DATABASE_URL", "REDIS_URL", "DATA_DIR", "SECRET_KEY", "CELERY_BROKER_URL")
+START_SECONDS = 150
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(data_folder.BASE_DIR / "manage.py"), *arguments]
+
+
+def environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in OURS and not name.startswith(("PYTEST", "COV_"))
+    }
+
+
+class Service:
+    """One `manage.py up`, and what it has said so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.process: subprocess.Popen[str]
+
+    def start(self, *more: str, until: str = "Ready: ") -> Service:
+        self.lines: list[str] = []
+        arguments = ["up", "--port", str(self.port), "--data", str(self.folder), *more]
+        self.process = subprocess.Popen(
+            command(*arguments),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            text=True,
+        )
+        threading.Thread(target=self.read, daemon=True).start()
+        assert eventually(
+            lambda: said(self.lines, until) or self.process.poll() is not None
+        )
+        assert said(self.lines, until), "\n".join(self.lines)
+        return self
+
+    def read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def get(self, path: str) -> int:
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            link.request("GET", path)
+            return link.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            link.close()
+
+    def processes(self) -> dict[int, str]:
+        """Every process of this service but the one started here."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and self.owns(entry):
+                found[int(entry.name)] = supervisor.command_line(int(entry.name))
+        return found
+
+    def owns(self, entry: Path) -> bool:
+        line = supervisor.command_line(int(entry.name))
+        if str(self.folder) in line and "up\0" not in line:
+            return True
+        try:
+            variables = (entry / "environ").read_bytes().decode(errors="replace")
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            return False
+        return f"DATA_DIR={self.folder}" in variables and bool(line)
+
+
+def said(lines: list[str], start: str) -> list[str]:
+    return [line for line in lines if line.startswith(start)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def eventually(condition, *, seconds: float = START_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not (held := condition()) and time.monotonic() < deadline:
+        threading.Event().wait(0.1)
+    return held
+
+
+def refusal(*arguments: str) -> str:
+    done = subprocess.run(
+        command("up", *arguments),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+@dataclass(frozen=True)
+class Life:
+    """A first start and its end by SIGTERM: what it said, returned and left running."""
+
+    folder: Path
+    lines: list[str]
+    status: int
+    left: dict[int, str]
+
+
+@pytest.fixture(scope="module")
+def first_life():
+    service = Service(scratch_folder()).start()
+    status = service.stop()
+    yield Life(service.folder, service.lines, status, service.processes())
+    shutil.rmtree(service.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def service(first_life):
+    """A second start on the same data."""
+    service = Service(first_life.folder).start("--reset-admin")
+    yield service
+    service.stop()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
+class TestUp:
+    def test_it_answers_when_it_says_ready(self, service):
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert service.get(path) == 200
+
+    def test_it_keeps_its_secrets_private(self, service):
+        mode = (service.folder / "secret_key").stat().st_mode
+
+        assert stat.S_IMODE(mode) == 0o600
+
+    def test_a_second_one_on_the_same_folder_is_refused(self, service):
+        reason = refusal("--data", str(service.folder), "--port", str(free_port()))
+
+        assert "already runs on" in reason
+
+    def test_a_taken_port_is_refused_before_anything_starts(self, service):
+        folder = scratch_folder()
+        reason = refusal("--data", str(folder), "--port", str(service.port))
+
+        assert "choose another port" in reason
+        assert not (folder / "postgres").exists()
+        shutil.rmtree(folder)
+
+    def test_another_command_uses_the_same_servers(self, service):
+        done = subprocess.run(
+            command("migrate", "--check"),
+            env=environment() | {"DATA_DIR": str(service.folder)},
+            check=False,
+            timeout=60,
+        )
+
+        assert done.returncode == 0
+        assert service.get("/readyz") == 200
+
+    def test_a_killed_worker_is_started_again(self, service):
+        def running() -> set[int]:
+            lines = service.processes().items()
+            return {pid for pid, line in lines if "worker\0" in line}
+
+        before = running()
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+
+        assert eventually(lambda: running() - before)
+
+
+class TestFirstStart:
+    def test_it_prints_the_admin_and_the_key_once(self, first_life):
+        (admin,) = said(first_life.lines, "Admin: ")
+        (key,) = said(first_life.lines, "API key: ")
+
+        assert re.fullmatch(r"Admin: admin / \S{12,}", admin)
+        assert re.fullmatch(r"API key: am_\S{30,}", key)
+
+    def test_sigterm_ends_everything_in_order(self, first_life):
+        stops = said(first_life.lines, "Stopp")
+
+        assert first_life.status == 0
+        assert first_life.left == {}
+        assert stops == [
+            "Stopping web",
+            "Stopping worker",
+            "Stopping beat",
+            "Stopping Redis and PostgreSQL",
+            "Stopped",
+        ]
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_while_the_servers_start_ends_them(self, number):
+        service = Service(scratch_folder()).start(until="Data: ")
+        assert eventually(service.processes)
+
+        service.process.send_signal(number)
+
+        assert service.process.wait(60) == 0
+        assert service.processes() == {}
+        shutil.rmtree(service.folder)
+
+    def test_a_killed_parent_leaves_nothing_running(self):
+        service = Service(scratch_folder()).start(until="PostgreSQL and Redis: ")
+
+        service.process.kill()
+
+        assert eventually(lambda: not service.processes())
+        metrics_folder.remove_for(service.folder)
+        shutil.rmtree(service.folder)
+
+
+class TestSecondStart:
+    def test_it_keeps_the_data(self, service):
+        assert not said(service.lines, "Migrations: ")
+
+    def test_it_makes_a_new_password_and_key_on_demand(self, first_life, service):
+        for start in ("Admin: ", "API key: "):
+            assert said(first_life.lines, start) != said(service.lines, start) != []
+
+
+class TestSlowStart:
+    @pytest.fixture
+    def waiting(self, tmp_path):
+        """A service whose one child ends at once."""
+        say = [sys.executable, "-c", "print('begun')"]
+        child = ChildProcess("worker", say, tmp_path / "worker.log", tmp_path)
+        child.start()
+        yield up.Service(file_lock.FileLock(tmp_path / "up.lock"), None, [child])
+        child.stop(seconds=5)
+
+    @pytest.fixture
+    def url(self, waiting):
+        """Where it is ready when its child was started twice."""
+        (child,) = waiting.family
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                is_ready = child.last_words().count("begun") > 1
+                self.send_response(200 if is_ready else 503)
+                self.end_headers()
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever).start()
+            yield f"http://127.0.0.1:{server.server_port}/"
+            server.shutdown()
+
+    def test_what_dies_in_it_is_started_again(self, waiting, url, monkeypatch, capsys):
+        monkeypatch.setattr(up, "SLOW_START_SECONDS", 0)
+
+        up.wait_until_ready(waiting, url=url)
+
+        assert "worker ended with status 0" in capsys.readouterr().out
+
+    def test_what_dies_before_it_ends_all(self, waiting, url, capsys):
+        with pytest.raises(SystemExit):
+            up.wait_until_ready(waiting, url=url)
+
+        assert "worker ended at its start:\nbegun" in capsys.readouterr().out
