@@ -249,7 +249,7 @@ class TestFolders:
         monkeypatch.delenv("DATA_DIR")
         mine = data_folder.locate()
 
-        monkeypatch.setattr(servers, "BASE_DIR", Path("/another/checkout"))
+        monkeypatch.setattr(data_folder, "BASE_DIR", Path("/another/checkout"))
 
         assert data_folder.locate() != mine
 
