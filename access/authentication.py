@@ -15,18 +15,18 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from access import throttling
-from access.models import ApiKey, secret_hash
+from access.models import ApiKey, hash_secret
 from common import errors
 from common.address import client_address
+from common.api import throttling
 from common.caller import Caller, Role
+from common.db import RowReader
 from common.request_id import request_id
-from common.rows import Rows
 from projects.models import Membership
 
 SCHEME = "bearer"
-LONGEST_SECRET = 200  # characters; ours have 46
-USE_NOTED_EVERY = timedelta(minutes=1)
+MAX_SECRET_LENGTH = 200  # characters; ours have 46
+LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class CsrfFailed(errors.Forbidden):
@@ -42,12 +42,12 @@ class KeyAuthentication(BaseAuthentication):
         scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != SCHEME:
             return None
-        key = find(secret.strip())
+        key = find_key(secret.strip())
         if key is None:
-            throttling.charge_stranger(request)
+            throttling.charge_address(request)
             raise AuthenticationFailed
-        note_use(key)
-        caller = caller_of(key, request)
+        record_use(key)
+        caller = caller_for_key(key, request)
         structlog.contextvars.bind_contextvars(caller=caller.name)
         return AnonymousUser(), caller
 
@@ -55,15 +55,15 @@ class KeyAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def find(secret: str) -> Any:
+def find_key(secret: str) -> Any:
     """The usable `ApiKey` of a secret, with `project_ids`; None without one.
 
     The look-up is by SHA-256, so its time tells nothing about the secret.
     """
-    if not secret or len(secret) > LONGEST_SECRET or not secret.isascii():
+    if not secret or len(secret) > MAX_SECRET_LENGTH or not secret.isascii():
         return None
-    digest = secret_hash(secret)
-    for found, (project_ids,) in KEYS.read(OF_HASH, [digest]):
+    digest = hash_secret(secret)
+    for found, (project_ids,) in KEY_ROWS.read(KEY_BY_HASH, [digest]):
         key: Any = found
         if hmac.compare_digest(key.hash, digest) and not key.is_over:
             key.project_ids = project_ids
@@ -72,9 +72,9 @@ def find(secret: str) -> Any:
 
 
 # Asked by every request: as a queryset, building it took longer than answering.
-KEYS = Rows(ApiKey)
-OF_HASH = f"""
-SELECT {KEYS.columns}, ARRAY(
+KEY_ROWS = RowReader(ApiKey)
+KEY_BY_HASH = f"""
+SELECT {KEY_ROWS.columns}, ARRAY(
     SELECT project_id FROM access_apikey_projects WHERE apikey_id = access_apikey.id
 )
 FROM access_apikey
@@ -83,17 +83,17 @@ WHERE hash = %s
 """
 
 
-def note_use(key: ApiKey) -> None:
+def record_use(key: ApiKey) -> None:
     """Keep `last_used_at`, to the minute: a write for each request would cost more."""
     now = timezone.now()
-    due = now - USE_NOTED_EVERY
+    due = now - LAST_USED_INTERVAL
     if key.last_used_at and key.last_used_at > due:
         return
     unnoted = Q(last_used_at=None) | Q(last_used_at__lte=due)
     ApiKey.objects.filter(unnoted, pk=key.pk).update(last_used_at=now)
 
 
-def caller_of(key: Any, request: Any) -> Caller:
+def caller_for_key(key: Any, request: Any) -> Caller:
     role = Role(key.role)
     return Caller(
         name=f"key:{key.prefix}",
@@ -114,7 +114,7 @@ class BrowserAuthentication(SessionAuthentication):
         found = super().authenticate(request)
         if found is None:
             return None
-        caller = caller_for(found[0], request)
+        caller = caller_for_account(found[0], request)
         structlog.contextvars.bind_contextvars(caller=caller.name)
         return found[0], caller
 
@@ -125,7 +125,7 @@ class BrowserAuthentication(SessionAuthentication):
             raise CsrfFailed from error
 
 
-def caller_for(account: AbstractUser, request: Any) -> Caller:
+def caller_for_account(account: AbstractUser, request: Any) -> Caller:
     """The caller that a signed-in person is, for the doors of the API and the admin."""
     rows = Membership.objects.filter(account_id=account.pk)
     return Caller(

@@ -21,10 +21,12 @@ from rest_framework.utils.encoders import JSONEncoder
 from access.models import IdempotencyKey
 from common import errors
 from common.caller import Caller
-from common.writing import write
+from common.db import write
 
-PRINTABLE = re.compile(r"[\x20-\x7e]{1,255}")
-WAIT = "2s"  # for another request with the same key, before it is called running
+KEY_PATTERN = re.compile(r"[\x20-\x7e]{1,255}")
+LOCK_TIMEOUT = (
+    "2s"  # for another request with the same key, before it is called running
+)
 
 
 class InvalidIdempotencyKey(errors.Refusal):
@@ -33,13 +35,13 @@ class InvalidIdempotencyKey(errors.Refusal):
     code = "invalid_idempotency_key"
 
 
-class IdempotencyMismatch(errors.Conflict):
+class IdempotencyMismatch(errors.StateConflict):
     """This Idempotency-Key came with another body before; use a new key for it."""
 
     code = "idempotency_mismatch"
 
 
-class IdempotencyRunning(errors.Conflict):
+class IdempotencyRunning(errors.StateConflict):
     """A request with this Idempotency-Key is still running; ask again in a moment."""
 
     code = "idempotency_running"
@@ -49,7 +51,7 @@ class IdempotencyRunning(errors.Conflict):
 
 
 @dataclass(frozen=True)
-class Ticket:
+class RequestIdentity:
     """What makes two requests the same one, and the body that they must share."""
 
     actor: str
@@ -69,7 +71,7 @@ class Ticket:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredAnswer:
     """A stored answer; its status is None while the work goes on."""
 
     status: int | None
@@ -78,7 +80,7 @@ class Answer:
     id: uuid.UUID
 
 
-def ticket(
+def identify_request(
     caller: Caller,
     *,
     route: str,
@@ -86,10 +88,10 @@ def ticket(
     project_id: uuid.UUID | None,
     key: str,
     body: Any,
-) -> Ticket:
-    if not PRINTABLE.fullmatch(key):
+) -> RequestIdentity:
+    if not KEY_PATTERN.fullmatch(key):
         raise InvalidIdempotencyKey
-    return Ticket(
+    return RequestIdentity(
         actor=str(caller.key_id) if caller.key_id else caller.name,
         route=route[:200],
         project_id=project_id,
@@ -103,17 +105,17 @@ def _hash(value: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def replay(ticket: Ticket) -> Answer | None:
+def replay(ticket: RequestIdentity) -> StoredAnswer | None:
     """What a committed request with this key left; refused when its body differs."""
     row = IdempotencyKey.objects.filter(**ticket.place).first()
     if row is None:
         return None
     if row.body_hash != ticket.body_hash:
         raise IdempotencyMismatch
-    return Answer(row.status, row.answer, is_replay=True, id=row.pk)
+    return StoredAnswer(row.status, row.answer, is_replay=True, id=row.pk)
 
 
-def claim(ticket: Ticket, answer: Any = None) -> uuid.UUID | None:
+def claim(ticket: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
     """Insert the key's row inside the caller's transaction; None when there is one.
 
     Waits for another open transaction with the same key, and refuses after that.
@@ -122,7 +124,7 @@ def claim(ticket: Ticket, answer: Any = None) -> uuid.UUID | None:
     """
     row = IdempotencyKey(body_hash=ticket.body_hash, answer=answer, **ticket.place)
     with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{WAIT}'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
         try:
             IdempotencyKey.objects.bulk_create([row], ignore_conflicts=True)
         except OperationalError as error:
@@ -133,7 +135,7 @@ def claim(ticket: Ticket, answer: Any = None) -> uuid.UUID | None:
     return row.pk if IdempotencyKey.objects.filter(pk=row.pk).exists() else None
 
 
-def keep(claimed: uuid.UUID, status: int, answer: Any) -> Any:
+def store_answer(claimed: uuid.UUID, status: int, answer: Any) -> Any:
     """Store the answer of a claimed key; returns it as the client will see it."""
     plain = json.loads(json.dumps(answer, cls=JSONEncoder))
     IdempotencyKey.objects.filter(pk=claimed).update(status=status, answer=plain)
@@ -141,22 +143,22 @@ def keep(claimed: uuid.UUID, status: int, answer: Any) -> Any:
 
 
 @write
-def once(
-    ticket: Ticket,
+def run_once(
+    ticket: RequestIdentity,
     act: Callable[[], tuple[int, Mapping[str, Any]]],
     *,
     hidden: tuple[str, ...] = (),
-) -> Answer:
+) -> StoredAnswer:
     """Claim the key, act and keep the answer in one transaction, or replay."""
     claimed = claim(ticket)
     if claimed is None:
-        return _finished(ticket)
+        return _replay_finished(ticket)
     status, answer = act()
-    keep(claimed, status, dict(answer) | dict.fromkeys(hidden))
-    return Answer(status, answer, is_replay=False, id=claimed)
+    store_answer(claimed, status, dict(answer) | dict.fromkeys(hidden))
+    return StoredAnswer(status, answer, is_replay=False, id=claimed)
 
 
-def _finished(ticket: Ticket) -> Answer:
+def _replay_finished(ticket: RequestIdentity) -> StoredAnswer:
     answer = replay(ticket)
     if answer is None or answer.status is None:
         raise IdempotencyRunning

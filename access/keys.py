@@ -11,24 +11,24 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.utils import timezone
 
 from access.models import ApiKey
-from audit.recording import record
+from audit.trail import record
 from common import errors
 from common.caller import SYSTEM, Caller, Role
-from common.writing import write
+from common.db import write
 from projects.models import Project
 
-OVERLAP = timedelta(hours=24)
+DEFAULT_OVERLAP = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
-class Issued:
+class IssuedKey:
     """A key and its secret, which is told this once and kept nowhere."""
 
     key: ApiKey
     secret: str
 
 
-class KeyRevoked(errors.Conflict):
+class KeyRevoked(errors.StateConflict):
     """This key is revoked or has expired; issue a new one instead."""
 
     code = "key_revoked"
@@ -44,7 +44,7 @@ def issue(
     user_id: str = "",
     expires_at: datetime | None = None,
     caller: Caller = SYSTEM,
-) -> Issued:
+) -> IssuedKey:
     """Make a key for some projects, or without any for every project."""
     bound = list(projects)
     require_issuer(caller, role=role, projects=bound, everywhere=not bound)
@@ -64,13 +64,13 @@ def issue(
     key.save(force_insert=True)
     key.projects.set(bound)
     _record(caller, "key.issued", key, role=Role(role).label)
-    return Issued(key, secret)
+    return IssuedKey(key, secret)
 
 
 @write
 def rotate(
-    key: ApiKey, overlap: timedelta = OVERLAP, *, caller: Caller = SYSTEM
-) -> Issued:
+    key: ApiKey, overlap: timedelta = DEFAULT_OVERLAP, *, caller: Caller = SYSTEM
+) -> IssuedKey:
     """Make a key like this one, which stays usable for the overlap.
 
     The new key lives as long as the old one was meant to.
@@ -97,7 +97,7 @@ def rotate(
     key.revoked_at = min(filter(None, (key.revoked_at, now + overlap)))
     key.save(update_fields=["replaced_by", "revoked_at"])
     _record(caller, "key.rotated", key, replaced_by=str(new.pk))
-    return Issued(new, secret)
+    return IssuedKey(new, secret)
 
 
 @write

@@ -15,10 +15,10 @@ from common.ids import uuid7
 from projects.models import Project
 
 SECRET_PREFIX = "am_"
-VISIBLE = 8  # characters of a secret that stay readable, to tell keys apart
+VISIBLE_CHARACTERS = 8  # characters of a secret that stay readable, to tell keys apart
 
 
-def secret_hash(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """SHA-256: a slow hash adds nothing to 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -55,7 +55,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 # PostgreSQL's LEAST takes the one that is there. One object for all accounts: deletion
 # updates a field and value once, in the order in which they were first named.
-NOW_AT_LAST = Least(models.F("revoked_at"), Now())
+NOW_OR_EARLIER = Least(models.F("revoked_at"), Now())
 
 
 def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
@@ -65,7 +65,9 @@ def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
     nothing: `keys.revoke_all` does.
     """
     # Before they have no account any more, by which they are found.
-    collector.add_field_update(ApiKey._meta.get_field("revoked_at"), NOW_AT_LAST, keys)
+    collector.add_field_update(
+        ApiKey._meta.get_field("revoked_at"), NOW_OR_EARLIER, keys
+    )
     models.SET_NULL(collector, field, keys, using)
 
 
@@ -118,8 +120,8 @@ class ApiKey(models.Model):
     def new(cls, **fields: object) -> tuple[Self, str]:
         """An unsaved key and its secret, which exists nowhere else."""
         secret = SECRET_PREFIX + secrets.token_urlsafe(32)
-        prefix = secret[: len(SECRET_PREFIX) + VISIBLE]
-        return cls(prefix=prefix, hash=secret_hash(secret), **fields), secret
+        prefix = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
+        return cls(prefix=prefix, hash=hash_secret(secret), **fields), secret
 
     @property
     def is_usable(self) -> bool:

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from access import throttling
 from common.address import is_loopback
+from common.api import throttling
 from common.caller import Caller
 
 
@@ -16,7 +16,7 @@ class IsCaller(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         if isinstance(request.auth, Caller):
             return True
-        throttling.charge_stranger(request)
+        throttling.charge_address(request)
         return False
 
 

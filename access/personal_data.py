@@ -12,29 +12,30 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 
 from access.models import ApiKey, IdempotencyKey
-from common.masks import tree
-from common.personal_data import Holding, Part, naming, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import json_redactor
+from common.erasure.references import rows_referencing
 
 # What a client that sends a request again goes on with.
-KEPT = ("status", "state", "kind", "operation", "memory_type", "category")
+KEPT_KEYS = ("status", "state", "kind", "operation", "memory_type", "category")
 SIGN_IN = "who signed in and from where, which the lock is for; kept for a time"
 ACCOUNT = "an account of the browser, ended by deleting it"
 CODE = "made by the service, of no text"
 
 
 @register
-class AccessData(Part):
+class AccessData(ErasureHandler):
     holdings = (
-        Holding(
+        ErasableColumns(
             IdempotencyKey,
-            lambda reach: naming(
+            lambda reach: rows_referencing(
                 IdempotencyKey.objects.filter(
                     Q(project_id=reach.project_id) | Q(project_id=None)
                 ),
                 reach.all,
                 "answer",
             ),
-            {"answer": tree(*KEPT)},
+            {"answer": json_redactor(*KEPT_KEYS)},
         ),
     )
     no_text = {

@@ -8,26 +8,28 @@ from typing import Any
 
 from django.http import HttpResponseBase
 
-from access.models import SECRET_PREFIX, VISIBLE
-from audit.recording import record
+from access.models import SECRET_PREFIX, VISIBLE_CHARACTERS
+from audit.trail import record
 from common.address import client_address
 from common.caller import Caller
 from common.request_id import request_id
 
-EVERY = 60.0  # seconds between two rows for one key or address, in each process
-REMEMBERED = 10_000  # keys and addresses
+AUDIT_INTERVAL = (
+    60.0  # seconds between two rows for one key or address, in each process
+)
+MAX_REMEMBERED = 10_000  # keys and addresses
 
-_noted: dict[str, float] = {}
+_next_audit: dict[str, float] = {}
 
 
-def note(
+def audit_refusal(
     request: Any, response: HttpResponseBase, project_id: uuid.UUID | None = None
 ) -> None:
     """Audit a 403, and a 401 to somebody who showed a key."""
     caller = getattr(request, "_auth", None)
     shown = request.META.get("HTTP_AUTHORIZATION", "")
     if response.status_code == 401 and shown:
-        caller = stranger(request, shown)
+        caller = unknown_caller(request, shown)
     elif response.status_code != 403 or not isinstance(caller, Caller):
         return
     if not is_due(f"{caller.key_id or caller.name} {caller.address}"):
@@ -44,9 +46,9 @@ def note(
     )
 
 
-def stranger(request: Any, shown: str) -> Caller:
+def unknown_caller(request: Any, shown: str) -> Caller:
     secret = shown.rpartition(" ")[2]
-    visible = secret[: len(SECRET_PREFIX) + VISIBLE]
+    visible = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
     known_form = secret.startswith(SECRET_PREFIX) and visible.isprintable()
     return Caller(
         name=f"key:{visible}" if known_form else "unknown",
@@ -57,9 +59,9 @@ def stranger(request: Any, shown: str) -> Caller:
 
 def is_due(who: str) -> bool:
     now = time.monotonic()
-    if now < _noted.get(who, 0.0):
+    if now < _next_audit.get(who, 0.0):
         return False
-    if len(_noted) >= REMEMBERED:
-        _noted.clear()
-    _noted[who] = now + EVERY
+    if len(_next_audit) >= MAX_REMEMBERED:
+        _next_audit.clear()
+    _next_audit[who] = now + AUDIT_INTERVAL
     return True

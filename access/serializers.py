@@ -8,14 +8,14 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from access.doors import PageQuery
 from access.models import ApiKey
 from audit.models import AuditEvent
+from common.api.serializers import PageQuery
 from common.caller import Role
 from jobs.models import Job
+from projects.lifecycle import DEFAULT_ORGANIZATION
 from projects.models import Membership, Project
 from projects.options import ProjectOptions
-from projects.writing import DEFAULT_ORGANIZATION
 
 
 class RoleField(serializers.ChoiceField):

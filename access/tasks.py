@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from access.models import IdempotencyKey
-from common.removing import remove
+from common.db import delete_in_batches
 from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 from projects import deletion
@@ -20,14 +20,14 @@ def housekeeping() -> None:
     """Remove what has served its time, and enqueue the end of deleted projects."""
     now = timezone.now()
     answers = now - timedelta(days=settings.IDEMPOTENCY_DAYS)
-    remove(IdempotencyKey.objects.filter(created_at__lt=answers))
+    delete_in_batches(IdempotencyKey.objects.filter(created_at__lt=answers))
     finished = now - timedelta(days=settings.JOB_RETENTION_DAYS)
     ended = [Job.State.DONE, Job.State.CANCELLED, Job.State.DISCARDED]
-    remove(Job.objects.filter(state__in=ended, finished_at__lt=finished))
+    delete_in_batches(Job.objects.filter(state__in=ended, finished_at__lt=finished))
     asked = now - timedelta(days=settings.MODEL_CALL_DAYS)
-    remove(ModelCall.objects.filter(at__lt=asked))
+    delete_in_batches(ModelCall.objects.filter(at__lt=asked))
     signed_in = now - timedelta(days=settings.SIGN_IN_DAYS)
-    remove(AccessLog.objects.filter(attempt_time__lt=signed_in))
-    remove(Session.objects.filter(expire_date__lt=now))
+    delete_in_batches(AccessLog.objects.filter(attempt_time__lt=signed_in))
+    delete_in_batches(Session.objects.filter(expire_date__lt=now))
     deletion.enqueue_due()
     Heartbeat.beat("housekeeping")

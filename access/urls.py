@@ -2,21 +2,21 @@ from __future__ import annotations
 
 from django.urls import path
 
-from access import views
+from access.views import audit, jobs, keys, projects
 
 urlpatterns = [
-    path("projects", views.Projects.as_view()),
-    path("projects/<uuid:project_id>", views.OneProject.as_view()),
-    path("projects/<uuid:project_id>/restore", views.RestoreProject.as_view()),
-    path("projects/<uuid:project_id>/settings", views.Settings.as_view()),
-    path("projects/<uuid:project_id>/members", views.Members.as_view()),
-    path("keys", views.Keys.as_view()),
-    path("keys/<uuid:key_id>", views.OneKey.as_view()),
-    path("keys/<uuid:key_id>/rotate", views.RotateKey.as_view()),
-    path("audit", views.Audit.as_view()),
-    path("jobs", views.Jobs.as_view()),
-    path("jobs/<uuid:job_id>", views.OneJob.as_view()),
-    path("jobs/<uuid:job_id>/retry", views.RetryJob.as_view()),
-    path("jobs/<uuid:job_id>/discard", views.DiscardJob.as_view()),
-    path("jobs/<uuid:job_id>/cancel", views.CancelJob.as_view()),
+    path("projects", projects.ProjectListView.as_view()),
+    path("projects/<uuid:project_id>", projects.ProjectDetailView.as_view()),
+    path("projects/<uuid:project_id>/restore", projects.RestoreProjectView.as_view()),
+    path("projects/<uuid:project_id>/settings", projects.ProjectSettingsView.as_view()),
+    path("projects/<uuid:project_id>/members", projects.ProjectMembersView.as_view()),
+    path("keys", keys.KeyListView.as_view()),
+    path("keys/<uuid:key_id>", keys.KeyDetailView.as_view()),
+    path("keys/<uuid:key_id>/rotate", keys.RotateKeyView.as_view()),
+    path("audit", audit.AuditListView.as_view()),
+    path("jobs", jobs.JobListView.as_view()),
+    path("jobs/<uuid:job_id>", jobs.JobDetailView.as_view()),
+    path("jobs/<uuid:job_id>/retry", jobs.RetryJobView.as_view()),
+    path("jobs/<uuid:job_id>/discard", jobs.DiscardJobView.as_view()),
+    path("jobs/<uuid:job_id>/cancel", jobs.CancelJobView.as_view()),
 ]

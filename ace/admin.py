@@ -23,16 +23,23 @@ from ace.shown import (
     texts_of,
 )
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
-from common.list_filters import (
+from common.admin import panels
+from common.admin.filters import (
     ChoiceFilter,
     DaysFilter,
     ProjectFilter,
-    chosen,
-    exactly,
+    choice_filter,
+    exact_filter,
 )
-from common.panels import Panel, block, labelled, link, moment, words
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import (
+    Panel,
+    format_time,
+    label_column,
+    row_link,
+    short_text,
+    text_block,
+)
 from playbook.admin.deltas import PlaybookDeltaAdmin
 from playbook.admin.shown import history_of
 from playbook.models import Exposure, PlaybookChange, PlaybookDelta
@@ -80,12 +87,12 @@ class AceRunAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("state", AceRun.State.choices),
-        chosen(
+        choice_filter("state", AceRun.State.choices),
+        choice_filter(
             "reflection__outcome", [(o, o) for o in OUTCOMES], "outcome", name="outcome"
         ),
-        exactly("reflection__root_cause", "root cause", name="cause"),
-        exactly("agent_id", "agent"),
+        exact_filter("reflection__root_cause", "root cause", name="cause"),
+        exact_filter("agent_id", "agent"),
         EntriesFilter,
         ("created_at", DaysFilter),
     ]
@@ -121,16 +128,16 @@ class AceRunAdmin(RowsAdmin):
     agent = staticmethod(
         panels.column(
             "agent_id",
-            lambda agent: words(agent, 40),
+            lambda agent: short_text(agent, 40),
             title="agent",
             ordering="agent_id",
         )
     )
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="received", ordering="id")
+        panels.column("created_at", format_time, title="received", ordering="id")
     )
     result_shown = staticmethod(
-        panels.column("result", panels.plain_json, title="ACEResult")
+        panels.column("result", panels.json_block, title="ACEResult")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -138,13 +145,13 @@ class AceRunAdmin(RowsAdmin):
 
     @admin.display(description="goal")
     def goal_shown(self, run: AceRun) -> SafeString:
-        return words(run.request.get("goal") or "(no goal)", 110)
+        return short_text(run.request.get("goal") or "(no goal)", 110)
 
-    @labelled("state", STATES, "state")
+    @label_column("state", STATES, "state")
     def state_shown(self, run: AceRun) -> str:
         return run.state
 
-    @labelled("outcome", OUTCOMES, "reflection__outcome")
+    @label_column("outcome", OUTCOMES, "reflection__outcome")
     def outcome_shown(self, run: AceRun) -> str:
         return run.reflection.outcome if hasattr(run, "reflection") else ""
 
@@ -159,25 +166,25 @@ class AceRunAdmin(RowsAdmin):
 
     @admin.display(description="goal")
     def goal_in_full(self, run: AceRun) -> SafeString:
-        return panels.block(run.request.get("goal") or "")
+        return panels.text_block(run.request.get("goal") or "")
 
     @admin.display(description="result")
     def result_in_full(self, run: AceRun) -> SafeString:
-        return panels.block(run.request.get("result") or "")
+        return panels.text_block(run.request.get("result") or "")
 
     @admin.display(description="feedback")
     def feedback_in_full(self, run: AceRun) -> SafeString:
-        return panels.block(run.request.get("feedback") or "")
+        return panels.text_block(run.request.get("feedback") or "")
 
     @admin.display(description="further")
     def further(self, run: AceRun) -> SafeString:
         shown = {"goal", "result", "feedback", "tool_usage"}
         rest = {name: value for name, value in run.request.items() if name not in shown}
-        return panels.plain_json(rest, 4_000)
+        return panels.json_block(rest, 4_000)
 
     @admin.display(description="memory")
     def memory_shown(self, run: AceRun) -> Any:
-        return link(MEMORY, run.memory_id)
+        return row_link(MEMORY, run.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller, text_of = caller_of(request), texts_of(row)
@@ -194,7 +201,7 @@ class AceRunAdmin(RowsAdmin):
         yield calls_of(row)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 @admin.register(Reflection)
@@ -210,9 +217,9 @@ class ReflectionAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("outcome", [(outcome, outcome) for outcome in OUTCOMES]),
-        exactly("outcome_source", "source of the outcome"),
-        exactly("root_cause", "root cause"),
+        choice_filter("outcome", [(outcome, outcome) for outcome in OUTCOMES]),
+        exact_filter("outcome_source", "source of the outcome"),
+        exact_filter("root_cause", "root cause"),
         ("created_at", DaysFilter),
     ]
     search_fields = ["run_id", "id", "root_cause", "key_insight__icontains"]
@@ -252,36 +259,40 @@ class ReflectionAdmin(RowsAdmin):
     ]
 
     cause_shown = staticmethod(
-        panels.column("root_cause", words, title="root cause", ordering="root_cause")
+        panels.column(
+            "root_cause", short_text, title="root cause", ordering="root_cause"
+        )
     )
     insight = staticmethod(
-        panels.column("key_insight", lambda text: words(text, 110), title="insight")
+        panels.column(
+            "key_insight", lambda text: short_text(text, 110), title="insight"
+        )
     )
     error_shown = staticmethod(
-        panels.column("error_identification", block, title="error identification")
+        panels.column("error_identification", text_block, title="error identification")
     )
     approach_shown = staticmethod(
-        panels.column("correct_approach", block, title="correct approach")
+        panels.column("correct_approach", text_block, title="correct approach")
     )
     insight_shown = staticmethod(
-        panels.column("key_insight", block, title="key insight")
+        panels.column("key_insight", text_block, title="key insight")
     )
     insights_shown = staticmethod(
-        panels.column("insights", panels.plain_json, title="insights")
+        panels.column("insights", panels.json_block, title="insights")
     )
     lessons_shown = staticmethod(
-        panels.column("lessons", panels.plain_json, title="lessons")
+        panels.column("lessons", panels.json_block, title="lessons")
     )
-    votes_shown = staticmethod(panels.column("votes", panels.plain_json, title="votes"))
-    notes_shown = staticmethod(panels.column("notes", panels.plain_json, title="notes"))
+    votes_shown = staticmethod(panels.column("votes", panels.json_block, title="votes"))
+    notes_shown = staticmethod(panels.column("notes", panels.json_block, title="notes"))
     related_shown = staticmethod(
-        panels.column("related", panels.plain_json, title="related entries")
+        panels.column("related", panels.json_block, title="related entries")
     )
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="made", ordering="id")
+        panels.column("created_at", format_time, title="made", ordering="id")
     )
 
-    @labelled("outcome", OUTCOMES, "outcome")
+    @label_column("outcome", OUTCOMES, "outcome")
     def outcome_shown(self, found: Reflection) -> str:
         return found.outcome
 
@@ -291,7 +302,7 @@ class ReflectionAdmin(RowsAdmin):
 
     @admin.display(description="run")
     def run_shown(self, found: Reflection) -> Any:
-        return link(RUN, found.run_id)
+        return row_link(RUN, found.run_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         yield evidence_of(row.evidence, texts_of(row.run))

@@ -14,12 +14,12 @@ from ace.models import AceRun, Reflection
 from ace.rules import task as tasks
 from ace.rules.task import Task
 from common.caller import Caller
-from common.writing import write
+from common.db import write
 from playbook import curator, proposals
 from playbook.drafts import Quote
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.votes import Vote
-from projects import language
+from projects import model_access
 
 
 def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _placed(run: AceRun) -> Reflection:
     """
     reflection = Reflection.objects.get(run=run)
     is_known = all("placement" in lesson for lesson in reflection.lessons)
-    if is_known or not language.is_on(run.project):
+    if is_known or not model_access.is_enabled(run.project):
         return reflection
     return _keep(run, model_curator.place(run, reflection.lessons))
 

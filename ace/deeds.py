@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ace import run as runs
 from ace.models import AceRun
+from common.admin.actions import AdminAction
 from common.caller import Caller, Role
-from common.deeds import Deed
 from playbook import reverting
 from playbook.reverting import Reverted
 
@@ -15,7 +15,7 @@ def _revert(run: AceRun, caller: Caller, typed: str) -> Reverted:
     return reverting.revert(run.project, target, caller, reason=typed)
 
 
-REVERT = Deed(
+REVERT = AdminAction(
     "revert",
     "Take back what it changed",
     Role.CURATOR,
@@ -24,7 +24,7 @@ REVERT = Deed(
     fits=lambda run: run.state != AceRun.State.RUNNING,
     asks="Why",
 )
-RESUME = Deed(
+RESUME = AdminAction(
     "resume",
     "Resume",
     Role.WRITER,

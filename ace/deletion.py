@@ -6,14 +6,14 @@ import uuid
 
 from ace.models import AceRun, Reflection
 from inference.models import ModelCall
-from jobs.running import Run
+from jobs.runner import JobRun
 from projects import deletion
 
 BATCH = 1000
 
 
 @deletion.register
-def remove(project_id: uuid.UUID, run: Run) -> None:
+def remove(project_id: uuid.UUID, run: JobRun) -> None:
     """Delete runs with their reflections and model calls, a thousand at a time."""
     rows = AceRun.objects.filter(project_id=project_id).order_by("pk")
     done = run.job.done

@@ -7,8 +7,8 @@ from typing import Any
 
 from ace.rules import classify, outcome, tagging, tools
 from ace.rules.task import Task
-from common import text
 from common.caller import Caller
+from common.text import plain_text
 from memories.drafts import CONTENT, PART, Draft, FileRef
 from memories.models import Tag
 from memories.receipts import Receipt
@@ -26,9 +26,9 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         content=content_of(task),
         memory_type=classify.memory_type(task, ended.value),
         agent_id=agent_id,
-        goal=text.clip(task.goal, PART),
-        result=text.clip(task.result, PART),
-        feedback=text.clip(task.feedback, PART),
+        goal=plain_text.clip(task.goal, PART),
+        result=plain_text.clip(task.result, PART),
+        feedback=plain_text.clip(task.feedback, PART),
         tool_usage=[_brief(call.tool_name, call.arguments) for call in task.calls],
         outcome=ended.value,
         tags=tuple(tagging.tags(task, links, vocabulary(project, caller))),
@@ -50,7 +50,7 @@ def content_of(task: Task) -> str:
     feedback = " ".join(task.feedback.casefold().split())
     if feedback and feedback not in said:
         parts.append(f"Feedback: {task.feedback}")
-    return text.clip(
+    return plain_text.clip(
         "\n\n".join(part.strip() for part in parts if part.strip()), CONTENT
     )
 
@@ -68,7 +68,7 @@ def _brief(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {
         "tool_name": tool_name[:200],
         "arguments": {
-            key: text.clip(value, ARGUMENT) if isinstance(value, str) else value
+            key: plain_text.clip(value, ARGUMENT) if isinstance(value, str) else value
             for key, value in arguments.items()
         },
     }

@@ -16,7 +16,7 @@ from ace.rules.evidence import Evidence
 from ace.rules.lessons import Lesson
 from ace.rules.sightings import Sighting
 from ace.rules.task import Task
-from common.writing import write
+from common.db import write
 from playbook import drafts, revisions
 from playbook.drafts import Operation, Producer, Proposal
 from playbook.models import PlaybookDelta, PlaybookEntry

@@ -12,8 +12,10 @@ from ace import run as runs
 from ace.models import AceRun, Observation, Reflection
 from common import errors
 from common.caller import Caller
-from common.masks import columns, text, tree
-from common.personal_data import Holding, Part, Reach, Rows, naming, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, RowQuery, register
+from common.erasure.redaction import columns_redactor, json_redactor, redact_text
+from common.erasure.references import rows_referencing
+from common.erasure.scope import ErasureScope
 from jobs.models import Job
 
 State = AceRun.State
@@ -30,44 +32,46 @@ KEPT = (
     "label",
     "kind",
 )
-JSON = tree(*KEPT)
+JSON = json_redactor(*KEPT)
 # The parts of an ACEResult that tell what the playbook says.
-OF_PLAYBOOK = columns(
+OF_PLAYBOOK = columns_redactor(
     dict.fromkeys(
         ("related_playbook_entries", "updated_bullets", "playbook_delta"), JSON
     )
 )
-PLACEMENT = columns({"placement": JSON})
+PLACEMENT = columns_redactor({"placement": JSON})
 OURS = "a name of the code"
 
 
-class RunUnfinished(errors.Conflict):
+class RunUnfinished(errors.StateConflict):
     """A run of this memory is still at work; ask again when it is finished."""
 
     code = "run_unfinished"
 
 
-def _runs(reach: Reach) -> Any:
+def _runs(reach: ErasureScope) -> Any:
     return AceRun.objects.filter(pk__in=reach.of("run"))
 
 
-def _of_others(model: Any, column: str, run: str = "pk") -> Rows:
+def _of_others(model: Any, column: str, run: str = "pk") -> RowQuery:
     """Rows of other runs that name an entry which goes, or a proposal about it."""
 
-    def rows(reach: Reach) -> Any:
+    def rows(reach: ErasureScope) -> Any:
         ids = [*reach.of("entry"), *reach.of("delta")]
         found = model.objects.filter(project_id=reach.project_id)
         others = found.exclude(**{f"{run}__in": reach.of("run")})
-        return naming(others, ids, column) if ids else found.none()
+        return rows_referencing(others, ids, column) if ids else found.none()
 
     return rows
 
 
 @register
-class RunData(Part):
+class RunData(ErasureHandler):
     holdings = (
-        Holding(AceRun, _runs, dict.fromkeys(("request", "phases", "result"), JSON)),
-        Holding(
+        ErasableColumns(
+            AceRun, _runs, dict.fromkeys(("request", "phases", "result"), JSON)
+        ),
+        ErasableColumns(
             Reflection,
             lambda reach: Reflection.objects.filter(run__in=reach.of("run")),
             {
@@ -79,7 +83,7 @@ class RunData(Part):
                         "key_insight",
                         "abstained",
                     ),
-                    text,
+                    redact_text,
                 ),
                 **dict.fromkeys(
                     ("evidence", "insights", "lessons", "votes", "related", "notes"),
@@ -87,14 +91,14 @@ class RunData(Part):
                 ),
             },
         ),
-        Holding(AceRun, _of_others(AceRun, "result"), {"result": OF_PLAYBOOK}),
-        Holding(
+        ErasableColumns(AceRun, _of_others(AceRun, "result"), {"result": OF_PLAYBOOK}),
+        ErasableColumns(
             Reflection,
             _of_others(Reflection, "lessons", "run"),
             {"lessons": lambda lessons: [PLACEMENT(lesson) for lesson in lessons]},
         ),
         # What a second sighting would teach from: without the text it teaches nothing.
-        Holding(
+        ErasableColumns(
             Observation,
             lambda reach: Observation.objects.filter(run__in=reach.of("run")),
             removed=("seen",),
@@ -112,17 +116,17 @@ class RunData(Part):
         },
     }
 
-    def reach(self, reach: Reach) -> None:
+    def reach(self, reach: ErasureScope) -> None:
         rows = AceRun.objects.filter(memory__in=reach.of("memory"))
         reach.add("run", rows.values_list("pk", flat=True))
 
-    def hold(self, reach: Reach) -> None:
+    def hold(self, reach: ErasureScope) -> None:
         """Refuse while a process may be learning from what is to be purged."""
         rows = _runs(reach).order_by("pk").select_for_update(no_key=True)
         if runs.at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
 
-    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
         """End the runs that died on their way: nothing is left to learn from."""
         unfinished = _runs(reach).exclude(state=State.DONE)
         _cancel_jobs(unfinished.values_list("pk", flat=True))

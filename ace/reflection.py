@@ -19,8 +19,8 @@ from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
 from ace.rules.lessons import Lesson
 from ace.rules.task import Task
-from common import text
 from common.caller import Caller
+from common.text import plain_text
 from playbook import neighbours
 from playbook.models import PlaybookEntry
 from playbook.neighbours import Neighbour
@@ -79,11 +79,11 @@ def _read(run: AceRun, task: Task) -> Reflected:
 
 def _lessons(task: Task, read: Reflected, taught: Taught) -> list[dict[str, Any]]:
     """The model's lessons, then those of the rules that do not say the same."""
-    by_model = {text.similarity_hash(lesson.content) for lesson in taught.lessons}
+    by_model = {plain_text.similarity_hash(lesson.content) for lesson in taught.lessons}
     others = [
         lesson
         for lesson in read.lessons
-        if text.similarity_hash(lesson.content) not in by_model
+        if plain_text.similarity_hash(lesson.content) not in by_model
     ]
     return [
         *(_lesson(task, lesson, taught.author) for lesson in taught.lessons),

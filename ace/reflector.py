@@ -15,7 +15,7 @@ from ace.rules.lessons import Insight, Lesson
 from ace.rules.outcome import Outcome
 from ace.rules.sightings import Sighting
 from ace.rules.task import Task
-from common import text
+from common.text import literals
 from playbook.models import PlaybookEntry
 from playbook.votes import Vote
 from projects.models import Project
@@ -108,13 +108,13 @@ def _vote(
 def _implicated(task: Task, entry: PlaybookEntry, failed: Iterable[Evidence]) -> bool:
     """Whether an entry told the wrong answer, or names a tool or identifier that failed."""
     wrong = corrections.wrong_answer(task)
-    if wrong and wrong in text.literals(entry.action or entry.content):
+    if wrong and wrong in literals.find_literals(entry.action or entry.content):
         return True
-    named = {word.lower() for word in text.identifiers(entry.content)}
+    named = {word.lower() for word in literals.find_identifiers(entry.content)}
     words = {word.lower() for word in entry.content.split()}
     for span in failed:
         quote = spans.quote(task, span)
-        if named & {word.lower() for word in text.identifiers(quote)}:
+        if named & {word.lower() for word in literals.find_identifiers(quote)}:
             return True
         tool = _tool(task, span.field)
         if tool and (tool in named or tool in words):

@@ -22,12 +22,12 @@ from ace import curation, executor, named, reflection
 from ace.model import asking
 from ace.models import AceRun
 from ace.rules import task as tasks
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from jobs import errors as job_errors
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
 from memories import drafts, writing
 from projects.models import Project
@@ -52,7 +52,7 @@ def complete(
     request: Mapping[str, Any],
     caller: Caller,
     *,
-    ticket: idempotency.Ticket | None = None,
+    ticket: idempotency.RequestIdentity | None = None,
     wait: bool = True,
 ) -> AceRun:
     """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
@@ -73,7 +73,7 @@ def complete(
     return run
 
 
-def earlier(ticket: idempotency.Ticket) -> AceRun | None:
+def earlier(ticket: idempotency.RequestIdentity) -> AceRun | None:
     stored = idempotency.replay(ticket)
     return AceRun.objects.get(pk=stored.body["run_id"]) if stored else None
 
@@ -83,7 +83,7 @@ def _start(
     request: Mapping[str, Any],
     caller: Caller,
     *,
-    ticket: idempotency.Ticket | None,
+    ticket: idempotency.RequestIdentity | None,
     wait: bool,
 ) -> AceRun:
     started = time.monotonic()
@@ -114,7 +114,7 @@ def _commit(
     prepared: writing.Prepared,
     caller: Caller,
     *,
-    ticket: idempotency.Ticket | None,
+    ticket: idempotency.RequestIdentity | None,
     wait: bool,
     started: float,
 ) -> AceRun:
@@ -128,7 +128,7 @@ def _commit(
     run.phases = {"executor": _done(started)}
     run.result = executor.result_of(receipt)
     run.save(force_insert=True)
-    recording.record(
+    trail.record(
         caller,
         "task.complete",
         project_id=run.project_id,
@@ -237,7 +237,7 @@ def _done(started: float) -> dict[str, Any]:
 
 
 def resume(
-    run: AceRun, caller: Caller, *, ticket: idempotency.Ticket | None = None
+    run: AceRun, caller: Caller, *, ticket: idempotency.RequestIdentity | None = None
 ) -> AceRun:
     """Finish a run whose process died or whose phase failed.
 
@@ -251,14 +251,14 @@ def resume(
 
 
 @write
-def _resume(run: AceRun, ticket: idempotency.Ticket | None) -> None:
+def _resume(run: AceRun, ticket: idempotency.RequestIdentity | None) -> None:
     is_known = (
         ticket is not None
         and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None
         and earlier(ticket) is not None
     )
     if not _take_up(run) and not is_known:
-        raise errors.Conflict("This run is finished; there is nothing to resume.")
+        raise errors.StateConflict("This run is finished; there is nothing to resume.")
 
 
 @write
@@ -291,8 +291,8 @@ def acting_for(run: AceRun) -> Caller:
     )
 
 
-@running.handler(KIND, attempts=ATTEMPTS)
-def take_over(job_run: running.Run) -> dict[str, Any]:
+@runner.handler(KIND, attempts=ATTEMPTS)
+def take_over(job_run: runner.JobRun) -> dict[str, Any]:
     """Finish a run in a worker."""
     run = AceRun.objects.get(pk=job_run.job.args["run_id"])
     if not _begin(run):

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject, NullIsAbsent
 from ace.models import AceRun, Observation, Reflection
+from common.api.serializers import InProject, NullIsAbsent
 
 # A task may hold this much: docs/limits.md
 CALLS = 500

@@ -10,15 +10,15 @@ from django.utils.safestring import SafeString
 
 from ace.models import AceRun, Observation, Reflection
 from ace.rules import task as tasks
-from common import panels
+from common.admin import panels
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Caller
-from common.panels import IN_PANEL, Panel, link, moment, words
 from memories.admin.shown import standing
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 
 TextOf = Callable[[str], str]
-MOST = panels.ROWS  # deltas of a run on its page
+MOST = panels.ROW_LIMIT  # deltas of a run on its page
 
 
 def texts_of(run: AceRun) -> TextOf:
@@ -40,7 +40,7 @@ def place_of(asked: Mapping[str, str], text_of: TextOf) -> Iterable[Panel]:
     if not text or not all(end and end.isdecimal() and len(end) < 10 for end in ends):
         return
     start, end = (min(int(end or 0), len(text)) for end in ends)
-    shown = panels.marked(text, start, max(start, end))
+    shown = panels.highlight(text, start, max(start, end))
     yield Panel(f"The quote in {asked['field'][:200]}", [""], [[shown]])
 
 
@@ -54,12 +54,12 @@ def phases_of(run: AceRun) -> Panel:
         ["Phase", "Status", "Part of the time", "Took", "At", "Error"],
         (
             [
-                words(name, 60),
-                words(phase.get("status", ""), 60),
+                short_text(name, 60),
+                short_text(phase.get("status", ""), 60),
                 bar,
                 f"{phase['took_ms']:,} ms" if "took_ms" in phase else "",
-                moment(phase.get("at")),
-                panels.block(phase.get("error") or "", 2_000),
+                format_time(phase.get("at")),
+                panels.text_block(phase.get("error") or "", 2_000),
             ]
             for (name, phase), bar in zip(phases, _bars(phases), strict=True)
         ),
@@ -95,17 +95,19 @@ def _memory_line(run: AceRun, caller: Caller) -> Iterable[list[Any]]:
     rows = Memory.objects.visible_to(caller).light()
     memory = rows.filter(pk=run.memory_id).first()
     if memory:
-        shown = link("memories_memory", memory.pk, memory, IN_PANEL)
+        shown = row_link("memories_memory", memory.pk, memory, PANEL_LIMIT)
         yield ["memory", shown, standing(memory), "", ""]
 
 
 def _delta_line(delta: PlaybookDelta) -> list[Any]:
     entry = delta.entry
     return [
-        link("playbook_playbookdelta", delta.pk, delta.operation, panels.SHORT),
-        words(delta.content or delta.reason, IN_PANEL),
+        row_link(
+            "playbook_playbookdelta", delta.pk, delta.operation, panels.SHORT_LIMIT
+        ),
+        short_text(delta.content or delta.reason, PANEL_LIMIT),
         delta.status,
-        link("playbook_playbookentry", entry.pk, entry.label, 60) if entry else "",
+        row_link("playbook_playbookentry", entry.pk, entry.label, 60) if entry else "",
         entry.status if entry else "",
     ]
 
@@ -117,7 +119,7 @@ def calls_of(run: AceRun) -> Panel:
         "Tool calls",
         ["", "Call"],
         (
-            [number, panels.plain_json(call, 1_500)]
+            [number, panels.json_block(call, 1_500)]
             for number, call in enumerate(calls, start=1)
         ),
         empty="None.",
@@ -125,7 +127,7 @@ def calls_of(run: AceRun) -> Panel:
 
 
 def by(found: Reflection) -> SafeString:
-    return words(f"{found.producer} {found.producer_name}", 60)
+    return short_text(f"{found.producer} {found.producer_name}", 60)
 
 
 def reflection_of(found: Reflection) -> Panel:
@@ -133,14 +135,14 @@ def reflection_of(found: Reflection) -> Panel:
         ["outcome", f"{found.outcome} by {found.outcome_source}"],
         ["confidence", f"{found.outcome_confidence:.2f}"],
         ["reflected by", by(found)],
-        ["notes", words(" · ".join(map(str, found.notes)), IN_PANEL)],
-        ["why", words(found.outcome_reason, IN_PANEL)],
-        ["abstained", words(found.abstained, IN_PANEL)],
-        ["error", words(found.error_identification, IN_PANEL)],
-        ["root cause", words(found.root_cause, 60)],
-        ["correct approach", words(found.correct_approach, IN_PANEL)],
-        ["key insight", words(found.key_insight, IN_PANEL)],
-        ["votes", panels.plain_json(found.votes, 2_000)],
+        ["notes", short_text(" · ".join(map(str, found.notes)), PANEL_LIMIT)],
+        ["why", short_text(found.outcome_reason, PANEL_LIMIT)],
+        ["abstained", short_text(found.abstained, PANEL_LIMIT)],
+        ["error", short_text(found.error_identification, PANEL_LIMIT)],
+        ["root cause", short_text(found.root_cause, 60)],
+        ["correct approach", short_text(found.correct_approach, PANEL_LIMIT)],
+        ["key insight", short_text(found.key_insight, PANEL_LIMIT)],
+        ["votes", panels.json_block(found.votes, 2_000)],
     ]
     return Panel("Reflection", ["", ""], [line for line in told if line[1]])
 
@@ -152,9 +154,9 @@ def lessons_of(lessons: Iterable[Any], text_of: TextOf) -> Panel:
         ["Lesson", "Root cause", "Field", "Where it stands there"],
         (
             [
-                words(lesson.get("content", ""), IN_PANEL) if first else "",
-                words(lesson.get("root_cause", ""), 40) if first else "",
-                words(quote.get("field", ""), 60),
+                short_text(lesson.get("content", ""), PANEL_LIMIT) if first else "",
+                short_text(lesson.get("root_cause", ""), 40) if first else "",
+                short_text(quote.get("field", ""), 60),
                 marked(quote, text_of),
             ]
             for lesson in lessons
@@ -172,7 +174,7 @@ def evidence_of(quotes: Iterable[Any], text_of: TextOf) -> Panel:
         ["Field", "From", "To", "Where it stands there"],
         (
             [
-                words(quote.get("field", ""), 60),
+                short_text(quote.get("field", ""), 60),
                 quote.get("start"),
                 quote.get("end"),
                 marked(quote, text_of),
@@ -190,10 +192,10 @@ def observations_of(rows: Iterable[Observation]) -> Panel:
         ["When", "Root cause", "Seen", "Mended by"],
         (
             [
-                moment(row.created_at),
-                words(row.root_cause, 40),
-                words(row.seen.get("quote", ""), IN_PANEL),
-                words(row.seen.get("mended_by", ""), IN_PANEL),
+                format_time(row.created_at),
+                short_text(row.root_cause, 40),
+                short_text(row.seen.get("quote", ""), PANEL_LIMIT),
+                short_text(row.seen.get("mended_by", ""), PANEL_LIMIT),
             ]
             for row in rows
         ),
@@ -207,8 +209,8 @@ def marked(quote: dict[str, Any], text_of: TextOf) -> Any:
     start, end = quote.get("start"), quote.get("end")
     told = str(quote.get("quote", ""))
     if isinstance(start, int) and isinstance(end, int) and text[start:end] == told:
-        return panels.marked(text, start, end)
-    return panels.block(told, 2_000)
+        return panels.highlight(text, start, end)
+    return panels.text_block(told, 2_000)
 
 
 def _numbered(quotes: Any) -> Iterable[tuple[bool, dict[str, Any]]]:

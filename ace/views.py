@@ -9,18 +9,19 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
 from ace import run as runs
 from ace import serializers as forms
 from ace import sources
 from ace.models import AceRun
 from common import errors
+from common.api.serializers import page_of
 from common.caller import Role
 
 BODY = 1024 * 1024  # bytes of one finished task
 
 
-class CompleteTaskDoor(Door):
+class CompleteTaskDoor(ProjectView):
     @extend_schema(
         operation_id="complete_task",
         request=forms.CompleteTask,
@@ -50,7 +51,7 @@ class CompleteTaskDoor(Door):
         return Response(run.ace_result)
 
 
-class RunsDoor(Door):
+class RunsDoor(ProjectView):
     @extend_schema(
         operation_id="ace_runs_list",
         parameters=[forms.RunQuery],
@@ -71,14 +72,14 @@ class RunsDoor(Door):
         return self.page(rows.defer("request", "result"), forms.RunOut)
 
 
-class RunDoor(Door):
+class RunDoor(ProjectView):
     @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """A run with its request, its result and what was reflected."""
         return Response(forms.RunDetail(find(run_id, self)).data)
 
 
-class ResumeDoor(Door):
+class ResumeDoor(ProjectView):
     @extend_schema(
         operation_id="ace_runs_resume", request=None, responses=forms.AceResult
     )
@@ -89,7 +90,7 @@ class ResumeDoor(Door):
         return Response(runs.resume(run, self.caller, ticket=ticket).ace_result)
 
 
-def find(run_id: uuid.UUID, door: Door) -> AceRun:
+def find(run_id: uuid.UUID, door: ProjectView) -> AceRun:
     rows = AceRun.objects.visible_to(door.caller).select_related("project")
     run = rows.filter(pk=run_id).first()
     if run is None:

@@ -15,13 +15,13 @@ from django.http import (
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 
-from audit import sheet
+from audit import csv_export
 from audit.models import AuditEvent
-from common import panels
-from common.admin import RowsAdmin
+from common.admin import panels
+from common.admin.filters import DaysFilter, ProjectFilter, exact_filter
+from common.admin.model_admin import RowsAdmin
+from common.admin.panels import Panel, format_time, short_text
 from common.caller import Caller, Role
-from common.list_filters import DaysFilter, ProjectFilter, exactly
-from common.panels import Panel, moment, words
 
 CHUNK = 2_000  # events of a CSV that are read at once
 # The page of what an event tells of; other objects have none.
@@ -57,10 +57,10 @@ class AuditEventAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        exactly("verb__startswith", "verb starts with", name="verb"),
-        exactly("actor"),
-        exactly("object_type"),
-        exactly("key_id", "key id"),
+        exact_filter("verb__startswith", "verb starts with", name="verb"),
+        exact_filter("actor"),
+        exact_filter("object_type"),
+        exact_filter("key_id", "key id"),
         ("at", DaysFilter),
     ]
     search_fields = ["object_id", "actor", "verb", "request_id", "agent_id"]
@@ -97,25 +97,27 @@ class AuditEventAdmin(RowsAdmin):
             return redirect("admin:audit_auditevent_changelist")
         events = rows.iterator(chunk_size=CHUNK)
         return StreamingHttpResponse(
-            sheet.lines(events),
+            csv_export.csv_lines(events),
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": 'attachment; filename="audit.csv"'},
         )
 
-    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+    at_shown = staticmethod(
+        panels.column("at", format_time, title="when", ordering="id")
+    )
     actor_shown = staticmethod(
-        panels.column("actor", lambda actor: words(actor, 40), ordering="actor")
+        panels.column("actor", lambda actor: short_text(actor, 40), ordering="actor")
     )
     detail_shown = staticmethod(
-        panels.column("detail", panels.plain_json, title="detail")
+        panels.column("detail", panels.json_block, title="detail")
     )
 
     @admin.display(description="object")
     def thing(self, event: AuditEvent) -> Any:
-        return _link(event)
+        return _object_link(event)
 
 
-def of(object_id: object, caller: Caller, object_type: str = "") -> Panel:
+def history_panel(object_id: object, caller: Caller, object_type: str = "") -> Panel:
     """The audit rows of one object that the caller may see: a panel of its history.
 
     `object_type` is needed for ids that other kinds of rows have as well.
@@ -126,23 +128,23 @@ def of(object_id: object, caller: Caller, object_type: str = "") -> Panel:
     return panels.table(
         "Audit",
         ["When", "Who", "What", "Detail"],
-        _lines(rows[: panels.ROWS + 1]),
+        _event_rows(rows[: panels.ROW_LIMIT + 1]),
         empty="No audit rows, or none that your role shows.",
     )
 
 
-def _lines(events: Iterable[AuditEvent]) -> Iterable[list[Any]]:
+def _event_rows(events: Iterable[AuditEvent]) -> Iterable[list[Any]]:
     for event in events:
-        detail = panels.plain_json(event.detail, 1_000)
-        yield [moment(event.at), words(event.actor, 60), event.verb, detail]
+        detail = panels.json_block(event.detail, 1_000)
+        yield [format_time(event.at), short_text(event.actor, 60), event.verb, detail]
 
 
-def _link(event: AuditEvent) -> Any:
+def _object_link(event: AuditEvent) -> Any:
     label = f"{event.object_type} {event.object_id}"
     page = PAGES.get(event.object_type)
     if page is None:
-        return words(label, 60)
+        return short_text(label, 60)
     try:
-        return panels.link(page, event.object_id, label, 60)
+        return panels.row_link(page, event.object_id, label, 60)
     except NoReverseMatch:
-        return words(label, 60)
+        return short_text(label, 60)

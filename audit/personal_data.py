@@ -3,23 +3,27 @@ from __future__ import annotations
 from django.db.models import Q
 
 from audit.models import AuditEvent
-from common.masks import tree
-from common.personal_data import Holding, Part, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import json_redactor
 
 HASH = "the hash of a whole state, which tells no text"
 WHO = "who did it and from where, which the record is for"
 
 
 @register
-class AuditData(Part):
+class AuditData(ErasureHandler):
     holdings = (
-        Holding(
+        ErasableColumns(
             AuditEvent,
             lambda reach: AuditEvent.objects.filter(
                 Q(object_id__in=[str(pk) for pk in reach.all])
                 | Q(pk__in=reach.of("audit_event"))
             ),
-            {"detail": tree("label", "actions", "operation", "status", "agent")},
+            {
+                "detail": json_redactor(
+                    "label", "actions", "operation", "status", "agent"
+                )
+            },
         ),
     )
     no_text = {

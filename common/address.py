@@ -11,7 +11,7 @@ class HasMeta(Protocol):
     META: dict[str, str]
 
 
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
+FORWARD_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
 
 
 def client_address(request: HasMeta) -> str:
@@ -24,7 +24,7 @@ def client_address(request: HasMeta) -> str:
     address = request.META.get("REMOTE_ADDR", "")
     if proxies and hops != [""]:
         address = hops[-min(proxies, len(hops))]
-    return _known(address.strip())
+    return _valid_address(address.strip())
 
 
 def address_or_none(request: HasMeta) -> str | None:
@@ -34,19 +34,19 @@ def address_or_none(request: HasMeta) -> str | None:
 
 def is_loopback(request: HasMeta) -> bool:
     """Is the request from this machine, and did no proxy pass it on?"""
-    if any(name in request.META for name in FORWARDED):
+    if any(name in request.META for name in FORWARD_HEADERS):
         return False
-    address = _known(request.META.get("REMOTE_ADDR", ""))
+    address = _valid_address(request.META.get("REMOTE_ADDR", ""))
     return bool(address) and ipaddress.ip_address(address).is_loopback
 
 
-def is_asked_by_address(request: HasMeta) -> bool:
+def is_host_an_address(request: HasMeta) -> bool:
     """Does the request name its host by an address? A page of another site has a name."""
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
-    return bool(_known(host.strip("[]")))
+    return bool(_valid_address(host.strip("[]")))
 
 
-def _known(text: str) -> str:
+def _valid_address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text.partition("%")[0]))
     except ValueError:

@@ -33,7 +33,7 @@ def guard(table: str) -> migrations.RunSQL:
 
 
 @contextmanager
-def unlocked() -> Iterator[None]:
+def allow_changes() -> Iterator[None]:
     """Lift the guard until the present transaction ends, or the block does.
 
     Only what removes data for good (purge, the end of a deleted project, the

@@ -60,7 +60,7 @@ class Forbidden(Refusal):
     code = "forbidden"
 
 
-class Conflict(Refusal):
+class StateConflict(Refusal):
     """The row is in a state that does not allow this."""
 
     status = 409

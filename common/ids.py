@@ -19,12 +19,12 @@ def uuid7() -> uuid.UUID:
     return uuid.UUID(int=value)
 
 
-def first_at(moment: datetime) -> uuid.UUID:
+def lowest_id_at(moment: datetime) -> uuid.UUID:
     """The least id of this version that can be made at the moment, or later."""
     milliseconds = int(moment.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
 
 
-def earliest(at: datetime) -> uuid.UUID:
+def earliest_id_at(at: datetime) -> uuid.UUID:
     """The lowest id that a row of that moment can have: an index on ids knows times."""
     return uuid.UUID(int=int(at.timestamp() * 1000) << 80 | 7 << 76 | 2 << 62)

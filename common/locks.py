@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from common.messages import Statement, ask
+from common.db import Statement, execute_many
 
 
 def lock_number(name: str) -> int:
@@ -43,10 +43,10 @@ def try_advisory_lock(name: str) -> Iterator[bool]:
 
 def lock_in_transaction(name: str) -> None:
     """Hold a lock of the database until the present transaction ends."""
-    ask(("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)]))
+    execute_many(("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)]))
 
 
-def sharing(name: str) -> Statement:
+def shared_lock_statement(name: str) -> Statement:
     """The statement that shares a lock until the transaction ends.
 
     A statement behind it, in the same message, sees what was committed before.
@@ -55,7 +55,7 @@ def sharing(name: str) -> Statement:
 
 
 @contextmanager
-def patience() -> Iterator[None]:
+def no_timeouts() -> Iterator[None]:
     """Let statements of this session take and wait as long as they need.
 
     Serial builds: parallel ones take every core, and shared memory that containers

@@ -16,8 +16,8 @@ from rest_framework.utils.urls import replace_query_param
 
 from common import errors
 
-LIMIT = 20
-LARGEST = 100  # docs/limits.md, "A request"
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100  # docs/limits.md, "A request"
 
 Side = Literal["older", "newer"]
 
@@ -68,7 +68,7 @@ class IdCursorPagination(BasePagination):
         cursor = Cursor.parse(given, queryset) if given else None
         onwards: Side = "newer" if self.oldest_first else "older"
         side = cursor.side if cursor else onwards
-        found = list(_beyond(queryset, cursor, side)[: limit + 1])
+        found = list(_rows_beyond(queryset, cursor, side)[: limit + 1])
         more = len(found) > limit
         rows = found[:limit] if side == onwards else found[:limit][::-1]
         self.has_next = more if side == onwards else True
@@ -78,12 +78,12 @@ class IdCursorPagination(BasePagination):
 
     @staticmethod
     def limit(request: Request) -> int:
-        given = request.query_params.get("limit", str(LIMIT))
+        given = request.query_params.get("limit", str(DEFAULT_LIMIT))
         is_number = given.isascii() and given.isdigit() and len(given) < 9
-        if is_number and 1 <= int(given) <= LARGEST:
+        if is_number and 1 <= int(given) <= MAX_LIMIT:
             return int(given)
         raise errors.Invalid(
-            errors={"limit": [f"must be a whole number from 1 to {LARGEST}"]}
+            errors={"limit": [f"must be a whole number from 1 to {MAX_LIMIT}"]}
         )
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -110,7 +110,7 @@ class IdCursorPagination(BasePagination):
         return replace_query_param(address, "cursor", str(cursor))
 
 
-def _beyond(
+def _rows_beyond(
     queryset: QuerySet[Any], cursor: Cursor | None, side: Side
 ) -> QuerySet[Any]:
     """The rows on one side of a cursor, nearest to it first."""

@@ -34,9 +34,9 @@ log = structlog.get_logger(__name__)
 
 PREFIX = "replica"
 # Seconds for which a replica that failed, or that was behind, is left alone.
-REST = {"answered": 0.0, "behind": 1.0, "down": 10.0}
-PATIENCE = 0.02  # seconds that a read waits for a replica to catch up
-POLL = 0.001  # seconds between two looks
+REST_SECONDS = {"answered": 0.0, "behind": 1.0, "down": 10.0}
+CATCH_UP_SECONDS = 0.02  # seconds that a read waits for a replica to catch up
+POLL_SECONDS = 0.001  # seconds between two looks
 READS = Counter(
     "memory_replica_reads",
     "Reads that a replica could have answered, by what became of it.",
@@ -45,7 +45,7 @@ READS = Counter(
 
 
 @dataclass
-class Reading:
+class ReplicaRead:
     """A block of reads on one replica; it ends with the first write."""
 
     alias: str
@@ -53,7 +53,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Met:
+class Contact:
     """What this process last met with a replica, and why it was down."""
 
     at: float
@@ -65,20 +65,20 @@ class Met:
         return time.monotonic() - self.at
 
 
-_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
-_met: dict[str, Met] = {}
+_current_read: ContextVar[ReplicaRead | None] = ContextVar("reading", default=None)
+_contacts: dict[str, Contact] = {}
 
 
-class Router:
+class ReplicaRouter:
     def db_for_read(self, model: type[Model], **hints: Any) -> str:
-        reading = _reading.get()
+        reading = _current_read.get()
         if reading is None or reading.has_written or connection.in_atomic_block:
             return DEFAULT_DB_ALIAS
         is_read = model._meta.app_label in settings.REPLICA_APPS
         return reading.alias if is_read else DEFAULT_DB_ALIAS
 
     def db_for_write(self, model: type[Model], **hints: Any) -> str:
-        if reading := _reading.get():
+        if reading := _current_read.get():
             reading.has_written = True
         return DEFAULT_DB_ALIAS
 
@@ -89,24 +89,24 @@ class Router:
         return db == DEFAULT_DB_ALIAS
 
 
-def read(function: Callable[[], R]) -> R:
+def read_from_replica(function: Callable[[], R]) -> R:
     """Call a function that reads, on a replica when one can answer.
 
     When the replica fails on the way, the function is called again on the primary.
     """
-    alias = _chosen()
+    alias = _choose()
     if alias is None:
         return function()
-    with _on(alias) as reading:
+    with _use(alias) as reading:
         try:
             answer = function()
         except (OperationalError, InterfaceError) as error:
             # What took too long here takes too long there.
             if reading.has_written or isinstance(error.__cause__, QueryCanceled):
                 raise
-            _leave(alias, error)
+            _set_aside(alias, error)
         else:
-            _note(alias, "answered")
+            _record_contact(alias, "answered")
             return answer
     return function()
 
@@ -115,53 +115,53 @@ def aliases() -> list[str]:
     return [alias for alias in connections if alias.startswith(PREFIX)]
 
 
-def met() -> dict[str, str]:
+def describe_contacts() -> dict[str, str]:
     """What this process last met with each replica, in words."""
-    return {alias: _told(_met.get(alias)) for alias in aliases()}
+    return {alias: _describe(_contacts.get(alias)) for alias in aliases()}
 
 
-def _told(last: Met | None) -> str:
+def _describe(last: Contact | None) -> str:
     if last is None:
         return "not asked yet"
     return f"{last.outcome} {last.age:.0f} s ago{last.why and f': {last.why}'}"
 
 
 @contextmanager
-def _on(alias: str) -> Iterator[Reading]:
-    reading = Reading(alias)
-    token = _reading.set(reading)
+def _use(alias: str) -> Iterator[ReplicaRead]:
+    reading = ReplicaRead(alias)
+    token = _current_read.set(reading)
     try:
         yield reading
     finally:
-        _reading.reset(token)
+        _current_read.reset(token)
 
 
-def _chosen() -> str | None:
+def _choose() -> str | None:
     """A replica that is fresh enough, any of them."""
-    able = [alias for alias in aliases() if not _rests(alias)]
+    able = [alias for alias in aliases() if not _is_resting(alias)]
     if not able or connection.in_atomic_block:
         return None
     with connection.cursor() as cursor:
-        cursor.execute(WRITTEN)
+        cursor.execute(WRITTEN_LSN)
         written = cursor.fetchone()[0]
     random.shuffle(able)
     return next((alias for alias in able if _is_fresh(alias, written)), None)
 
 
 # A commit is answered once it is flushed, or with synchronous_commit=off before.
-WRITTEN = """
+WRITTEN_LSN = """
 SELECT (CASE current_setting('synchronous_commit')
         WHEN 'off' THEN pg_current_wal_insert_lsn()
         ELSE pg_current_wal_flush_lsn() END)::text
 """
 
 
-def _rests(alias: str) -> bool:
-    last = _met.get(alias)
-    return last is not None and last.age < REST[last.outcome]
+def _is_resting(alias: str) -> bool:
+    last = _contacts.get(alias)
+    return last is not None and last.age < REST_SECONDS[last.outcome]
 
 
-FRESH = """
+REPLICA_STATE = """
 SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn() >= %s::pg_lsn,
        extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())
 """
@@ -169,22 +169,22 @@ SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn() >= %s::pg_lsn,
 
 def _is_fresh(alias: str, written: str) -> bool:
     """Whether a replica has what was written, now or in a moment."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + CATCH_UP_SECONDS
     try:
-        while not _has(alias, written):
+        while not _has_replayed(alias, written):
             if time.monotonic() > deadline:
-                _note(alias, "behind")
+                _record_contact(alias, "behind")
                 return False
-            time.sleep(POLL)
+            time.sleep(POLL_SECONDS)
     except (OperationalError, InterfaceError) as error:
-        _leave(alias, error)
+        _set_aside(alias, error)
         return False
     return True
 
 
-def _has(alias: str, written: str) -> bool:
+def _has_replayed(alias: str, written: str) -> bool:
     with connections[alias].cursor() as cursor:
-        cursor.execute(FRESH, [written])
+        cursor.execute(REPLICA_STATE, [written])
         is_replica, has_all, age = cursor.fetchone()
     if not is_replica:
         raise OperationalError("it is no replica: it takes writes")
@@ -192,13 +192,13 @@ def _has(alias: str, written: str) -> bool:
     return bool(has_all or (lag and age is not None and age <= lag))
 
 
-def _leave(alias: str, error: Exception) -> None:
+def _set_aside(alias: str, error: Exception) -> None:
     """Leave a replica alone for a while; searches read the primary."""
     log.warning("replica_down", replica=alias, error=str(error))
     connections[alias].close()
-    _note(alias, "down", why=str(error).strip())
+    _record_contact(alias, "down", why=str(error).strip())
 
 
-def _note(alias: str, outcome: str, *, why: str = "") -> None:
+def _record_contact(alias: str, outcome: str, *, why: str = "") -> None:
     READS.labels(alias, outcome).inc()
-    _met[alias] = Met(time.monotonic(), outcome, why)
+    _contacts[alias] = Contact(time.monotonic(), outcome, why)

@@ -25,7 +25,7 @@ class WebhookFailed(Exception):
     """Nothing took the message; it may be taken later."""
 
 
-def is_address(url: str) -> bool:
+def is_webhook_url(url: str) -> bool:
     """Whether it is an http or https address with a host and without a password."""
     if not url.isprintable() or " " in url:
         return False
@@ -45,16 +45,16 @@ def post(url: str, body: Mapping[str, Any]) -> None:
     """
     import httpx2  # takes long to load
 
-    if not is_address(url):
+    if not is_webhook_url(url):
         raise WebhookRefused("A webhook is an http or https address.")
     try:
         target = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise WebhookRefused(f"The webhook cannot be read: {error}") from error
     failed: Exception | None = None
-    for number in resolved(target.host, target.port or SCHEMES[target.scheme]):
+    for number in resolve(target.host, target.port or SCHEMES[target.scheme]):
         try:
-            status = _sent(target, number, body)
+            status = _send(target, number, body)
         except httpx2.ConnectError as error:
             failed = error
             continue
@@ -66,7 +66,7 @@ def post(url: str, body: Mapping[str, Any]) -> None:
     raise WebhookFailed(f"{target.host} cannot be reached.") from failed
 
 
-def _sent(target: httpx2.URL, number: str, body: Mapping[str, Any]) -> int:
+def _send(target: httpx2.URL, number: str, body: Mapping[str, Any]) -> int:
     """The status that a host answers at one of its numbers; no more of it is read."""
     import httpx2
 
@@ -83,7 +83,7 @@ def _sent(target: httpx2.URL, number: str, body: Mapping[str, Any]) -> int:
         return status
 
 
-def resolved(host: str, port: int) -> list[str]:
+def resolve(host: str, port: int) -> list[str]:
     """The numbers of a host, every one of which may be asked."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

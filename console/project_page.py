@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.generic import View
 
-from common.admin import caller_of
+from common.admin.model_admin import caller_of
 from common.caller import Caller, Role
 from projects.models import Project
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from common import rewording
-from common.rewording import Part
+from common.text import word_diff
+from common.text.word_diff import DiffPart
 
 # Characters of a text that are compared and shown.
 MAX_CHARACTERS = 4_000
@@ -17,13 +17,13 @@ MAX_PAIRS = 10_000
 class TextDiff:
     """`rest` is how many characters of the longer text are not shown."""
 
-    parts: list[Part]
+    parts: list[DiffPart]
     rest: int = 0
 
 
 def compare(before: str, after: str) -> TextDiff:
     rest = max(len(before), len(after)) - MAX_CHARACTERS
-    parts = rewording.words(
+    parts = word_diff.diff_words(
         before[:MAX_CHARACTERS], after[:MAX_CHARACTERS], most_pairs=MAX_PAIRS
     )
     return TextDiff(parts, max(rest, 0))

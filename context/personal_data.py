@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from common.personal_data import Part, register
+from common.erasure.handlers import ErasureHandler, register
 from context.models import DigestConfig
 
 SET = "what a curator set for the digests of a project"
 
 
 @register
-class DigestData(Part):
+class DigestData(ErasureHandler):
     no_text = {DigestConfig: dict.fromkeys(("agent_id", "config", "updated_by"), SET)}

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject
+from common.api.serializers import InProject
 from context.file_graph import FileGraph
 from memories.models import Memory
 from memories.serializers.fields import PathField

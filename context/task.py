@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from common import text
 from common.caller import Caller, Role
+from common.text import literals
 from context import selection
 from context.digest import lines as memory_lines
 from context.digest.lines import flat
@@ -244,7 +244,9 @@ def _touched(links: Sequence[MemoryFile]) -> str:
 
 
 def _named(project: Project, description: str, caller: Caller) -> list[str]:
-    wanted = {word.removeprefix("./") for word in text.identifiers(description)}
+    wanted = {
+        word.removeprefix("./") for word in literals.find_identifiers(description)
+    }
     files = File.objects.visible_to(caller).filter(project=project)
     found = files.filter(file_path__in=wanted).order_by("file_path")
     return list(found.values_list("file_path", flat=True))

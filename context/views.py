@@ -8,14 +8,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from common import replicas
 from common.caller import Role
 from context import file_graph, task
 from context import serializers as forms
 
 
-class FileGraphDoor(Door):
+class FileGraphDoor(ProjectView):
     @extend_schema(
         operation_id="files_graph",
         parameters=[forms.GraphQuery],
@@ -25,14 +25,14 @@ class FileGraphDoor(Door):
         """The knowledge graph of a file."""
         data = self.query(forms.GraphQuery)
         project = self.project(data)
-        graph = replicas.read(
+        graph = replicas.read_from_replica(
             lambda: file_graph.graph(project, data["path"], self.caller)
         )
         told = {"caller": self.caller}
         return Response(forms.GraphOut(graph, context=told).data)
 
 
-class TaskContextDoor(Door):
+class TaskContextDoor(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -44,7 +44,7 @@ class TaskContextDoor(Door):
         """The best memories, playbook entries and files for a task."""
         data = self.body(forms.TaskContextRequest)
         project = self.project(data, Role.VIEWER)
-        found = replicas.read(
+        found = replicas.read_from_replica(
             lambda: task.for_task(
                 project,
                 data["task_description"],

@@ -10,7 +10,7 @@ from ace import run
 from common.caller import SYSTEM
 from memories import writing
 from memories.drafts import Draft, FileRef
-from projects import writing as projects
+from projects import lifecycle as projects
 from projects.models import Project
 
 STORY = Path(__file__).with_name("demo.json")

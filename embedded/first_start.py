@@ -14,7 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from access import keys
 from common.caller import Role
-from common.writing import write
+from common.db import write
 from embedded import backup
 
 LEAST_POSTGRES = 160_000  # 16.0, as the server writes it

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from common import panels
-from common.admin import GlobalAdmin, RowsAdmin
-from common.list_filters import DaysFilter, ProjectFilter, chosen, exactly
-from common.panels import labelled, moment, words
+from common.admin import panels
+from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact_filter
+from common.admin.model_admin import GlobalAdmin, RowsAdmin
+from common.admin.panels import format_time, label_column, short_text
 from inference.models import ActiveModel, ModelCall
 
 COLOURS = {"answered": "success", "invalid": "warning", "failed": "danger"}
@@ -24,8 +24,8 @@ class ModelCallAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("outcome", ModelCall.Outcome.choices),
-        exactly("purpose", "purpose"),
+        choice_filter("outcome", ModelCall.Outcome.choices),
+        exact_filter("purpose", "purpose"),
         ("at", DaysFilter),
     ]
     search_fields = ["id", "run_id"]
@@ -48,14 +48,16 @@ class ModelCallAdmin(RowsAdmin):
     ]
 
     model_shown = staticmethod(
-        panels.column("model", lambda name: words(name, 60), title="model")
+        panels.column("model", lambda name: short_text(name, 60), title="model")
     )
     error_shown = staticmethod(
-        panels.column("error", lambda error: panels.block(error, 500), title="error")
+        panels.column(
+            "error", lambda error: panels.text_block(error, 500), title="error"
+        )
     )
-    at_shown = staticmethod(panels.column("at", moment, title="at", ordering="id"))
+    at_shown = staticmethod(panels.column("at", format_time, title="at", ordering="id"))
 
-    @labelled("outcome", COLOURS, "outcome")
+    @label_column("outcome", COLOURS, "outcome")
     def outcome_shown(self, call: ModelCall) -> str:
         return call.outcome
 
@@ -72,5 +74,5 @@ class ActiveModelAdmin(GlobalAdmin):
     search_fields = ["name"]
     fields = ["name", "choice_shown", "since_shown"]
 
-    choice_shown = staticmethod(panels.column("choice", panels.plain_json))
-    since_shown = staticmethod(panels.column("since", moment, ordering="since"))
+    choice_shown = staticmethod(panels.column("choice", panels.json_block))
+    since_shown = staticmethod(panels.column("since", format_time, ordering="since"))

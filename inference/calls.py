@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from common.text import clip
+from common.text.plain_text import clip
 from inference import accounts, language, schemas, tokens
 from inference.accounts import Account
 from inference.errors import (

@@ -11,7 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from inference import embedding, language, minilm
 from inference.errors import Misconfigured
 
-# Seconds: less than the lease of a job (jobs.running), which the rest of a run needs too.
+# Seconds: less than the lease of a job (jobs.runner), which the rest of a run needs too.
 LONGEST_RUN = 90
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from common.messages import Statement
+from common.db import Statement
 from inference import switching
 from inference.errors import InferenceError, Misconfigured
 from inference.registry import Registry

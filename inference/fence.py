@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
-from common import secrets
+from common.text import secrets
 
 
 @dataclass(frozen=True)

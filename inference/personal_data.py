@@ -1,20 +1,20 @@
 from __future__ import annotations
 
-from common.masks import text
-from common.personal_data import Holding, Part, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import redact_text
 from inference.models import ActiveModel, ModelCall
 
 
 @register
-class ModelCallData(Part):
+class ModelCallData(ErasureHandler):
     holdings = (
         # A provider's error may quote what it was asked.
-        Holding(
+        ErasableColumns(
             ModelCall,
             lambda reach: ModelCall.objects.filter(project_id=reach.project_id).exclude(
                 error=""
             ),
-            {"error": text},
+            {"error": redact_text},
         ),
     )
     no_text = {

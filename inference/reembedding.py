@@ -20,16 +20,16 @@ from django.db import connection, transaction
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import locks
 from common.caller import SYSTEM
-from common.ids import first_at
-from common.writing import write
+from common.db import write
+from common.ids import lowest_id_at
 from inference import embedding, refusals, switching
 from inference.embedding import Embedder
 from inference.vectors import Vector, batches
 from jobs import errors as job_errors
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 
 KIND = "reembed"
@@ -86,7 +86,7 @@ class Shelf:
 
         Those that no model made one of wait for a job of their own, as ever.
         """
-        made = self.vectors._base_manager.filter(pk__gte=first_at(moment))
+        made = self.vectors._base_manager.filter(pk__gte=lowest_id_at(moment))
         ids = made.exclude(model=model).values_list(self.owner, flat=True)
         return self.lacking_of(list(ids), model)
 
@@ -98,7 +98,7 @@ SHELVES: list[Shelf] = []
 class Filling:
     """One attempt to bring every text its vector."""
 
-    run: running.Run
+    run: runner.JobRun
     model: Embedder
     refused: refusals.Why = field(default_factory=dict)
     done: int = 0
@@ -109,7 +109,7 @@ class Filling:
         if self.run.job.total:  # of an earlier turn
             self.total = self.run.job.total
             return
-        with locks.patience():
+        with locks.no_timeouts():
             left = sum(self._left(s.lacking(self.model.name)).count() for s in SHELVES)
         self.total = self.done + left
 
@@ -177,7 +177,7 @@ def start() -> Job:
 
 
 def _tell(verb: str, job: Job, old: str) -> None:
-    recording.record(
+    trail.record(
         SYSTEM,
         verb,
         object_type="job",
@@ -187,8 +187,8 @@ def _tell(verb: str, job: Job, old: str) -> None:
     )
 
 
-@running.handler(KIND, attempts=20, lease=timedelta(minutes=5))
-def reembed(run: running.Run) -> dict[str, Any]:
+@runner.handler(KIND, attempts=20, lease=timedelta(minutes=5))
+def reembed(run: runner.JobRun) -> dict[str, Any]:
     model = _meant(run.job)
     filling = Filling(run, model, done=run.job.done)
     filling.count()
@@ -253,7 +253,7 @@ def _wait_at_most(milliseconds: int) -> None:
         cursor.execute(f"SET LOCAL statement_timeout = {milliseconds:d}")
 
 
-def _remove_others(run: running.Run, model: str) -> int:
+def _remove_others(run: runner.JobRun, model: str) -> int:
     """Delete the vectors of all other models, a thousand at a time."""
     removed = 0
     for shelf in SHELVES:

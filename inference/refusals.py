@@ -14,7 +14,7 @@ from inference.embedding import Embedder
 from inference.errors import InferenceError
 from inference.vectors import Vector
 from jobs import errors as job_errors
-from jobs import running
+from jobs import runner
 
 R = TypeVar("R", bound=Model)
 
@@ -56,7 +56,7 @@ def embed_rows(
 
 
 def embed_left(
-    run: running.Run,
+    run: runner.JobRun,
     rows: Callable[[], QuerySet[R]],
     text: Callable[[R], str],
     keep: Callable[[R, Vector], None],

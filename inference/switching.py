@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from common.locks import lock_in_transaction, sharing
-from common.messages import Statement, ask
+from common.db import Statement, execute_many
+from common.locks import lock_in_transaction, shared_lock_statement
 from inference.models import ActiveModel
 
 SECONDS = 2.0  # how long a process may go by what it knew
@@ -36,7 +36,7 @@ def hold(after: Sequence[Statement] = ()) -> str | None:
 
     Writers hold it together. It is read anew, after the lock, and these statements.
     """
-    *_, rows = ask(*after, sharing(LOCK), (ACTIVE, []))
+    *_, rows = execute_many(*after, shared_lock_statement(LOCK), (ACTIVE, []))
     return rows[0][0] if rows else None
 
 

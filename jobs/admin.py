@@ -8,12 +8,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from common import panels
-from common.admin import GlobalAdmin, RowsAdmin
-from common.list_filters import ChoiceFilter, DaysFilter, ProjectFilter, chosen
-from common.panels import labelled, moment
+from common.admin import panels
+from common.admin.filters import ChoiceFilter, DaysFilter, ProjectFilter, choice_filter
+from common.admin.model_admin import GlobalAdmin, RowsAdmin
+from common.admin.panels import format_time, label_column
 from jobs.models import Heartbeat, Job
-from jobs.running import HANDLERS
+from jobs.runner import HANDLERS
 
 COLOURS = {
     "waiting": "info",
@@ -21,16 +21,16 @@ COLOURS = {
     "done": "success",
     "failed": "danger",
 }
-FIRST = (Job.State.RUNNING, Job.State.WAITING, Job.State.FAILED)
+URGENT_STATES = (Job.State.RUNNING, Job.State.WAITING, Job.State.FAILED)
 
 
 URGENCY = Case(
-    *(When(state=state, then=number) for number, state in enumerate(FIRST)),
-    default=len(FIRST),
+    *(When(state=state, then=number) for number, state in enumerate(URGENT_STATES)),
+    default=len(URGENT_STATES),
 )
 
 
-def _bar(job: Job) -> SafeString:
+def _progress_bar(job: Job) -> SafeString:
     if not job.total:
         return SafeString("")
     return format_html(
@@ -65,7 +65,7 @@ class JobAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("state", Job.State.choices),
+        choice_filter("state", Job.State.choices),
         KindFilter,
         ("created_at", DaysFilter),
     ]
@@ -93,18 +93,20 @@ class JobAdmin(RowsAdmin):
     class Media:
         js = ["admin/jobs.js"]
 
-    error_shown = staticmethod(panels.column("error", panels.block))
-    args_shown = staticmethod(panels.column("args", panels.plain_json))
-    result_shown = staticmethod(panels.column("result", panels.plain_json))
-    cursor_shown = staticmethod(panels.column("cursor", panels.plain_json))
+    error_shown = staticmethod(panels.column("error", panels.text_block))
+    args_shown = staticmethod(panels.column("args", panels.json_block))
+    result_shown = staticmethod(panels.column("result", panels.json_block))
+    cursor_shown = staticmethod(panels.column("cursor", panels.json_block))
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="created", ordering="id")
+        panels.column("created_at", format_time, title="created", ordering="id")
     )
     finished_shown = staticmethod(
-        panels.column("finished_at", moment, title="finished", ordering="finished_at")
+        panels.column(
+            "finished_at", format_time, title="finished", ordering="finished_at"
+        )
     )
 
-    @labelled("state", COLOURS, "state")
+    @label_column("state", COLOURS, "state")
     def state_shown(self, job: Job) -> str:
         return job.state
 
@@ -116,7 +118,7 @@ class JobAdmin(RowsAdmin):
             '<span class="am-progress" data-job="{}" data-state="{}">{} {}</span>',
             job.pk,
             job.state,
-            _bar(job),
+            _progress_bar(job),
             told,
         )
 
@@ -131,7 +133,7 @@ class HeartbeatAdmin(GlobalAdmin):
     search_fields = ["name"]
     fields = ["name", "at_shown", "detail_shown"]
 
-    at_shown = staticmethod(panels.column("at", moment, ordering="at"))
+    at_shown = staticmethod(panels.column("at", format_time, ordering="at"))
     detail_shown = staticmethod(
-        panels.column("detail", lambda detail: panels.plain_json(detail, 2_000))
+        panels.column("detail", lambda detail: panels.json_block(detail, 2_000))
     )

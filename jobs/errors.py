@@ -9,9 +9,9 @@ class Later(Exception):
     """The work cannot be done now; it is tried again with a growing delay."""
 
 
-class TurnOver(Exception):
+class TurnExpired(Exception):
     """This job has worked for long; it goes on when others have had their turn."""
 
 
-class Cancelled(Exception):
+class JobCancelled(Exception):
     """The job was cancelled, or its lease was taken by another worker."""

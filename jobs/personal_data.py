@@ -2,39 +2,45 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
-from common.masks import masked, tree
-from common.personal_data import Holding, Part, Reach, naming, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import json_redactor, redact
+from common.erasure.references import rows_referencing
+from common.erasure.scope import ErasureScope
 from jobs.models import Heartbeat, Job
 
-KEPT = ("actor", "kind", "by", "state", "model")
+KEPT_KEYS = ("actor", "kind", "by", "state", "model")
 
 
-def _jobs(reach: Reach) -> QuerySet[Job]:
+def _jobs(reach: ErasureScope) -> QuerySet[Job]:
     """Those of the project, and of all projects: they tell of any text."""
     return Job.objects.filter(Q(project_id=reach.project_id) | Q(project_id=None))
 
 
-def _naming(reach: Reach) -> QuerySet[Job]:
+def _jobs_referencing(reach: ErasureScope) -> QuerySet[Job]:
     """Jobs that name what is purged in what they were asked, answer or remember."""
-    return naming(_jobs(reach), reach.all, "args", "result", "cursor")
+    return rows_referencing(_jobs(reach), reach.all, "args", "result", "cursor")
 
 
-def _error(value: str) -> str:
+def _redact_error(value: str) -> str:
     """The kind of the error stays; what it quotes may be anybody's text."""
     kind, colon, said = value.partition(": ")
     if colon and kind.isidentifier():
-        return f"{kind}: {masked(said)}"
-    return masked(value)
+        return f"{kind}: {redact(said)}"
+    return redact(value)
 
 
 @register
-class JobData(Part):
+class JobData(ErasureHandler):
     holdings = (
-        Holding(Job, _naming, dict.fromkeys(("args", "result", "cursor"), tree(*KEPT))),
-        Holding(
+        ErasableColumns(
+            Job,
+            _jobs_referencing,
+            dict.fromkeys(("args", "result", "cursor"), json_redactor(*KEPT_KEYS)),
+        ),
+        ErasableColumns(
             Job,
             lambda reach: _jobs(reach).exclude(error=""),
-            {"error": _error},
+            {"error": _redact_error},
         ),
     )
     no_text = {

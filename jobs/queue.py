@@ -12,9 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from common import errors
-from common.inserting import insert_new
-from common.writing import write
-from jobs import waking
+from common.db import insert_new, write
+from jobs import broker
 from jobs.models import Job
 
 
@@ -40,11 +39,13 @@ def enqueue(
     if not insert_new([job]):
         return None
     if run_after is None:
-        transaction.on_commit(functools.partial(waking.wake, job.pk), robust=True)
+        transaction.on_commit(
+            functools.partial(broker.wake_worker, job.pk), robust=True
+        )
     return job
 
 
-class JobState(errors.Conflict):
+class WrongJobState(errors.StateConflict):
     """The job is not in a state that allows this."""
 
     code = "job_state"
@@ -58,9 +59,9 @@ def retry(job: Job) -> Job:
     """
     twins = Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.WAITING)
     if job.key and twins.exists():
-        raise JobState("The same work waits already; discard this job instead.")
+        raise WrongJobState("The same work waits already; discard this job instead.")
     _move(job, {Job.State.FAILED}, Job.State.WAITING, attempts=0, finished_at=None)
-    transaction.on_commit(functools.partial(waking.wake, job.pk), robust=True)
+    transaction.on_commit(functools.partial(broker.wake_worker, job.pk), robust=True)
     return job
 
 
@@ -83,7 +84,7 @@ def _move(job: Job, allowed: set[Job.State], to: Job.State, **changed: Any) -> J
     )
     job.refresh_from_db()
     if not moved:
-        raise JobState(
+        raise WrongJobState(
             f"A job that is {job.state} does not take this; "
             f"it must be {' or '.join(sorted(allowed))}."
         )

@@ -6,16 +6,16 @@ from typing import Any
 from celery import current_app, shared_task
 from celery.signals import task_success, worker_ready
 
-from jobs import running, waking
+from jobs import broker, runner
 from jobs.models import Heartbeat, Job
 
-SCHEDULED = "task:"  # before a task's name, in the name of its heartbeat
+SCHEDULE_PREFIX = "task:"  # before a task's name, in the name of its heartbeat
 SWEEP_LIMIT = 500  # jobs sent again in one pass
 
 
 @shared_task
 def run(job_id: str) -> None:
-    running.run(uuid.UUID(job_id))
+    runner.run(uuid.UUID(job_id))
 
 
 @shared_task
@@ -23,7 +23,7 @@ def sweep() -> None:
     """Send again what waits or lost its worker; show that beat and worker live."""
     due = Job.objects.due().order_by("run_after").values_list("pk", flat=True)
     for job_id in due[:SWEEP_LIMIT]:
-        waking.wake(job_id)
+        broker.wake_worker(job_id)
     Heartbeat.beat(Heartbeat.WORKER)
 
 
@@ -38,4 +38,4 @@ def note_schedule(sender: Any, **kwargs: object) -> None:
     """Note when a task of the schedule last ended well: the page of schedules tells."""
     scheduled = {entry["task"] for entry in current_app.conf.beat_schedule.values()}
     if sender.name in scheduled:
-        Heartbeat.beat(f"{SCHEDULED}{sender.name}")
+        Heartbeat.beat(f"{SCHEDULE_PREFIX}{sender.name}")

@@ -12,7 +12,7 @@ from memories.drafts import Draft
 from memories.models import Memory
 from memories.quotas import Quota, QuotaExceeded
 from projects.models import Project
-from projects.options import Quotas
+from projects.options import QuotaSettings
 
 
 def refused(project: Project, drafts: Mapping[int, Draft]) -> dict[int, QuotaExceeded]:
@@ -21,7 +21,7 @@ def refused(project: Project, drafts: Mapping[int, Draft]) -> dict[int, QuotaExc
     In the transaction of the write: it holds the project's row, so that writers of one
     project count one after the other and never pass it together.
     """
-    if project.options.quotas == Quotas():
+    if project.options.quotas == QuotaSettings():
         return {}
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     room = Room(project, len(drafts))

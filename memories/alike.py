@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 from pgvector.django import CosineDistance
 
-from common.messages import Statement
+from common.db import Statement
 from inference.vectors import Vector
 from memories import disagreement
 from memories.models import Memory, MemoryVector, PossibleDuplicate

@@ -16,8 +16,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from common import errors
 from common.caller import Caller, Role
+from common.db import write
 from common.ids import uuid7
-from common.writing import write
 from memories import (
     derivation,
     drafts,
@@ -56,13 +56,13 @@ PROVENANCE = (
 )
 
 
-class MixedScopes(errors.Conflict):
+class MixedScopes(errors.StateConflict):
     """Only memories of one scope are compacted, and into that scope."""
 
     code = "mixed_scopes"
 
 
-class ExpiriesDiffer(errors.Conflict):
+class ExpiriesDiffer(errors.StateConflict):
     """The sources expire at different times; say when the result does."""
 
     code = "expiries_differ"
@@ -75,7 +75,7 @@ class CompactionFailed(errors.Refusal):
     code = "compaction_failed"
 
 
-class NotCompacted(errors.Conflict):
+class NotCompacted(errors.StateConflict):
     """This memory was not made by a compaction, or that is undone already."""
 
     code = "not_compacted"

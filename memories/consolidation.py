@@ -20,10 +20,10 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from audit import recording
+from audit import trail
 from common.caller import SYSTEM
-from common.writing import write
-from jobs import running
+from common.db import write
+from jobs import runner
 from jobs.models import Job
 from memories import deduplication, lifecycle, places, planned_compaction, quotas
 from memories.compaction import Wish
@@ -31,15 +31,15 @@ from memories.models import DuplicateFinding, Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
 from memories.quotas import KIND, Quota
 from projects.models import Project
-from projects.options import Compaction
+from projects.options import CompactionSettings
 
 # A memory without a confidence is neither trusted nor doubted.
 UNKNOWN = 0.5
 ARCHIVED_AT_ONCE = 100  # candidates looked up together; each goes by itself
 
 
-@running.handler(KIND, lease=planned_compaction.LEASE)
-def consolidate(run: running.Run) -> dict[str, Any] | None:
+@runner.handler(KIND, lease=planned_compaction.LEASE)
+def consolidate(run: runner.JobRun) -> dict[str, Any] | None:
     """Make room, step by step, until no quota is reached or nothing is left to do."""
     assert run.job.project_id
     project = Project.objects.live().filter(pk=run.job.project_id).first()
@@ -53,7 +53,7 @@ def consolidate(run: running.Run) -> dict[str, Any] | None:
     return _finish(run, project)
 
 
-def _finish(run: running.Run, project: Project) -> dict[str, Any]:
+def _finish(run: runner.JobRun, project: Project) -> dict[str, Any]:
     found = DuplicateFinding.objects.filter(job_id=run.job.pk, why_not_merged="")
     cursor = run.job.cursor
     result = {
@@ -62,7 +62,7 @@ def _finish(run: running.Run, project: Project) -> dict[str, Any]:
         "archived": cursor.get("archived", 0),
         "is_under": not quotas.reached(project),
     }
-    recording.record(
+    trail.record(
         SYSTEM,
         "consolidation.finish",
         project_id=project.pk,
@@ -73,7 +73,7 @@ def _finish(run: running.Run, project: Project) -> dict[str, Any]:
     return result
 
 
-def _mark_duplicates(run: running.Run, project: Project) -> None:
+def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
     """Compare what earlier consolidations have not compared, a batch at a time."""
     rows = Memory.objects.current().filter(project=project).order_by("pk").light()
     while quotas.reached(project):
@@ -97,7 +97,7 @@ def _compared_to(job: Job) -> uuid.UUID:
     return uuid.UUID(known[0]) if known else uuid.UUID(int=0)
 
 
-def _fold_episodes(run: running.Run, project: Project, quota: Quota) -> None:
+def _fold_episodes(run: runner.JobRun, project: Project, quota: Quota) -> None:
     """Compact old episodes of each scope into notes, where that makes room."""
     if quota.name == "per_kind" and quota.of != Memory.Kind.EPISODE:
         return
@@ -111,12 +111,12 @@ def _fold_episodes(run: running.Run, project: Project, quota: Quota) -> None:
         planned_compaction.put_together(run, project, group, wish)
 
 
-def _of_episodes(policy: Compaction) -> Compaction:
+def _of_episodes(policy: CompactionSettings) -> CompactionSettings:
     every = {"scopes": list(Memory.Scope.values), "at_least": 2}
     return policy.model_copy(update={"kinds": [Memory.Kind.EPISODE], **every})
 
 
-def _archive_least(run: running.Run, project: Project, quota: Quota) -> None:
+def _archive_least(run: runner.JobRun, project: Project, quota: Quota) -> None:
     """Archive those of the lowest confidence, the oldest first; confirmed ones last."""
     while (over := quotas.counted(project, quota)).is_reached:
         wanted = min(over.used - over.limit + 1, ARCHIVED_AT_ONCE)
@@ -142,7 +142,7 @@ def _least(project: Project, quota: Quota) -> Any:
 
 @write
 def _archive(
-    run: running.Run, memory_id: uuid.UUID, *, reason: str, cursor: dict[str, Any]
+    run: runner.JobRun, memory_id: uuid.UUID, *, reason: str, cursor: dict[str, Any]
 ) -> None:
     rows = Memory.objects.filter(pk=memory_id, **CURRENT_COLUMNS)
     memory = rows.select_for_update(no_key=True).first()
@@ -151,5 +151,5 @@ def _archive(
         run.step(run.job.done, cursor=cursor)
 
 
-def _reason(run: running.Run, quota: Quota) -> str:
+def _reason(run: runner.JobRun, quota: Quota) -> str:
     return f"the quota {quota.name} was reached; job {run.job.pk}"

@@ -10,13 +10,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from audit import recording
+from audit import trail
 from common.caller import SYSTEM, Caller, Role
-from common.removing import remove
-from common.writing import write
+from common.db import delete_in_batches, write
 from inference import embedding
 from inference.vectors import Vector
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 from memories import alike, duplicates
 from memories.alike import Verdict
@@ -40,7 +39,7 @@ def start(
     }
     job = queue.enqueue(KIND, project_id=project.pk, args=args)
     assert job
-    recording.record(
+    trail.record(
         caller,
         "deduplication.start",
         project_id=project.pk,
@@ -52,8 +51,8 @@ def start(
     return job
 
 
-@running.handler(KIND, lease=timedelta(minutes=5))
-def scan(run: running.Run) -> dict[str, Any]:
+@runner.handler(KIND, lease=timedelta(minutes=5))
+def scan(run: runner.JobRun) -> dict[str, Any]:
     """Compare every memory with the earlier ones; the earliest is the original."""
     job = run.job
     assert job.project_id
@@ -77,7 +76,7 @@ def scan(run: running.Run) -> dict[str, Any]:
         "possible_duplicates": kept,
         "applied": bool(job.args["apply"]),
     }
-    recording.record(
+    trail.record(
         SYSTEM,
         "deduplication.finish",
         project_id=project.pk,
@@ -104,7 +103,7 @@ def compare(batch: Sequence[Memory], job: Job) -> None:
 def forget_findings() -> None:
     """Delete what a job found that is gone: none asks for it any more."""
     jobs = Job.objects.filter(pk=OuterRef("job_id"))
-    remove(DuplicateFinding.objects.filter(~Exists(jobs)))
+    delete_in_batches(DuplicateFinding.objects.filter(~Exists(jobs)))
 
 
 def _embedded(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from common import append_only
-from jobs.running import Run
+from jobs.runner import JobRun
 from memories.models import (
     DuplicateFinding,
     File,
@@ -27,12 +27,12 @@ BATCH = 1000
 
 
 @deletion.register
-def remove(project_id: uuid.UUID, run: Run) -> None:
+def remove(project_id: uuid.UUID, run: JobRun) -> None:
     """Delete memories with all that hangs on them, a thousand at a time."""
     done = run.job.done
     rows = Memory.objects.filter(project_id=project_id).order_by("pk")
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
-        with transaction.atomic(), append_only.unlocked():
+        with transaction.atomic(), append_only.allow_changes():
             # Rows point to each other; together they may go, one by one they may not.
             # Deleted, so that none takes the place of the one that it pointed to.
             now = timezone.now()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.caller import Caller
-from common.writing import write
+from common.db import write
 from inference.vectors import Vector
 from memories import admission, drafts, lifecycle, vectors, writing
 from memories.drafts import Draft

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from common import errors, secrets, text
+from common import errors
 from common.caller import Caller
+from common.text import plain_text, secrets
 from memories import indexing
 from memories.models import Memory
 from memories.scopes import Scope
@@ -80,7 +81,7 @@ class Draft:
 
     @functools.cached_property
     def similarity_hash(self) -> str:
-        return text.similarity_hash(self.content)
+        return plain_text.similarity_hash(self.content)
 
     @property
     def place(self) -> tuple[str, str]:

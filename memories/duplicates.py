@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import SYSTEM, Caller, Role
-from common.writing import write
+from common.db import write
 from inference.vectors import Vector
 from memories import alike, history, places
 from memories.alike import NO_VERDICT, Likeness, Verdict
@@ -110,7 +110,7 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
     if memory.deleted_at or not memory.is_duplicate or memory.duplicate_of is None:
         raise NotADuplicate
     if fact := places.current_fact(memory):
-        raise errors.Conflict(
+        raise errors.StateConflict(
             f"A key has one current fact, and {fact.pk} is it. Change that one, or store "
             "this one with another key."
         )
@@ -147,7 +147,7 @@ def remember(
             "note": note[:500],
         },
     )
-    recording.record(
+    trail.record(
         caller,
         f"possible_duplicate.{state}",
         project_id=pair.project_id,
@@ -165,7 +165,7 @@ def decide(
     caller.require(Role.CURATOR, pair.project_id)
     pair = PossibleDuplicate.objects.select_for_update().get(pk=pair.pk)
     if pair.state != PossibleDuplicate.State.OPEN:
-        raise errors.Conflict(
+        raise errors.StateConflict(
             f"This pair was decided already: {pair.get_state_display()} "
             f"by {pair.decided_by}."
         )
@@ -173,9 +173,11 @@ def decide(
         original = hold(pair.other)
         newer = hold(pair.memory)
         if original is None or newer is None:
-            raise errors.Conflict("One of the two memories is not current any more.")
+            raise errors.StateConflict(
+                "One of the two memories is not current any more."
+            )
         if not alike.peers(newer).filter(pk=original.pk).exists():
-            raise errors.Conflict(
+            raise errors.StateConflict(
                 "The two have different sensitivities or keys: who may read the one "
                 "would not find the other. Change one of them, or keep both."
             )
@@ -183,7 +185,7 @@ def decide(
     return remember(pair.memory, pair.other, verdict, caller, note=note)
 
 
-class NotADuplicate(errors.Conflict):
+class NotADuplicate(errors.StateConflict):
     """This memory is not marked as a duplicate."""
 
     code = "not_a_duplicate"

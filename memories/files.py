@@ -9,10 +9,10 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from memories.drafts import FileRef, clean_path
 from memories.models import File, Memory, MemoryFile
 from projects.models import Project
@@ -143,7 +143,7 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
     target.save()
     for move in RENAMED:
         move(project, old, new)
-    recording.record(
+    trail.record(
         caller,
         "file.rename",
         project_id=project.pk,
@@ -203,7 +203,7 @@ def sync(
         marked = MemoryFile.objects.filter(file__in=[*changed, *gone])
         marked = marked.filter(suspect_since__gte=now, memory__in=seen_by)
         suspect = marked.count()
-    recording.record(
+    trail.record(
         caller,
         "file.sync",
         project_id=project.pk,

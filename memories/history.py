@@ -8,11 +8,10 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from audit import recording
+from audit import trail
 from audit.models import AuditEvent
 from common.caller import Caller
-from common.inserting import insertion
-from common.messages import Statement, ask
+from common.db import Statement, execute_many, insert_statement
 from memories.models import Memory, MemoryChange
 
 # What the history keeps of a memory: everything a person can set or a rule can move.
@@ -72,7 +71,7 @@ def record(
 
     `before` is the `state()` from before the change; None for a new memory.
     """
-    ask(*recording_of(caller, action, memory, before=before, reason=reason))
+    execute_many(*recording_of(caller, action, memory, before=before, reason=reason))
 
 
 def recording_of(
@@ -85,7 +84,7 @@ def recording_of(
 ) -> list[Statement]:
     """The statements of `record`, to be sent with others."""
     rows = _rows(caller, action, memory, before, reason)
-    return [insertion([row]) for row in rows]
+    return [insert_statement([row]) for row in rows]
 
 
 def record_new(
@@ -93,7 +92,7 @@ def record_new(
 ) -> None:
     """Add the history rows and the audit rows of new memories."""
     rows = [_rows(caller, action, memory) for action, memory in made]
-    recording.record_all(event for event, _ in rows)
+    trail.record_all(event for event, _ in rows)
     MemoryChange.objects.bulk_create(change for _, change in rows)
 
 
@@ -106,7 +105,7 @@ def _rows(
 ) -> tuple[AuditEvent, MemoryChange]:
     after = state(memory)
     old, new = changed_fields(before, after)
-    event = recording.event(
+    event = trail.build_event(
         caller,
         f"memory.{action}",
         project_id=memory.project_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from jobs import errors, queue, running
+from jobs import errors, queue, runner
 from jobs.models import Job
 from memories.models import MemoryVector
 from search import vector_indexes
@@ -22,8 +22,8 @@ def start_due() -> None:
 
 
 # Long, because the build of an index says nothing until it is done.
-@running.handler(KIND, lease=timedelta(hours=1))
-def care(run: running.Run) -> dict[str, Any]:
+@runner.handler(KIND, lease=timedelta(hours=1))
+def care(run: runner.JobRun) -> dict[str, Any]:
     try:
         return dict(vector_indexes.care(MemoryVector, run.step))
     except vector_indexes.Busy as busy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common import text
+from common.text import plain_text
 from memories.models import Memory
 from search import fields, reindexing, words
 
@@ -11,7 +11,7 @@ CORPUS = "memories"
 
 def fill(memory: Memory, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
-    memory.similarity_hash = text.similarity_hash(memory.content)
+    memory.similarity_hash = plain_text.similarity_hash(memory.content)
     arms = [fields.arm_lexeme("p", memory.project_id)]
     if memory.scope_kind == Memory.Scope.ORG:
         arms.append(fields.arm_lexeme("o", memory.organization_id))

@@ -10,9 +10,10 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from common import errors, masks
+from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
+from common.erasure import redaction
 from inference.vectors import Vector
 from memories import (
     drafts,
@@ -134,7 +135,7 @@ def _update(
 ) -> Memory:
     """`embedded` are vectors by their text: another's change may have made it another."""
     changes = dict(changes)  # a repeated attempt needs what is taken out here
-    language = search_language.hold(memory.project_id)
+    language = search_language.pin_language(memory.project_id)
     memory = hold_undeleted(memory, version)
     before, text, hashed = history.state(memory), memory.text, memory.similarity_hash
     place = _place(memory)
@@ -206,7 +207,7 @@ def hold(memory: Memory, version: int | None = None) -> Memory:
     held = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
     if held is None:
         raise errors.NotFound
-    if held.deleted_at and masks.is_masked(held.content):
+    if held.deleted_at and redaction.is_redacted(held.content):
         raise errors.NotFound(f"Memory {memory.pk} was purged; its text is gone.")
     if version is not None and held.version != version:
         raise errors.StaleVersion(current_version=held.version)
@@ -285,7 +286,7 @@ def leave(
         places.vacate(memory, caller)
 
 
-class NotDeleted(errors.Conflict):
+class NotDeleted(errors.StateConflict):
     """This memory is neither deleted, nor archived before its expiry, nor superseded by
     one that has left."""
 
@@ -369,11 +370,11 @@ def supersede(memory: Memory, by: Memory, caller: Caller, *, note: str = "") -> 
     held = {row.pk: hold_undeleted(row) for row in both}
     memory, by = held[memory.pk], held[by.pk]
     if memory.pk in _successors(by):
-        raise errors.Conflict("That memory is superseded by this one already.")
+        raise errors.StateConflict("That memory is superseded by this one already.")
     if memory.superseded_by_id == by.pk:
         return memory
     if not Memory.objects.current().filter(pk=by.pk).exists():
-        raise errors.Conflict(
+        raise errors.StateConflict(
             f"Memory {by.pk} is not current itself. Name the one that is: its original, "
             "or what superseded it."
         )

@@ -10,15 +10,14 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from common import secrets
-from common import text as texts
+from common.text import literals, secrets
 from inference import calls, prompts
 from inference.calls import Question
 from inference.errors import InferenceError
 from inference.fence import Part, fenced
 from memories import summarizing
 from memories.summarizing import LENGTH, MODEL, SHORTER, Summary
-from projects import language
+from projects import model_access
 from projects.models import Project
 
 PURPOSE = "summary"
@@ -51,7 +50,7 @@ def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Su
     A model that is away, over its cap or not to be trusted loses nothing: what was
     wrong stands in the notes.
     """
-    if not language.is_on(project):
+    if not model_access.is_enabled(project):
         return summarizing.shorten(sources)
     masked = [secrets.mask(text).text for text in sources]
     try:
@@ -95,7 +94,7 @@ def _said(project: Project, told: str, run_id: uuid.UUID) -> tuple[str, str]:
     """The text and the name of the model."""
     prompt = prompts.read(PROMPT)
     question = Question(PURPOSE, prompt.version, prompt.text, told, MAX_TOKENS)
-    answer = calls.ask(question, Said, language.account(project, run_id))
+    answer = calls.ask(question, Said, model_access.account_for(project, run_id))
     return answer.value.text.strip(), answer.model
 
 
@@ -117,8 +116,8 @@ def _fault(text: str, whole: str, most: int) -> Fault | None:
 
 def _missing(text: str, other: str) -> list[str]:
     """The literals of a text that another one does not have, in their order."""
-    known = texts.literals(other)
-    found = sorted(texts.literals(text) - known, key=text.find)
+    known = literals.find_literals(other)
+    found = sorted(literals.find_literals(text) - known, key=text.find)
     return [literal for literal in found if not _stands_in(literal, other)]
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 
-from common.rows import Rows
+from common.db import RowReader
 from memories.models import File, Memory, MemoryFile
 from search.fields import SEARCHED
 from search.filtered import Filtered
@@ -27,7 +27,7 @@ def of(rows: Filtered, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
     return {memory.pk: _with_files(memory, linked) for memory, (linked,) in found}
 
 
-MEMORIES = Rows(Memory, without=SEARCHED)
+MEMORIES = RowReader(Memory, without=SEARCHED)
 PAGE = f"""
 SELECT {MEMORIES.columns}, (
     SELECT json_agg(json_build_array(to_json(link), to_json(file)) ORDER BY file.id)

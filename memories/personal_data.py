@@ -13,8 +13,16 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import Caller
-from common.masks import Way, columns, emptied, name, text, tree
-from common.personal_data import Holding, Part, Reach, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import (
+    Redactor,
+    columns_redactor,
+    empty,
+    json_redactor,
+    redact_name,
+    redact_text,
+)
+from common.erasure.scope import ErasureScope
 from memories import indexing, places
 from memories.models import (
     DuplicateFinding,
@@ -33,14 +41,20 @@ from memories.scopes import Scope
 from search import statistics
 from search.models import LexemeStat
 
-WAYS: dict[str, Way] = {
-    **dict.fromkeys(("title", "key", "content", "goal", "result", "feedback"), text),
-    **dict.fromkeys(("outcome", "lessons", "user_id", "created_in_session_id"), text),
-    **dict.fromkeys(("scope_key", "scope_type", "scope_user", "delete_reason"), name),
-    **dict.fromkeys(("value", "steps", "tool_usage", "metadata"), emptied),
-    **dict.fromkeys(("tags", "provenance"), emptied),
+WAYS: dict[str, Redactor] = {
+    **dict.fromkeys(
+        ("title", "key", "content", "goal", "result", "feedback"), redact_text
+    ),
+    **dict.fromkeys(
+        ("outcome", "lessons", "user_id", "created_in_session_id"), redact_text
+    ),
+    **dict.fromkeys(
+        ("scope_key", "scope_type", "scope_user", "delete_reason"), redact_name
+    ),
+    **dict.fromkeys(("value", "steps", "tool_usage", "metadata"), empty),
+    **dict.fromkeys(("tags", "provenance"), empty),
 }
-OF_CHANGES = columns(WAYS | {"scope": tree("kind")})
+OF_CHANGES = columns_redactor(WAYS | {"scope": json_redactor("kind")})
 # Somebody may write what looks like a mask; only what is purged is deleted as well.
 UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
 WHO = "names who did it: an agent, a key or an account"
@@ -49,7 +63,12 @@ OURS = "made by the service, of no text"
 
 def scope_of(scope: Scope) -> Scope:
     """The scope that purged memories of a scope have."""
-    return Scope(scope.kind, name(scope.key), name(scope.type), name(scope.user))
+    return Scope(
+        scope.kind,
+        redact_name(scope.key),
+        redact_name(scope.type),
+        redact_name(scope.user),
+    )
 
 
 def _renew(memory: Memory) -> None:
@@ -59,13 +78,13 @@ def _renew(memory: Memory) -> None:
     ).hash
 
 
-def _memories(reach: Reach) -> MemoryQuerySet:
+def _memories(reach: ErasureScope) -> MemoryQuerySet:
     found: MemoryQuerySet = Memory.objects.filter(pk__in=reach.of("memory")).light()
     return found
 
 
 def _pairs(model: Any, other: str) -> Any:
-    def rows(reach: Reach) -> Any:
+    def rows(reach: ErasureScope) -> Any:
         ids = reach.of("memory")
         return model.objects.filter(Q(memory__in=ids) | Q(**{f"{other}__in": ids}))
 
@@ -73,60 +92,60 @@ def _pairs(model: Any, other: str) -> Any:
 
 
 @register
-class MemoryData(Part):
+class MemoryData(ErasureHandler):
     holdings = (
-        Holding(
+        ErasableColumns(
             Memory,
             _memories,
             WAYS,
             derived=("similarity_hash", "scope_hash", "content_tsv"),
             renew=_renew,
         ),
-        Holding(
+        ErasableColumns(
             MemoryChange,
             lambda reach: MemoryChange.objects.filter(memory_id__in=reach.of("memory")),
-            {"before": OF_CHANGES, "after": OF_CHANGES, "reason": name},
+            {"before": OF_CHANGES, "after": OF_CHANGES, "reason": redact_name},
         ),
-        Holding(
+        ErasableColumns(
             MemoryVector,
             lambda reach: MemoryVector.objects.filter(
                 memory__in=reach.of("memory")
             ).defer("embedding"),
             derived=("embedding",),
         ),
-        Holding(
+        ErasableColumns(
             PossibleDuplicate,
             _pairs(PossibleDuplicate, "other"),
             removed=("why_not_merged", "note"),
         ),
-        Holding(
+        ErasableColumns(
             DuplicateFinding,
             _pairs(DuplicateFinding, "original"),
             removed=("why_not_merged",),
         ),
-        Holding(
+        ErasableColumns(
             MemoryFile,
             lambda reach: MemoryFile.objects.filter(memory__in=reach.of("memory")),
             derived=("content_hash",),
         ),
-        Holding(
+        ErasableColumns(
             File,
             lambda reach: File.objects.filter(pk__in=reach.of("file")),
             removed=("file_path", "file_type", "renamed_from"),
         ),
-        Holding(
+        ErasableColumns(
             Tag,
             lambda reach: Tag.objects.filter(pk__in=reach.of("tag")),
             removed=("name", "description", "category"),
         ),
-        Holding(LexemeStat, None, derived=("lexeme",)),
+        ErasableColumns(LexemeStat, None, derived=("lexeme",)),
         # Django's own log of the admin: it names a row by the start of its text.
-        Holding(
+        ErasableColumns(
             LogEntry,
             lambda reach: LogEntry.objects.filter(
                 object_id__in=[str(pk) for pk in reach.all]
             ),
-            {"object_repr": text, "change_message": text},
+            {"object_repr": redact_text, "change_message": redact_text},
         ),
     )
     no_text = {
@@ -158,7 +177,7 @@ class MemoryData(Part):
         LogEntry: {"object_id": OURS},
     }
 
-    def reach(self, reach: Reach) -> None:
+    def reach(self, reach: ErasureScope) -> None:
         ids = reach.of("memory")
         for how, made_of in (
             ("promoted from it", Q(promoted_from__in=ids)),
@@ -178,14 +197,14 @@ class MemoryData(Part):
         reach.add("tag", tags.values_list("pk", flat=True))
         reach.add("audit_event", _told_of(reach.project_id, words))
 
-    def hold(self, reach: Reach) -> None:
+    def hold(self, reach: ErasureScope) -> None:
         # Nobody may link to a file that goes, not even by a key share.
         files = File.objects.filter(pk__in=reach.of("file")).order_by("file_path")
         list(files.select_for_update().values_list("pk", flat=True))
         rows = _memories(reach).order_by("pk").select_for_update(no_key=True)
         list(rows.values_list("pk", flat=True))
 
-    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
         """Delete what is not deleted yet; heirs outside the purge take their places."""
         rows = _memories(reach)
         MemoryChange.objects.bulk_create(
@@ -212,7 +231,7 @@ class MemoryData(Part):
         for memory in rows.filter(Q(pk__in=wanted) | derived).order_by("pk"):
             places.vacate(memory, caller)
 
-    def after(self, reach: Reach) -> None:
+    def after(self, reach: ErasureScope) -> None:
         if reach.of("memory"):
             statistics.rebuild(
                 Memory.objects.current(),
@@ -221,7 +240,7 @@ class MemoryData(Part):
             )
 
 
-def _lonely_files(reach: Reach) -> set[uuid.UUID]:
+def _lonely_files(reach: ErasureScope) -> set[uuid.UUID]:
     """Files of which nothing else speaks, and the project itself never did.
 
     What nothing links to is among them: no history tells which memory let go of it.
@@ -235,7 +254,7 @@ def _lonely_files(reach: Reach) -> set[uuid.UUID]:
     return set(rows.values_list("pk", flat=True)) if reach.of("memory") else set()
 
 
-def _lonely_words(reach: Reach) -> set[str]:
+def _lonely_words(reach: ErasureScope) -> set[str]:
     """Tags that only these memories carry or have let go of, and nobody put into the
     vocabulary."""
     rows = Memory.objects.filter(project_id=reach.project_id)

@@ -12,11 +12,11 @@ import structlog
 from django.db.models import Count, Func, Q, UUIDField
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import SYSTEM, Caller, Role
-from common.writing import write
-from jobs import queue, running
+from common.db import write
+from jobs import queue, runner
 from jobs.models import Job
 from memories import compaction, derivation
 from memories.compaction import GENERATIONS, MADE, Wish
@@ -25,7 +25,7 @@ from memories.models import Memory
 from memories.queries import MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
-from projects.options import Compaction
+from projects.options import CompactionSettings
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +63,7 @@ def plan(project: Project, caller: Caller) -> Iterator[Group]:
     return groups(candidates(project, policy).visible_to(caller), policy)
 
 
-def candidates(project: Project, policy: Compaction) -> MemoryQuerySet:
+def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
     """What a policy may put together.
 
     A source is taken once: what was kept, or came back because somebody undid it, is
@@ -83,7 +83,7 @@ def candidates(project: Project, policy: Compaction) -> MemoryQuerySet:
     return rows.exclude(pk__in=taken.order_by().values(taken_id=each))
 
 
-def groups(rows: MemoryQuerySet, policy: Compaction) -> Iterator[Group]:
+def groups(rows: MemoryQuerySet, policy: CompactionSettings) -> Iterator[Group]:
     """Groups of `at_least` to `at_most`; the youngest, if too few, are left alone."""
     shared = rows.order_by(*SHARED).values(*SHARED).annotate(n=Count("pk"))
     for common in shared.filter(n__gte=policy.at_least):
@@ -116,7 +116,7 @@ def start(project: Project, caller: Caller) -> Job:
     )
     if job is None:
         return Job.objects.filter(kind=KIND, project_id=project.pk).latest("pk")
-    recording.record(
+    trail.record(
         caller,
         "compaction.start",
         project_id=project.pk,
@@ -136,19 +136,19 @@ def start_due() -> None:
             start(project, SYSTEM)
 
 
-@running.handler(KIND, lease=LEASE)
-def run_policy(run: running.Run) -> dict[str, Any] | None:
+@runner.handler(KIND, lease=LEASE)
+def run_policy(run: runner.JobRun) -> dict[str, Any] | None:
     """Compact group by group; one that was done before is not in the plan any more."""
     assert run.job.project_id
     project = Project.objects.live().filter(pk=run.job.project_id).first()
     if project is None:
         return None
-    policy = Compaction.model_validate(run.job.args["policy"])
+    policy = CompactionSettings.model_validate(run.job.args["policy"])
     wish = Wish(delete_sources=policy.delete_sources, reason=_reason(run.job, policy))
     for group in groups(candidates(project, policy), policy):
         put_together(run, project, group, wish)
     result = {"groups": 0, "memories": 0, "refused": 0, **run.job.cursor}
-    recording.record(
+    trail.record(
         SYSTEM,
         "compaction.finish",
         project_id=project.pk,
@@ -159,14 +159,16 @@ def run_policy(run: running.Run) -> dict[str, Any] | None:
     return result
 
 
-def _reason(job: Job, policy: Compaction) -> str:
+def _reason(job: Job, policy: CompactionSettings) -> str:
     return (
         f"by policy: {' and '.join(policy.kinds)} older than {policy.older_than_days} "
         f"days, {policy.at_least} to {policy.at_most} together; job {job.pk}"
     )
 
 
-def put_together(run: running.Run, project: Project, group: Group, wish: Wish) -> None:
+def put_together(
+    run: runner.JobRun, project: Project, group: Group, wish: Wish
+) -> None:
     """Compact a group whole, or leave it whole; the run's cursor counts which.
 
     A refusal is of this group alone: a source has changed or gone meanwhile.
@@ -187,7 +189,7 @@ def put_together(run: running.Run, project: Project, group: Group, wish: Wish) -
 
 
 @write
-def _commit(run: running.Run, prepared: Derivation, tally: dict[str, Any]) -> None:
+def _commit(run: runner.JobRun, prepared: Derivation, tally: dict[str, Any]) -> None:
     _refuse_taken(prepared)
     derivation.commit(prepared, SYSTEM)
     run.step(tally["memories"], cursor=tally)
@@ -204,4 +206,6 @@ def _refuse_taken(prepared: Derivation) -> None:
     # The index holds only what was made of others.
     made = Memory.objects.exclude(compacted_from=[])
     if made.filter(compacted_from__overlap=ids).exists():
-        raise errors.Conflict("Another compaction has put these together meanwhile.")
+        raise errors.StateConflict(
+            "Another compaction has put these together meanwhile."
+        )

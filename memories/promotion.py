@@ -22,7 +22,7 @@ UPWARD = {
 }
 
 
-class InvalidPromotion(errors.Conflict):
+class InvalidPromotion(errors.StateConflict):
     """A memory is promoted to a broader scope only."""
 
     code = "invalid_scope_promotion"

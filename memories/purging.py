@@ -16,13 +16,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from audit import recording
-from common import append_only, errors, masks, personal_data
+from audit import trail
+from common import append_only, errors
 from common.caller import Caller, Role
-from common.personal_data import Descendant, Reach
-from common.writing import write
+from common.db import write
+from common.erasure import handlers, redaction, row_erasure
+from common.erasure.scope import Descendant, ErasureScope
 from inference import embedding
-from jobs import queue, running
+from jobs import queue, runner
 from memories import scopes
 from memories.models import Memory, Purge, PurgedText
 from memories.personal_data import scope_of
@@ -47,7 +48,7 @@ def plan(project: Project, asked: Asked, caller: Caller, *, cascade: bool) -> Pl
     """Count what would go, and change nothing."""
     refuse(project, caller)
     reach = _reach(project, asked, caller, cascade)
-    return Plan(personal_data.count(reach), list(reach.descendants.values()))
+    return Plan(row_erasure.count_rows(reach), list(reach.descendants.values()))
 
 
 @write
@@ -91,7 +92,7 @@ def get(purge_id: uuid.UUID, caller: Caller) -> Purge:
 
 def proof(row: Purge, text: str) -> list[PurgedText]:
     """Where this very text stood when the purge took it; empty if it did not."""
-    return list(row.texts.filter(hmac=masks.hmac_of(text)))
+    return list(row.texts.filter(hmac=redaction.hmac_of(text)))
 
 
 def _plain(asked: Asked) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _later(row: Purge, caller: Caller) -> Purge:
     assert job
     row.job_id = job.pk
     row.save(update_fields=["job_id"])
-    recording.record(
+    trail.record(
         caller,
         "purge.start",
         project_id=row.project_id,
@@ -117,8 +118,8 @@ def _later(row: Purge, caller: Caller) -> Purge:
     return row
 
 
-@running.handler(KIND, lease=timedelta(minutes=10))
-def carry_out_later(run: running.Run) -> dict[str, Any]:
+@runner.handler(KIND, lease=timedelta(minutes=10))
+def carry_out_later(run: runner.JobRun) -> dict[str, Any]:
     """Carry out a large purge: all of it, or nothing when the worker dies."""
     row = _finish(uuid.UUID(run.job.args["purge_id"]))
     return {"purge_id": str(row.pk), "rows": sum(row.counts.values())}
@@ -137,11 +138,11 @@ def _finish(purge_id: uuid.UUID) -> Purge:
 def _carry_out(row: Purge, caller: Caller) -> Purge:
     reach = _held(row, caller)
     reach.add("purge", [each.pk for each in _same(row)])
-    for part in personal_data.parts():
+    for part in handlers.all_handlers():
         part.before(reach, row.pk, caller)
-    with append_only.unlocked():
-        counts, traces = personal_data.purge(reach)
-    for part in personal_data.parts():
+    with append_only.allow_changes():
+        counts, traces = row_erasure.erase_rows(reach)
+    for part in handlers.all_handlers():
         part.after(reach)
     PurgedText.objects.bulk_create(
         PurgedText(purge=row, **vars(trace)) for trace in traces
@@ -149,11 +150,11 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
     row.state, row.done_at = Purge.State.DONE, timezone.now()
     row.counts = counts
     row.descendants = [_told(each) for each in reach.descendants.values()]
-    row.selection = masks.tree("kind")(row.selection)
+    row.selection = redaction.json_redactor("kind")(row.selection)
     row.save()
     same = Purge.objects.filter(pk__in=reach.of("purge"))
     same.update(selection=row.selection)
-    recording.record(
+    trail.record(
         caller,
         "purge",
         project_id=row.project_id,
@@ -182,12 +183,12 @@ def _told(descendant: Descendant) -> dict[str, Any]:
     return vars(descendant) | {"id": str(descendant.id)}
 
 
-def _held(row: Purge, caller: Caller) -> Reach:
+def _held(row: Purge, caller: Caller) -> ErasureScope:
     """Everything that is reached, locked; looked at again until nothing was added."""
     asked = row.selection
     reach = _reach(row.project, asked, caller, row.cascade)
     while True:
-        for part in personal_data.parts():
+        for part in handlers.all_handlers():
             part.hold(reach)
         again = _reach(row.project, asked, caller, row.cascade)
         if set(again.all) <= set(reach.all):
@@ -195,10 +196,12 @@ def _held(row: Purge, caller: Caller) -> Reach:
         reach = again
 
 
-def _reach(project: Project, asked: Asked, caller: Caller, cascade: bool) -> Reach:
-    reach = Reach(project.pk, cascade)
+def _reach(
+    project: Project, asked: Asked, caller: Caller, cascade: bool
+) -> ErasureScope:
+    reach = ErasureScope(project.pk, cascade)
     reach.add("memory", _chosen(project, asked, caller))
-    personal_data.spread(reach)
+    handlers.expand_scope(reach)
     return reach
 
 
@@ -255,7 +258,7 @@ def _object(value: Any, project: Project, caller: Caller) -> Q:
 
 def _both(value: str) -> list[str]:
     """As it was written, and as an earlier purge has left it."""
-    return [value, masks.masked(value), masks.name(value)]
+    return [value, redaction.redact(value), redaction.redact_name(value)]
 
 
 CHOSEN: dict[str, Chosen] = {

@@ -12,10 +12,10 @@ from datetime import timedelta
 from django.db.models import Count
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import SYSTEM, Caller, Role
-from common.writing import write
+from common.db import write
 from jobs import queue
 from jobs.models import Job
 from memories.models import Memory
@@ -28,7 +28,7 @@ SHOWN = 20  # users, those with the most memories, of whom the usage tells
 REST = timedelta(minutes=5)
 
 
-class QuotaExceeded(errors.Conflict):
+class QuotaExceeded(errors.StateConflict):
     """A quota of live memories is used to 110 %: delete some, or have it raised."""
 
     code = "quota_exceeded"
@@ -140,7 +140,7 @@ def consolidate_later(project: Project) -> None:
     key = str(project.pk)
     job = queue.enqueue(KIND, project_id=project.pk, args=args, key=key)
     if job:
-        recording.record(
+        trail.record(
             SYSTEM,
             "consolidation.start",
             project_id=project.pk,

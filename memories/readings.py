@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import cached_property
 
-from common import text as texts
+from common.text import literals
 from memories import amounts
 from memories.opposites import stem
 
@@ -103,7 +103,7 @@ class Reading:
 
     @cached_property
     def identifiers(self) -> dict[str, str]:
-        found = texts.identifiers(self.text)
+        found = literals.find_identifiers(self.text)
         return {_ALIASES.get(term.casefold(), term.casefold()): term for term in found}
 
     @cached_property

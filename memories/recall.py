@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q
 
 from common.caller import Caller, Role
-from common.pagination import LIMIT
+from common.pagination import DEFAULT_LIMIT
 from inference.vectors import Vector
 from memories import explaining
 from memories import page as pages
@@ -183,7 +183,7 @@ def retrieve(project: Project, request: Retrieval, caller: Caller) -> MemoryQuer
 
 def limit_of(wanted: float | None) -> int:
     """Requirement 000: 20 unless a whole part above zero is asked for."""
-    return math.floor(wanted) if wanted and wanted >= 1 else LIMIT
+    return math.floor(wanted) if wanted and wanted >= 1 else DEFAULT_LIMIT
 
 
 def get(memory_id: uuid.UUID, caller: Caller) -> Memory | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from common import text as texts
+from common.text import literals
 
 # Characters of a summary, unless all that the sources say is shorter.
 LENGTH = 2_000
@@ -82,7 +82,7 @@ def _sentences(sources: Sequence[str]) -> list[Sentence]:
             place,
             text,
             frozenset(_WORD.findall(text.casefold())),
-            frozenset(texts.literals(text)),
+            frozenset(literals.find_literals(text)),
         )
         for place, text in enumerate(filter(None, found))
     ]

@@ -6,17 +6,17 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from memories import history, indexing
 from memories.models import Memory, MemoryChange, Tag
 from projects import search_language
 from projects.models import Project
 
 
-class TagExists(errors.Conflict):
+class TagExists(errors.StateConflict):
     """The project has a tag of this name already; merge the two instead."""
 
     code = "tag_exists"
@@ -100,7 +100,7 @@ def delete(tag: Tag, caller: Caller) -> None:
 
 
 def _replace(tag: Tag, name: str | None, caller: Caller) -> int:
-    language = search_language.hold(tag.project_id)
+    language = search_language.pin_language(tag.project_id)
     rows = (
         Memory.objects.visible_to(caller)
         .select_for_update(no_key=True, of=("self",))
@@ -151,7 +151,7 @@ def _is_carried(tag: Tag) -> bool:
 
 
 def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
-    recording.record(
+    trail.record(
         caller,
         verb,
         project_id=tag.project_id,

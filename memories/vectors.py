@@ -12,13 +12,12 @@ import structlog
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from common import locks
+from common.db import Statement, execute_many, write
 from common.ids import uuid7
-from common.messages import Statement, ask
-from common.writing import write
 from inference import embedding, reembedding, refusals
 from inference.errors import InferenceError
 from inference.vectors import Vector, batches
-from jobs import queue, running
+from jobs import queue, runner
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
 from search.fields import searched_of
@@ -90,8 +89,8 @@ def waiting(project_id: uuid.UUID) -> MemoryQuerySet:
     return rows
 
 
-@running.handler("embed", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, Any]:
+@runner.handler("embed", attempts=20, lease=timedelta(minutes=5))
+def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed what a failing or slow model left behind, then compare it.
 
     One job of a project works at a time, and looks again when it has let go: the
@@ -172,7 +171,7 @@ def _unchanged(
 @write
 def _store_unchanged(memory: Memory, vector: Vector) -> None:
     if fresh := _unchanged([(memory, vector)]):
-        ask(_stored(fresh))
+        execute_many(_stored(fresh))
 
 
 def compare_embedded(step: Callable[[], None]) -> None:

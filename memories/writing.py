@@ -11,10 +11,8 @@ from django.utils import timezone
 
 from common import errors
 from common.caller import Caller, Role
+from common.db import execute_many, insert_new, write
 from common.ids import uuid7
-from common.inserting import insert_new
-from common.messages import ask
-from common.writing import write
 from inference.vectors import Vector
 from memories import (
     admission,
@@ -163,9 +161,13 @@ def _held(prepared: Prepared) -> tuple[str, dict[int, Close]]:
     rows = prepared.rows if project.options.dedup.enabled else {}
     compared = [p for p in rows if p in vectors and alike.is_compared(rows[p])]
     looks = [alike.looking(project, [vectors[p] for p in compared])] if compared else []
-    *near, _, language = ask(*looks, *search_language.holding(project.pk))
+    *near, _, language = execute_many(
+        *looks, *search_language.pin_statements(project.pk)
+    )
     close = closeness.found(near[0], len(compared)) if near else []
-    return search_language.held(language), dict(zip(compared, close, strict=True))
+    return search_language.read_pinned(language), dict(
+        zip(compared, close, strict=True)
+    )
 
 
 def _of_now(row: Memory, memory_id: uuid.UUID, language: str) -> Memory:
@@ -201,7 +203,7 @@ def derive(
 ) -> Receipt:
     """Store what was made of other memories: with their files, never a duplicate."""
     tags.ensure(project, draft.tags)
-    language = search_language.hold(project.pk)
+    language = search_language.pin_language(project.pk)
     memory = drafts.build(project, draft, language)
     receipt = _store(memory, draft, vector, caller, reason=reason)
     assert receipt.memory
@@ -267,7 +269,7 @@ def _store(
     if vector:
         vectors.put([(memory, vector)], after=told)
     else:
-        ask(*told)
+        execute_many(*told)
     if same and same.pk not in (draft.promoted_from, *draft.compacted_from):
         # A source leaves no heirs: what was made of it says what they say.
         places.reelect(same, caller)
@@ -323,7 +325,7 @@ def _supersede(old: Memory, new: Memory, caller: Caller) -> None:
 def _known(project: Project, draft: Draft) -> bool:
     assert draft.scope
     place = [draft.scope.hash, draft.sensitivity, draft.key, draft.similarity_hash]
-    ((known,),) = ask((IS_KNOWN, [project.pk, *place, timezone.now()]))
+    ((known,),) = execute_many((IS_KNOWN, [project.pk, *place, timezone.now()]))
     return bool(known[0])
 
 

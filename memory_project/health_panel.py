@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from common import panels
-from common.panels import Panel
+from common.admin import panels
+from common.admin.panels import Panel
 from memory_project import health
 
 

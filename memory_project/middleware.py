@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from access import authentication, refusals
-from common.address import is_asked_by_address
+from common.address import is_host_an_address
 from common.caller import Caller
 from memory_project import metrics
 from projects.models import Project
@@ -53,7 +53,7 @@ class HostMiddleware(CommonMiddleware):
         self, request: HttpRequest
     ) -> HttpResponsePermanentRedirect | None:
         path = request.path_info
-        if path in PROBES or (path == METRICS and is_asked_by_address(request)):
+        if path in PROBES or (path == METRICS and is_host_an_address(request)):
             return None
         return super().process_request(request)
 
@@ -79,7 +79,7 @@ class AdminMiddleware:
             return response
         if response.status_code == 403:
             request._auth = caller  # type: ignore[attr-defined]  # where the API keeps it
-            refusals.note(request, response)
+            refusals.audit_refusal(request, response)
         with_policy: HttpResponseBase = csp_update(settings.ADMIN_POLICY)(
             lambda _: response
         )(request)
@@ -91,12 +91,12 @@ class AdminMiddleware:
             return
         account = request.user
         caller = (
-            authentication.caller_for(account, request)
+            authentication.caller_for_account(account, request)
             if account.is_authenticated
             else NOBODY
         )
         timezone.activate(time_zone_of(request))
-        request.caller = caller  # type: ignore[attr-defined]  # read by common.admin
+        request.caller = caller  # type: ignore[attr-defined]  # read by common.admin.model_admin
         request.projects = SimpleLazyObject(  # type: ignore[attr-defined]  # as above
             lambda: dict(Project.objects.visible_to(caller).values_list("pk", "name"))
         )

@@ -10,7 +10,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
-from common.admin import caller_of, counted, in_words
+from common.admin.model_admin import caller_of
+from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
 from playbook.models import PlaybookDelta
 
@@ -106,7 +107,7 @@ COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     pending = PlaybookDelta.objects.visible_to(caller_of(request)).waiting()
-    waiting = in_words(counted(pending))
+    waiting = format_count(count_bounded(pending))
     badges = {"console:inbox": "" if waiting == "0" else waiting}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]

@@ -140,7 +140,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "memory_project.middleware.MetricsMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
-    "common.middleware.ProblemMiddleware",
+    "common.api.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -180,7 +180,7 @@ DATABASES |= {
     for number, url in enumerate(env.list("DATABASE_REPLICA_URLS", default=[]), start=1)
 }
 DATABASE_REPLICA_LAG = number("DATABASE_REPLICA_LAG", 0)  # seconds
-DATABASE_ROUTERS = ["common.replicas.Router"]
+DATABASE_ROUTERS = ["common.replicas.ReplicaRouter"]
 REPLICA_APPS = {"projects", "search", "memories", "playbook", "context"}
 
 # Redis: broker, throttles, cache. It may lose anything at any time.
@@ -280,11 +280,11 @@ REST_FRAMEWORK = {
         "access.authentication.BrowserAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["access.permissions.IsCaller"],
-    "DEFAULT_THROTTLE_CLASSES": ["access.throttling.CallerThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["common.api.throttling.CallerThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["common.parsing.StrictJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "common.openapi.Schema",
-    "EXCEPTION_HANDLER": "common.problem.handler",
+    "DEFAULT_PARSER_CLASSES": ["common.api.parsing.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "common.api.openapi.OperationSchema",
+    "EXCEPTION_HANDLER": "common.api.problem.handle_exception",
     "URL_FORMAT_OVERRIDE": None,
     "NUM_PROXIES": number("NUM_PROXIES", 0),
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
@@ -302,8 +302,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "common.openapi.name_null",
-        "common.openapi.add_problems",
+        "common.api.openapi.mark_nullable",
+        "common.api.openapi.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
         "MemoryKindEnum": "memories.models.Memory.Kind",

@@ -11,8 +11,8 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSpli
 from prometheus_client import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
-from access.doors import Door
 from access.permissions import IsCallerOrLoopback
+from access.project_view import ProjectView
 from memory_project import health, metrics
 
 
@@ -33,7 +33,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse(answer, status=200 if report.is_ready else 503)
 
 
-class MetricsView(Door):
+class MetricsView(ProjectView):
     permission_classes = [IsCallerOrLoopback]
 
     @extend_schema(exclude=True)
@@ -41,7 +41,7 @@ class MetricsView(Door):
         return HttpResponse(metrics.render(), content_type=CONTENT_TYPE_LATEST)
 
 
-class SchemaView(Door, SpectacularJSONAPIView):
+class SchemaView(ProjectView, SpectacularJSONAPIView):
     permission_classes = [IsCallerOrLoopback]
 
 
@@ -50,5 +50,5 @@ class SchemaView(Door, SpectacularJSONAPIView):
     csp_update({"style-src": ["'self'", "'unsafe-inline'"]}),
     name="dispatch",
 )
-class DocsView(Door, SpectacularSwaggerSplitView):
+class DocsView(ProjectView, SpectacularSwaggerSplitView):
     permission_classes = [IsCallerOrLoopback]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from common import text
+from common.text import literals
 from memories import files
 from playbook.models import Anchor, PlaybookEntry
 from projects.models import Project
@@ -19,7 +19,7 @@ def follow(entries: Iterable[PlaybookEntry]) -> None:
     Anchor.objects.bulk_create(
         Anchor(entry=entry, project_id=entry.project_id, file_path=path)
         for entry in named.values()
-        for path in text.paths(entry.content)
+        for path in literals.find_paths(entry.content)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from common.rewording import WORDS, matched
+from common.text.word_diff import WORDS, match_words
 from playbook.chains import MOVED_BY_STEPS, STAMPS
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.queries import ChangeQuerySet
@@ -62,7 +62,7 @@ def _traced(
 ) -> list[PlaybookChange]:
     """The origin of each word of the new text."""
     found: list[PlaybookChange] = []
-    for kind, start, end, new_start, new_end in matched(
+    for kind, start, end, new_start, new_end in match_words(
         WORDS.findall(old), WORDS.findall(new)
     ):
         kept = kind == "equal"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from common import rewording
 from common.caller import Caller, Role
+from common.text import word_diff
 from playbook import reading, replay
 from playbook.models import PlaybookEntry
 from playbook.revisions import COLUMNS, SUPPORTS, State
@@ -48,10 +48,10 @@ class Difference:
         return columns | ({SUPPORT_COUNT: counts} if counts[0] != counts[1] else {})
 
     @property
-    def words(self) -> list[rewording.Part]:
+    def words(self) -> list[word_diff.DiffPart]:
         """The text, where it differs, word by word; slow for many entries."""
         before, after = self.columns.get("content", ("", ""))
-        return rewording.words(before or "", after or "")
+        return word_diff.diff_words(before or "", after or "")
 
 
 def revisions(

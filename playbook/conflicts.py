@@ -23,7 +23,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from inference.vectors import Vector
@@ -40,7 +40,7 @@ Status = PlaybookDelta.Status
 QUOTED = 5
 
 
-class ConflictState(errors.Conflict):
+class ConflictState(errors.StateConflict):
     """The conflict is decided already."""
 
     code = "conflict_state"
@@ -217,7 +217,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def audit(conflict: Conflict, caller: Caller, verb: str) -> None:
-    recording.record(
+    trail.record(
         caller,
         f"conflict.{verb}",
         project_id=conflict.project_id,

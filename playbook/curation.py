@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from common import errors, secrets
+from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
+from common.text import secrets
 from inference.vectors import Vector
 from memories.drafts import SecretFound
 from memories.models import Memory

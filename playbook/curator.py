@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from common import text as texts
 from common.caller import Caller
+from common.text import plain_text as texts
 from memories.models import Memory
 from playbook import drafts, placements, proposals, votes
 from playbook.drafts import FeedbackSource, Operation, Producer, Proposal, Quote

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from common.caller import Caller
-from common.writing import write
+from common.db import write
 from playbook import conflicts
 from playbook.conflicts import Moot
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from common import secrets, text
+from common.text import plain_text, secrets
 from inference.vectors import Vector
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.neighbours import Match
@@ -151,7 +151,7 @@ def of(delta: PlaybookDelta) -> Proposal:
 
 def key_of(run_id: uuid.UUID, producer: str, lesson: str) -> str:
     """The same for the same lesson of the same run, however often it is resumed."""
-    whole = f"{run_id}\n{producer}\n{text.similarity_hash(lesson)}"
+    whole = f"{run_id}\n{producer}\n{plain_text.similarity_hash(lesson)}"
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -210,7 +210,9 @@ class Item:
     @property
     def hash(self) -> str:
         """What two copies of the text share; empty when there is no text."""
-        return text.similarity_hash(self.asked.content) if self.asked.content else ""
+        return (
+            plain_text.similarity_hash(self.asked.content) if self.asked.content else ""
+        )
 
     @property
     def own_vector(self) -> Vector | None:

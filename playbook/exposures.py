@@ -14,8 +14,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from common.caller import Caller
-from common.removing import remove
-from common.writing import write
+from common.db import delete_in_batches, write
 from playbook.models import Exposure, PlaybookEntry
 from projects.models import Project
 
@@ -147,4 +146,6 @@ def use_of(entry: PlaybookEntry) -> Use:
 
 def forget() -> None:
     """Delete what was given long ago and never credited."""
-    remove(Exposure.objects.filter(run_id=None, at__lt=timezone.now() - KEPT))
+    delete_in_batches(
+        Exposure.objects.filter(run_id=None, at__lt=timezone.now() - KEPT)
+    )

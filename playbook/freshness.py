@@ -13,8 +13,8 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from common import neutral, text
 from common.caller import Caller
+from common.text import plain_text, prompt_injection
 from memories.models import File, Memory, MemoryFile
 from playbook.models import Anchor, Support
 from playbook.queries import EntryQuerySet
@@ -86,7 +86,7 @@ def mark(*, is_contested: bool, files: Iterable[str]) -> str:
 
 
 def _shown(path: str) -> str:
-    return text.clip(" ".join(neutral.neutralised(path).split()), PATH_SHOWN)
+    return plain_text.clip(" ".join(prompt_injection.defuse(path).split()), PATH_SHOWN)
 
 
 def _confirmed_at() -> Greatest:

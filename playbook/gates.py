@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from common import injections
-from common.text import literals
+from common.text import prompt_injection
+from common.text.literals import find_literals
 from playbook import wording
 
 Verdict = Literal["pass", "warn", "fail"]
@@ -71,11 +71,11 @@ def has_quote(evidence_quotes: Sequence[str]) -> Gate:
 def grounded(content: str, quotes: Sequence[str]) -> Gate:
     """Every literal of the lesson occurs in the evidence, as a whole."""
     evidence = "\n".join(quotes)
-    known = {literal.casefold() for literal in literals(evidence)}
+    known = {literal.casefold() for literal in find_literals(evidence)}
     folded = _folded(evidence)
     missing = sorted(
         literal
-        for literal in literals(content)
+        for literal in find_literals(content)
         if literal.casefold() not in known and not _stands_in(_folded(literal), folded)
     )
     return _gate(
@@ -122,7 +122,7 @@ def specific(content: str) -> Gate:
         for word in wording.WORD.findall(content.lower())
         if word not in wording.VAGUE
     }
-    telling = len(words) + FEWEST_TELLING * bool(literals(content))
+    telling = len(words) + FEWEST_TELLING * bool(find_literals(content))
     return _gate(
         "specific",
         telling >= FEWEST_TELLING,
@@ -134,7 +134,7 @@ def specific(content: str) -> Gate:
 
 def not_instruction(content: str) -> Gate:
     """It does not speak to the model that will read it, over the heads of its users."""
-    found = _first(injections.PATTERNS, content)
+    found = _first(prompt_injection.PATTERNS, content)
     return _gate(
         "instruction",
         not found,
@@ -150,7 +150,7 @@ def not_from_an_attack(surroundings: Sequence[str]) -> Gate:
     Of what a log has by itself, such as speakers and tool calls, nothing is held
     against it.
     """
-    commands = [row for row in injections.PATTERNS if row[0] in COMMANDS]
+    commands = [row for row in prompt_injection.PATTERNS if row[0] in COMMANDS]
     found = next(filter(None, (_first(commands, text) for text in surroundings)), "")
     return _gate(
         "instruction",
@@ -199,10 +199,10 @@ def within_budget(tokens_now: int, tokens_added: int, budget: int) -> Gate:
 
 def keeps_literals(before: str, after: str) -> Gate:
     folded = _folded(after)
-    known = {literal.casefold() for literal in literals(after)}
+    known = {literal.casefold() for literal in find_literals(after)}
     dropped = sorted(
         literal
-        for literal in literals(before)
+        for literal in find_literals(before)
         if literal.casefold() not in known
         and not _stands_whole(_folded(literal), folded)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from common import text
+from common.text import plain_text
 from playbook.models import Playbook, PlaybookEntry
 from search import fields, reindexing
 
@@ -17,7 +17,7 @@ def arm(project_id: uuid.UUID) -> str:
 
 def fill(entry: PlaybookEntry, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
-    entry.similarity_hash = text.similarity_hash(entry.content)
+    entry.similarity_hash = plain_text.similarity_hash(entry.content)
     entry.content_tsv = fields.lexemes(
         strong=entry.condition,
         body=entry.content,

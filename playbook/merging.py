@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from common import text as texts
+from common.text import literals
 from playbook import gates, wording
 
 _BETWEEN = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\s*\n\s*")
@@ -53,7 +53,7 @@ def _same_subject(one: str, other: str) -> bool:
 def _telling(sentence: str) -> set[str]:
     named = {
         word
-        for literal in texts.literals(sentence)
+        for literal in literals.find_literals(sentence)
         for word in wording.WORD.findall(literal.lower())
     }
     return set(wording.WORD.findall(sentence.lower())) - named - wording.VAGUE

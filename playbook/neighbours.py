@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from common import text as texts
+from common.text import literals
+from common.text import plain_text as texts
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
@@ -169,7 +170,7 @@ def compare(
     if _ANSWER.fullmatch(action) and _ANSWER.fullmatch(near.entry.action):
         return _of_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
-    ours, theirs = texts.literals(text), texts.literals(entry.content)
+    ours, theirs = literals.find_literals(text), literals.find_literals(entry.content)
     reason = disagreement.reason_to_keep_apart(entry.content, text)
     beside = reason and disagreement_beside_names(entry.content, text)
     near = Neighbour(entry, similarity, beside or reason)
@@ -221,10 +222,10 @@ def disagreement_beside_names(old: str, new: str) -> str | None:
 
     The guard names its first reason only; an added path must not hide a "never".
     """
-    shared = texts.literals(old) & texts.literals(new)
+    shared = literals.find_literals(old) & literals.find_literals(new)
     return disagreement.reason_to_keep_apart(
-        _without(texts.literals(old).difference(shared), old),
-        _without(texts.literals(new).difference(shared), new),
+        _without(literals.find_literals(old).difference(shared), old),
+        _without(literals.find_literals(new).difference(shared), new),
     )
 
 

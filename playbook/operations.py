@@ -31,7 +31,7 @@ SETTABLE = (
 CARRIED = ("aliases", "helpful", "harmful")
 
 
-class EntryState(errors.Conflict):
+class EntryState(errors.StateConflict):
     """The entry is in a state that does not allow this."""
 
     code = "entry_state"

@@ -13,8 +13,15 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from common.caller import Caller
-from common.masks import columns, emptied, name, text, tree
-from common.personal_data import Holding, Part, Reach, register
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import (
+    columns_redactor,
+    empty,
+    json_redactor,
+    redact_name,
+    redact_text,
+)
+from common.erasure.scope import ErasureScope
 from playbook import disputes, indexing, votes
 from playbook.drafts import WRITES_TEXT
 from playbook.models import (
@@ -37,23 +44,23 @@ from search import statistics
 Status = PlaybookDelta.Status
 NAME = "purge"
 ENTRY = {
-    **dict.fromkeys(("content", "condition", "action"), text),
-    "tags": emptied,
+    **dict.fromkeys(("content", "condition", "action"), redact_text),
+    "tags": empty,
 }
-OF_CHANGES = columns(ENTRY)
+OF_CHANGES = columns_redactor(ENTRY)
 QUOTES = {
-    "evidence": tree("field"),
-    "gates": tree("name", "verdict"),
-    "reason": text,
-    "review_note": text,
+    "evidence": json_redactor("field"),
+    "gates": json_redactor("name", "verdict"),
+    "reason": redact_text,
+    "review_note": redact_text,
 }
 TEXTS = {
-    "content": text,
-    "payload": tree(
+    "content": redact_text,
+    "payload": json_redactor(
         *("outcome", "feedback_source", "vote", "reason_code", "origin"),
         *("status", "reviewer", "state", "decided_by"),
     ),
-    "suggested": tree("operation", "category", "producer"),
+    "suggested": json_redactor("operation", "category", "producer"),
 }
 # Deltas that are in the playbook, or were: their text is that of their entry.
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
@@ -61,7 +68,7 @@ WHO = "names who did it: an agent, a key or an account"
 OURS = "made by the service, of no text"
 
 
-def _deltas(reach: Reach) -> DeltaQuerySet:
+def _deltas(reach: ErasureScope) -> DeltaQuerySet:
     found: DeltaQuerySet = PlaybookDelta.objects.filter(
         Q(memory_id__in=reach.of("memory")) | Q(run_id__in=reach.of("run")),
         project_id=reach.project_id,
@@ -74,7 +81,7 @@ def _of(model: Any, kind: str, path: str = "pk") -> Any:
     return lambda reach: model.objects.filter(**{f"{path}__in": reach.of(kind)})
 
 
-def _reasons(reach: Reach) -> QuerySet[PlaybookChange]:
+def _reasons(reach: ErasureScope) -> QuerySet[PlaybookChange]:
     return PlaybookChange.objects.filter(
         Q(related_memory_id__in=reach.of("memory"))
         | Q(run_id__in=reach.of("run"))
@@ -83,7 +90,7 @@ def _reasons(reach: Reach) -> QuerySet[PlaybookChange]:
     )
 
 
-def _conflicts(reach: Reach) -> QuerySet[Conflict]:
+def _conflicts(reach: ErasureScope) -> QuerySet[Conflict]:
     return Conflict.objects.filter(
         Q(left__in=reach.of("entry"))
         | Q(right__in=reach.of("entry"))
@@ -92,39 +99,41 @@ def _conflicts(reach: Reach) -> QuerySet[Conflict]:
 
 
 @register
-class PlaybookData(Part):
+class PlaybookData(ErasureHandler):
     holdings = (
-        Holding(
+        ErasableColumns(
             PlaybookEntry,
             _of(PlaybookEntry, "entry"),
             ENTRY,
             derived=("similarity_hash", "content_tsv"),
             renew=lambda entry: indexing.fill(entry, "simple"),
         ),
-        Holding(
+        ErasableColumns(
             EntryVector,
             _of(EntryVector, "entry", "entry"),
             derived=("embedding",),
         ),
-        Holding(Anchor, _of(Anchor, "entry", "entry"), removed=("file_path",)),
-        Holding(PlaybookDelta, _of(PlaybookDelta, "quoting"), QUOTES),
-        Holding(
+        ErasableColumns(Anchor, _of(Anchor, "entry", "entry"), removed=("file_path",)),
+        ErasableColumns(PlaybookDelta, _of(PlaybookDelta, "quoting"), QUOTES),
+        ErasableColumns(
             PlaybookDelta,
             _of(PlaybookDelta, "delta"),
             TEXTS,
             derived=("similarity_hash",),
             renew=lambda delta: setattr(delta, "similarity_hash", ""),
         ),
-        Holding(
+        ErasableColumns(
             DeltaVector, _of(DeltaVector, "delta", "delta"), derived=("embedding",)
         ),
-        Holding(
+        ErasableColumns(
             PlaybookChange,
             _of(PlaybookChange, "entry", "entry_id"),
             {"before": OF_CHANGES, "after": OF_CHANGES},
         ),
-        Holding(PlaybookChange, _reasons, {"reason": name}),
-        Holding(Conflict, _conflicts, {"reason": text, "note": text}),
+        ErasableColumns(PlaybookChange, _reasons, {"reason": redact_name}),
+        ErasableColumns(
+            Conflict, _conflicts, {"reason": redact_text, "note": redact_text}
+        ),
     )
     no_text = {
         PlaybookEntry: {
@@ -149,7 +158,7 @@ class PlaybookData(Part):
         Support: {},
     }
 
-    def reach(self, reach: Reach) -> None:
+    def reach(self, reach: ErasureScope) -> None:
         deltas = _deltas(reach)
         taught = deltas.filter(operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK)
         learned = set(taught.exclude(entry=None).values_list("entry", flat=True))
@@ -179,11 +188,11 @@ class PlaybookData(Part):
         reach.add("delta", theirs.values_list("pk", flat=True))
         reach.add("delta", waiting if reach.cascade else ())
 
-    def hold(self, reach: Reach) -> None:
+    def hold(self, reach: ErasureScope) -> None:
         if reach.of("memory"):
             hold(Project.objects.get(pk=reach.project_id))
 
-    def before(self, reach: Reach, purge_id: uuid.UUID, caller: Caller) -> None:
+    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
         project = Project.objects.get(pk=reach.project_id)
         cause = Cause(reason=str(purge_id))
         votes.withdraw(project, sorted(reach.of("memory")), cause, caller)
@@ -192,7 +201,7 @@ class PlaybookData(Part):
         left = [d.id for d in reach.descendants.values() if not d.is_purged]
         _to_review(project, left, purge_id, caller)
 
-    def after(self, reach: Reach) -> None:
+    def after(self, reach: ErasureScope) -> None:
         if reach.of("entry"):
             statistics.rebuild(
                 PlaybookEntry.objects.current(),
@@ -201,7 +210,7 @@ class PlaybookData(Part):
             )
 
 
-def _supported(reach: Reach) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+def _supported(reach: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
     """The entries that these memories speak for, and those that no other does."""
     supports = Support.objects.filter(entry__project=reach.project_id)
     theirs = supports.filter(memory__in=reach.of("memory"))

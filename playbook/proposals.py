@@ -12,11 +12,11 @@ from typing import Any
 
 from django.db import transaction
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
+from common.db import write
 from common.ids import uuid7
-from common.writing import write
 from inference.vectors import Vector
 from memories.drafts import SecretFound
 from playbook import (
@@ -184,7 +184,7 @@ def _file(playbook: Playbook, item: Item, prepared: Prepared) -> PlaybookDelta:
     disputes.file(delta, item.match)
     if delta.status != PlaybookDelta.Status.APPLIED:
         # What is applied is told by the audit rows of its revision.
-        recording.record(
+        trail.record(
             caller,
             "delta.propose",
             project_id=delta.project_id,

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q
 
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from inference.vectors import Vector
 from playbook import checking, deciding, disputes, operations, proposals, reviewing
 from playbook.drafts import Item, Operation

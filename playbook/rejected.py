@@ -18,7 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from inference import embedding, reembedding, refusals
 from inference.vectors import Vector
-from jobs import queue, running
+from jobs import queue, runner
 from memories import disagreement
 from playbook import neighbours
 from playbook.deciding import Decision
@@ -157,8 +157,8 @@ def waiting(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     return rows.exclude(content="")
 
 
-@running.handler("embed_deltas", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, Any]:
+@runner.handler("embed_deltas", attempts=20, lease=timedelta(minutes=5))
+def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed the lessons that the model did not answer for when they came."""
     project_id = run.job.project_id
     assert project_id

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from django.db.models import Case, Exists, F, OuterRef, Value, When
 from pgvector.django import CosineDistance
 
-from common import focus
+from common.text import question_focus
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
@@ -61,7 +61,7 @@ def of(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
     are learned from it. Without an answer of the embedder nothing is compared, and a
     note says why.
     """
-    found = focus.of(task)
+    found = question_focus.find_focus(task)
     try:
         vector = embedding.embed_query(found.words if found else task)
     except InferenceError as error:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from common import append_only
-from jobs.running import Run
+from jobs.runner import JobRun
 from playbook.indexing import CORPUS
 from playbook.models import (
     Conflict,
@@ -27,11 +27,11 @@ BATCH = 500  # rows deleted in one transaction
 
 
 @deletion.register
-def remove(project_id: uuid.UUID, run: Run) -> None:
+def remove(project_id: uuid.UUID, run: JobRun) -> None:
     """Delete every row of a project's playbook, its history included."""
     for rows in _rows(project_id):
         while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
-            with transaction.atomic(), append_only.unlocked():
+            with transaction.atomic(), append_only.allow_changes():
                 rows.filter(pk__in=ids).delete()
             run.step(run.job.done)
             run.give_way()

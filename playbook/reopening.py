@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from inference.vectors import Vector
 from playbook import conflicts, disputes, rebasing, rejected, reverting, reviewing
 from playbook.conflicts import ConflictState

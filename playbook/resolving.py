@@ -9,9 +9,9 @@ from typing import Literal
 from django.utils import timezone
 
 from common import errors
-from common import text as texts
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
+from common.text import plain_text as texts
 from playbook import (
     conflicts,
     curation,

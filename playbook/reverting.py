@@ -11,10 +11,10 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from playbook import chains, curation, disputes, reading, reviewing, unwinding
 from playbook.chains import Chain
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
@@ -31,19 +31,19 @@ SIGNATURE = ("status", "reviewer", "review_note", "reviewed_at")
 KEPT = "before_revert"
 
 
-class Overlap(errors.Conflict):
+class Overlap(errors.StateConflict):
     """A later change touched the same columns; undo that one first."""
 
     code = "overlap"
 
 
-class NotApplied(errors.Conflict):
+class NotApplied(errors.StateConflict):
     """Only a delta that is in force can be undone."""
 
     code = "not_applied"
 
 
-class NothingToRevert(errors.Conflict):
+class NothingToRevert(errors.StateConflict):
     """None of these changes is in force any more, or there are none."""
 
     code = "nothing_to_revert"
@@ -291,7 +291,7 @@ def _mark_deltas(
         update_fields=[*SIGNATURE, "payload", "version"],
         batch_size=unwinding.BATCH,
     )
-    recording.record_all(_event(delta, caller) for delta in changed)
+    trail.record_all(_event(delta, caller) for delta in changed)
     return changed
 
 
@@ -360,7 +360,7 @@ def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None
 
 def _event(delta: PlaybookDelta, caller: Caller) -> Any:
     is_undone = delta.status == Status.REVERTED
-    return recording.event(
+    return trail.build_event(
         caller,
         "delta.undo" if is_undone else "delta.redo",
         project_id=delta.project_id,

@@ -17,12 +17,12 @@ from django.db.models import Q
 from django.utils import timezone
 from prometheus_client import Counter
 
-from audit import recording
+from audit import trail
 from common import webhooks
 from common.caller import SYSTEM
-from common.writing import write
+from common.db import write
 from jobs import errors, queue
-from jobs.running import Run, handler
+from jobs.runner import JobRun, handler
 from playbook.models import PlaybookDelta
 from playbook.queries import DeltaQuerySet
 from playbook.revisions import hold
@@ -108,7 +108,7 @@ def sound(project: Project) -> None:
     playbook.save(update_fields=["alarmed_at"])
     for channel in channels(project):
         queue.enqueue(KIND, project_id=project.pk, args={"channel": channel})
-    recording.record(
+    trail.record(
         SYSTEM,
         "review.alarm",
         project_id=project.pk,
@@ -127,7 +127,7 @@ def clear(project: Project) -> None:
 
 
 @handler(KIND)
-def tell(run: Run) -> dict[str, Any]:
+def tell(run: JobRun) -> dict[str, Any]:
     """Send one message; what was decided before it went out needs none."""
     channel, project_id = str(run.job.args["channel"]), run.job.project_id
     live = Project.objects.live()

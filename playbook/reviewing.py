@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from common import errors
-from common import text as texts
 from common.caller import Caller
-from common.writing import write
+from common.db import write
+from common.text import plain_text as texts
 from inference.vectors import Vector
 from playbook import neighbours, rejected
 from playbook.drafts import WRITES_TEXT
@@ -37,7 +37,7 @@ class OwnDelta(errors.Forbidden):
     code = "own_delta"
 
 
-class DeltaState(errors.Conflict):
+class DeltaState(errors.StateConflict):
     """The delta is decided already."""
 
     code = "delta_state"
@@ -101,7 +101,7 @@ def as_proposed(delta: PlaybookDelta) -> dict[str, object]:
 
 
 def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
-    recording.record(
+    trail.record(
         caller,
         f"delta.{verb}",
         project_id=delta.project_id,

@@ -15,10 +15,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from audit import recording
+from audit import trail
 from audit.models import AuditEvent
-from common import errors, masks
+from common import errors
 from common.caller import Caller
+from common.erasure import redaction
 from inference.vectors import Vector
 from playbook import anchors, freshness, indexing, vectors
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
@@ -61,19 +62,19 @@ TEXTS = {"content", "category", "condition", "tags"}
 State = dict[str, Any]
 
 
-class DuplicateEntry(errors.Conflict):
+class DuplicateEntry(errors.StateConflict):
     """An active entry says this already; change that one instead."""
 
     code = "duplicate_entry"
 
 
-class OverBudget(errors.Conflict):
+class OverBudget(errors.StateConflict):
     """The playbook would exceed its token budget; shorten or retire entries first."""
 
     code = "over_budget"
 
 
-class PurgedEntry(errors.Conflict):
+class PurgedEntry(errors.StateConflict):
     """The text of this entry was purged, so it cannot come back; add a new entry."""
 
     code = "purged_entry"
@@ -112,7 +113,7 @@ def label(playbook: Playbook, category: str) -> str:
 
 
 def refuse_purged(entry: PlaybookEntry) -> None:
-    if entry.is_live and masks.is_masked(entry.content):
+    if entry.is_live and redaction.is_redacted(entry.content):
         raise PurgedEntry(f"The text of {entry.label} was purged; add a new entry.")
 
 
@@ -147,7 +148,7 @@ class Revision:
     @cached_property
     def language(self) -> str:
         """What its entries are indexed in; held, so asked for when a text is written."""
-        return search_language.hold(self.playbook.project_id)
+        return search_language.pin_language(self.playbook.project_id)
 
     def add(
         self,
@@ -295,11 +296,11 @@ class Revision:
         by_entry: dict[uuid.UUID, list[PlaybookChange]] = {}
         for change in self.changes:
             by_entry.setdefault(change.entry_id, []).append(change)
-        recording.record_all(self._event(changes) for changes in by_entry.values())
+        trail.record_all(self._event(changes) for changes in by_entry.values())
 
     def _event(self, changes: Sequence[PlaybookChange]) -> AuditEvent:
         first = changes[0]
-        return recording.event(
+        return trail.build_event(
             self.caller,
             f"playbook.{first.action}",
             project_id=self.playbook.project_id,

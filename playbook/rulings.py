@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from common import text as texts
 from common.caller import Caller
 from common.ids import uuid7
+from common.text import plain_text as texts
 from inference.vectors import Vector
 from playbook import applying, curation, rejected, reviewing
 from playbook.conflicts import Side, Sides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from playbook import (
     applying,
     curation,

@@ -15,11 +15,12 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from common import text as texts
 from common.caller import SYSTEM, Caller
+from common.text import literals
+from common.text import plain_text as texts
 from inference import embedding
 from inference.vectors import Vector
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 from playbook import curator, merging, neighbours, proposals, votes
 from playbook.drafts import Operation, Producer, Proposal
@@ -146,7 +147,9 @@ def _merge(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
 
 
 def _with_all_literals(kept: str, other: str) -> str:
-    return kept if texts.literals(other) <= texts.literals(kept) else other
+    return (
+        kept if literals.find_literals(other) <= literals.find_literals(kept) else other
+    )
 
 
 def pair_key(one: PlaybookEntry, other: PlaybookEntry) -> str:
@@ -205,8 +208,8 @@ def _tidied(project_id: uuid.UUID) -> int:
     return int(last.result["revision"]) if last else 0
 
 
-@running.handler(KIND, attempts=5, lease=timedelta(minutes=5))
-def tidy_in_a_job(run: running.Run) -> dict[str, int]:
+@runner.handler(KIND, attempts=5, lease=timedelta(minutes=5))
+def tidy_in_a_job(run: runner.JobRun) -> dict[str, int]:
     """Propose as `tidy` does, entry by entry; what is proposed already is passed over."""
     assert run.job.project_id
     project = Project.objects.get(pk=run.job.project_id)

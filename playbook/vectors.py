@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from inference import embedding, reembedding, refusals
 from inference.vectors import Vector
-from jobs import queue, running
+from jobs import queue, runner
 from playbook.models import EntryVector, PlaybookEntry
 from playbook.queries import EntryQuerySet
 
@@ -65,8 +65,8 @@ def waiting(project_id: uuid.UUID) -> EntryQuerySet:
     return rows.exclude(status=PlaybookEntry.Status.DELETED)
 
 
-@running.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
-def embed_waiting(run: running.Run) -> dict[str, Any]:
+@runner.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
+def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed what a failing or slow model left behind."""
     project_id = run.job.project_id
     assert project_id

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from playbook import freshness, operations
 from playbook.models import PlaybookEntry
 from playbook.revisions import Cause, Revision, hold

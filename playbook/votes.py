@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from memories.models import Memory
 from playbook import chains
 from playbook.models import PlaybookChange, PlaybookEntry, Support

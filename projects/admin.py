@@ -7,13 +7,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import GlobalAdmin, RowsAdmin, caller_of
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import ProjectFilter, choice_filter
+from common.admin.model_admin import GlobalAdmin, RowsAdmin, caller_of
+from common.admin.panels import Panel, format_time, label_column, short_text
 from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import ProjectFilter, chosen
-from common.panels import Panel, labelled, moment, words
-from projects import writing
+from projects import lifecycle, members
 from projects.forms import MemberForm, ProjectForm, owned_projects
 from projects.models import Membership, Organization, Project
 
@@ -24,9 +24,9 @@ class OrganizationAdmin(GlobalAdmin):
     search_fields = ["slug", "name"]
     fields = ["slug", "name_shown", "id", "created_shown"]
 
-    name_shown = staticmethod(panels.column("name", words, ordering="name"))
+    name_shown = staticmethod(panels.column("name", short_text, ordering="name"))
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="created", ordering="created_at")
+        panels.column("created_at", format_time, title="created", ordering="created_at")
     )
 
 
@@ -59,39 +59,39 @@ class ProjectAdmin(RowsAdmin):
         "updated_at",
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "delete",
             "Delete",
             Role.OWNER,
-            lambda project, caller, text: writing.delete(project, caller),
+            lambda project, caller, text: lifecycle.delete(project, caller),
             "deleted; it can be restored until its grace ends",
             fits=lambda project: project.delete_after is None,
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "restore",
             "Restore",
             Role.OWNER,
-            lambda project, caller, text: writing.restore(project, caller),
+            lambda project, caller, text: lifecycle.restore(project, caller),
             "restored",
             fits=lambda project: bool(project.delete_after) and not project.is_over,
         ),
     ]
 
     name_shown = staticmethod(
-        panels.column("name", lambda name: words(name, 60), ordering="name")
+        panels.column("name", lambda name: short_text(name, 60), ordering="name")
     )
     about_shown = staticmethod(
-        panels.column("description", lambda text: words(text, 80), title="about")
+        panels.column("description", lambda text: short_text(text, 80), title="about")
     )
     description_shown = staticmethod(
-        panels.column("description", panels.block, title="description")
+        panels.column("description", panels.text_block, title="description")
     )
     organization_shown = staticmethod(
-        panels.column("organization", words, title="organization")
+        panels.column("organization", short_text, title="organization")
     )
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="created", ordering="created_at")
+        panels.column("created_at", format_time, title="created", ordering="created_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
@@ -145,16 +145,16 @@ class ProjectAdmin(RowsAdmin):
     def policy(self, project: Project) -> str:
         return str(project.settings.get("policy", "assisted"))
 
-    @labelled("state", {"live": "success", "deleted": "danger"})
+    @label_column("state", {"live": "success", "deleted": "danger"})
     def standing(self, project: Project) -> str:
         return "deleted" if project.delete_after else "live"
 
     @admin.display(description="settings, defaults filled in")
     def options_shown(self, project: Project) -> Any:
-        return panels.plain_json(project.options.model_dump())
+        return panels.json_block(project.options.model_dump())
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 @admin.register(Membership)
@@ -163,7 +163,7 @@ class MembershipAdmin(RowsAdmin):
     sees = adds = changes = Role.OWNER
     list_display = ["account", "project_name", "role_shown", "created_shown"]
     list_select_related = ["account"]
-    list_filter = [ProjectFilter, chosen("role", Role.choices)]
+    list_filter = [ProjectFilter, choice_filter("role", Role.choices)]
     search_fields = ["account__username", "project__name"]
     search_help_text = "User name or project"
     readonly_fields = ["account", "project_name", "created_shown"]
@@ -188,11 +188,11 @@ class MembershipAdmin(RowsAdmin):
         )
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "remove",
             "Remove from the project",
             Role.OWNER,
-            lambda member, caller, text: writing.remove_member(
+            lambda member, caller, text: members.remove(
                 member.project, member.account.get_username(), caller
             ),
             "removed",
@@ -201,7 +201,7 @@ class MembershipAdmin(RowsAdmin):
     ]
 
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="since", ordering="created_at")
+        panels.column("created_at", format_time, title="since", ordering="created_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
@@ -215,4 +215,4 @@ class MembershipAdmin(RowsAdmin):
         return Role(membership.role).label
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.project_id, caller_of(request))]
+        return [audit_admin.history_panel(row.project_id, caller_of(request))]

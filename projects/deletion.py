@@ -13,17 +13,17 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from audit.recording import record
+from audit.trail import record
 from common.caller import SYSTEM
 from jobs import queue
 from jobs.models import Job
-from jobs.running import Run, handler
+from jobs.runner import JobRun, handler
 from projects.models import Project
 
 KIND = "project.delete"
-AT_ONCE = 100  # projects looked at in one pass
+MAX_PER_PASS = 100  # projects looked at in one pass
 
-Remover = Callable[[uuid.UUID, Run], None]
+Remover = Callable[[uuid.UUID, JobRun], None]
 REMOVERS: list[Remover] = []
 
 
@@ -40,12 +40,14 @@ def register(remover: Remover) -> Remover:
 
 def enqueue_due() -> None:
     """Enqueue the deletion of every project whose grace is over."""
-    for project_id in Project.objects.over().values_list("pk", flat=True)[:AT_ONCE]:
+    for project_id in Project.objects.over().values_list("pk", flat=True)[
+        :MAX_PER_PASS
+    ]:
         queue.enqueue(KIND, project_id=project_id, key=str(project_id))
 
 
 @handler(KIND)
-def delete(run: Run) -> dict[str, Any] | None:
+def delete(run: JobRun) -> dict[str, Any] | None:
     project_id = run.job.project_id
     if project_id is None or not _is_over(project_id):
         return None

@@ -3,13 +3,13 @@ from __future__ import annotations
 from common import errors
 
 
-class ProjectExists(errors.Conflict):
+class ProjectExists(errors.StateConflict):
     """A project has this name, perhaps a deleted one in its grace; take another."""
 
     code = "project_exists"
 
 
-class GraceOver(errors.Conflict):
+class GraceOver(errors.StateConflict):
     """The project's grace is over and its rows are being deleted; make a new one."""
 
     code = "grace_over"

@@ -1,4 +1,4 @@
-"""What an owner types into the admin, sent through `projects.writing`."""
+"""What an owner types into the admin, sent through `projects.lifecycle`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from common.admin.action_forms import ActionForm
 from common.caller import Role
-from common.door_forms import DoorForm
-from projects import writing
+from projects import lifecycle, members
 from projects.models import Membership, Project
 
 
-class ProjectForm(DoorForm):
+class ProjectForm(ActionForm):
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     class Meta:
@@ -35,20 +35,20 @@ class ProjectForm(DoorForm):
 
     def apply(self) -> Project:
         data = self.cleaned_data
-        fields = {n: data[n] for n in writing.FIELDS if n in self.changed_data}
+        fields = {n: data[n] for n in lifecycle.FIELDS if n in self.changed_data}
         settings = data["settings"] or {}
         if self.instance._state.adding:
-            return writing.create(fields, self.caller, settings=settings)
-        return writing.update(
+            return lifecycle.create(fields, self.caller, settings=settings)
+        return lifecycle.update(
             self.instance,
             fields,
             self.caller,
-            settings=patch(self.stored, settings),
+            settings=merge_patch(self.stored, settings),
             version=data["version"],
         )
 
 
-def patch(old: Mapping[str, Any], new: Any) -> Any:
+def merge_patch(old: Mapping[str, Any], new: Any) -> Any:
     """The merge patch (RFC 7396) that makes `new` of `old`: what left is null.
 
     What stays as it is is not in it: a language that is said again starts work.
@@ -57,14 +57,14 @@ def patch(old: Mapping[str, Any], new: Any) -> Any:
         return new
     gone = {name: None for name in old if name not in new}
     return gone | {
-        name: patch(before if isinstance(before, Mapping) else {}, value)
+        name: merge_patch(before if isinstance(before, Mapping) else {}, value)
         for name, value in new.items()
         for before in [old.get(name)]
         if name not in old or value != before
     }
 
 
-class MemberForm(DoorForm):
+class MemberForm(ActionForm):
     """A person is named, not chosen: the list of accounts is not an owner's to see."""
 
     project = forms.ModelChoiceField(
@@ -92,7 +92,7 @@ class MemberForm(DoorForm):
             project, username = data["project"], data["username"]
         else:
             project, username = member.project, member.account.get_username()
-        return writing.set_member(project, username, Role(data["role"]), self.caller)
+        return members.set_role(project, username, Role(data["role"]), self.caller)
 
 
 def owned_projects(caller: Any) -> Any:

@@ -10,32 +10,32 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common import webhooks
 
-Share = Annotated[float, Field(ge=0, le=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Dedup(Section):
+class DedupSettings(SettingsSection):
     enabled: bool = True
     # Cosine at or above which a memory is a near-duplicate (REQ-MEM-DEDUP-001).
     threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.95
 
 
-class Budgets(Section):
+class BudgetSettings(SettingsSection):
     # Tokens of the live playbook; over it additions are refused (docs/ace.md, "Gates").
     playbook_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 60_000
     # Tokens that an agent is given at once.
     render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
 
 
-class Playbook(Section):
+class PlaybookSettings(SettingsSection):
     # Days after which an entry that nobody has verified wants a look; None is never.
     review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
-class Review(Section):
+class ReviewSettings(SettingsSection):
     """Whom to tell when proposals wait too long; docs/playbook.md, "Review alarm"."""
 
     # Hours that the oldest proposal may wait; None is as long as it takes.
@@ -46,7 +46,7 @@ class Review(Section):
     @field_validator("webhook_url")
     @classmethod
     def webhook_is_an_address(cls, value: str) -> str:
-        if value and not webhooks.is_address(value):
+        if value and not webhooks.is_webhook_url(value):
             raise ValueError("write it as https://host/path")
         return value
 
@@ -62,7 +62,7 @@ class Review(Section):
 
 
 # What PostgreSQL 16 stems, the oldest version that is supported; `simple` stems nothing.
-TextSearch = Literal[
+TextSearchLanguage = Literal[
     "simple",
     "arabic",
     "armenian",
@@ -95,11 +95,11 @@ TextSearch = Literal[
 ]
 
 
-class Search(Section):
-    language: TextSearch = "english"
+class SearchSettings(SettingsSection):
+    language: TextSearchLanguage = "english"
     fusion: Literal["relative", "rrf"] = "relative"
-    keyword_weight: Share = 0.5
-    semantic_weight: Share = 0.5
+    keyword_weight: Fraction = 0.5
+    semantic_weight: Fraction = 0.5
 
     @model_validator(mode="after")
     def one_lane_has_weight(self) -> Self:
@@ -108,7 +108,7 @@ class Search(Section):
         return self
 
 
-class Language(Section):
+class LanguageSettings(SettingsSection):
     """Whether and how much a language model may be asked for the project."""
 
     enabled: bool = True
@@ -117,12 +117,12 @@ class Language(Section):
     cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
 
-Kind = Literal["note", "fact", "procedure", "episode"]
-Scope = Literal["session", "user", "workspace", "org", "object"]
-Amount = Annotated[int, Field(ge=1, le=10**9)] | None
+MemoryKind = Literal["note", "fact", "procedure", "episode"]
+ScopeName = Literal["session", "user", "workspace", "org", "object"]
+Maximum = Annotated[int, Field(ge=1, le=10**9)] | None
 
 
-class Compaction(Section):
+class CompactionSettings(SettingsSection):
     """What a day's compaction puts together; facts with a key are left alone."""
 
     enabled: bool = False
@@ -130,11 +130,11 @@ class Compaction(Section):
     # Memories of one scope, kind, sensitivity and expiry that become one.
     at_least: Annotated[int, Field(ge=2, le=500)] = 10
     at_most: Annotated[int, Field(ge=2, le=500)] = 50
-    kinds: Annotated[list[Kind], Field(min_length=1, max_length=4)] = [
+    kinds: Annotated[list[MemoryKind], Field(min_length=1, max_length=4)] = [
         "note",
         "episode",
     ]
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=5)] = [
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=5)] = [
         "session",
         "user",
     ]
@@ -147,29 +147,29 @@ class Compaction(Section):
         return self
 
 
-class KindQuotas(Section):
-    note: Amount = None
-    fact: Amount = None
-    procedure: Amount = None
-    episode: Amount = None
+class KindQuotas(SettingsSection):
+    note: Maximum = None
+    fact: Maximum = None
+    procedure: Maximum = None
+    episode: Maximum = None
 
 
-class Quotas(Section):
+class QuotaSettings(SettingsSection):
     """How many live memories there may be; None is no limit."""
 
-    memories: Amount = None
-    per_user: Amount = None
+    memories: Maximum = None
+    per_user: Maximum = None
     per_kind: KindQuotas = KindQuotas()
 
 
-class RootCause(Section):
+class RootCause(SettingsSection):
     """A project's own row of the root-cause table: a code and what tells of it."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,39}$")]
     words: Annotated[list[str], Field(min_length=1, max_length=50)]
 
 
-class ProjectOptions(Section):
+class ProjectOptions(SettingsSection):
     categories: Annotated[
         list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]],
         Field(min_length=1, max_length=50),
@@ -184,14 +184,14 @@ class ProjectOptions(Section):
     policy: Literal["manual", "assisted", "auto"] = "assisted"
     content_min: Annotated[int, Field(ge=1, le=1000)] = 10
     secrets: Literal["mask", "reject", "allow"] = "mask"
-    dedup: Dedup = Dedup()
-    budgets: Budgets = Budgets()
-    playbook: Playbook = Playbook()
-    review: Review = Review()
-    search: Search = Search()
-    language: Language = Language()
-    compaction: Compaction = Compaction()
-    quotas: Quotas = Quotas()
+    dedup: DedupSettings = DedupSettings()
+    budgets: BudgetSettings = BudgetSettings()
+    playbook: PlaybookSettings = PlaybookSettings()
+    review: ReviewSettings = ReviewSettings()
+    search: SearchSettings = SearchSettings()
+    language: LanguageSettings = LanguageSettings()
+    compaction: CompactionSettings = CompactionSettings()
+    quotas: QuotaSettings = QuotaSettings()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

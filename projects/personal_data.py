@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from common.personal_data import Part, register
+from common.erasure.handlers import ErasureHandler, register
 from projects.models import Organization, Project
 
 OWN = "what an owner says of the project itself"
 
 
 @register
-class ProjectData(Part):
+class ProjectData(ErasureHandler):
     no_text = {
         Organization: dict.fromkeys(("slug", "name"), OWN),
         Project: dict.fromkeys(

@@ -8,32 +8,32 @@ from typing import Any
 
 from django.utils import timezone
 
-from common.locks import lock_in_transaction, sharing
-from common.messages import Statement, ask
+from common.db import Statement, execute_many
+from common.locks import lock_in_transaction, shared_lock_statement
 from jobs import queue
 from jobs.models import Job
 from projects.models import Project
-from projects.options import Search
+from projects.options import SearchSettings
 
 KIND = "reindex"  # run by `search.reindexing`
 
 
-def hold(project_id: uuid.UUID) -> str:
+def pin_language(project_id: uuid.UUID) -> str:
     """The language, which cannot change until this transaction ends.
 
     Writers hold it together, before any row. It is read anew, after the lock.
     """
-    *_, rows = ask(*holding(project_id))
-    return held(rows)
+    *_, rows = execute_many(*pin_statements(project_id))
+    return read_pinned(rows)
 
 
-def holding(project_id: uuid.UUID) -> list[Statement]:
+def pin_statements(project_id: uuid.UUID) -> list[Statement]:
     """The statements of `hold`, to be sent with others; `held` reads the last one's rows."""
-    language = LANGUAGE, [Search().language, project_id]
-    return [sharing(_lock(project_id)), language]
+    language = LANGUAGE_SQL, [SearchSettings().language, project_id]
+    return [shared_lock_statement(_lock(project_id)), language]
 
 
-def held(rows: Sequence[tuple[Any, ...]]) -> str:
+def read_pinned(rows: Sequence[tuple[Any, ...]]) -> str:
     if not rows:
         raise Project.DoesNotExist
     ((language,),) = rows
@@ -41,13 +41,13 @@ def held(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 # Asked by every write: as a queryset, building it took longer than answering.
-LANGUAGE = """
+LANGUAGE_SQL = """
 SELECT coalesce(settings #>> '{search,language}', %s)
 FROM projects_project WHERE id = %s
 """
 
 
-def change(project: Project) -> None:
+def start_reindex(project: Project) -> None:
     """Start the job that writes every row's lexemes anew.
 
     First what is written in the old language commits, so that the job finds it. The
@@ -59,7 +59,7 @@ def change(project: Project) -> None:
     queue.enqueue(KIND, project_id=project.pk)
 
 
-def is_left_undone(project: Project) -> bool:
+def is_reindex_unfinished(project: Project) -> bool:
     """Whether the job of the last change was ended before it had written every row."""
     last = Job.objects.filter(kind=KIND, project_id=project.pk).order_by("pk").last()
     ended = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DISCARDED)

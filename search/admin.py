@@ -4,11 +4,11 @@ from typing import Any
 
 from django.contrib import admin
 
-from common import panels
-from common.admin import RowsAdmin
+from common.admin import panels
+from common.admin.filters import ProjectFilter, choice_filter
+from common.admin.model_admin import RowsAdmin
+from common.admin.panels import format_time, short_text
 from common.caller import Caller
-from common.list_filters import ProjectFilter, chosen
-from common.panels import moment, words
 from projects.models import Project
 from search.models import Corpus, LexemeStat
 
@@ -18,11 +18,11 @@ NAMES = [("memories", "memories"), ("playbook", "playbook")]
 @admin.register(Corpus)
 class CorpusAdmin(RowsAdmin):
     list_display = ["name", "project_name", "documents", "counted_shown"]
-    list_filter = [ProjectFilter, chosen("name", NAMES)]
+    list_filter = [ProjectFilter, choice_filter("name", NAMES)]
     fields = ["name", "project_name", "documents", "newest_id", "counted_shown"]
 
     counted_shown = staticmethod(
-        panels.column("counted_at", moment, title="counted", ordering="counted_at")
+        panels.column("counted_at", format_time, title="counted", ordering="counted_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
@@ -37,13 +37,13 @@ class LexemeStatAdmin(RowsAdmin):
     list_select_related = ["corpus"]
     list_filter = [
         ProjectFilter,
-        chosen("corpus__name", NAMES, "corpus", name="corpus"),
+        choice_filter("corpus__name", NAMES, "corpus", name="corpus"),
     ]
     search_fields = ["lexeme"]
     search_help_text = "A lexeme, as it is stemmed; ↑ and ⇈ are its best rows"
     fields = ["lexeme_shown", "df", "corpus_name", "project_name"]
 
-    lexeme_shown = staticmethod(panels.column("lexeme", words, ordering="lexeme"))
+    lexeme_shown = staticmethod(panels.column("lexeme", short_text, ordering="lexeme"))
 
     def visible_to(self, caller: Caller) -> Any:
         seen = Project.objects.visible_to(caller)

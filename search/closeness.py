@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from common.messages import Statement, ask
+from common.db import Statement, execute_many
 from inference.vectors import Vector
 from search import semantic
 
@@ -57,7 +57,7 @@ def close(
     if not vectors:
         return []
     asked = looking(model, vectors, project_id=project_id, threshold=threshold)
-    (rows,) = ask(asked)
+    (rows,) = execute_many(asked)
     return found(rows, len(vectors))
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from common.personal_data import Part, register
+from common.erasure.handlers import ErasureHandler, register
 from search.models import Corpus
 
 
 @register
-class SearchData(Part):
+class SearchData(ErasureHandler):
     """The lexemes themselves are counted anew by the apps whose texts they are of."""
 
     no_text = {Corpus: {"name": "a name of the code"}}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from common.messages import ask
+from common.db import execute_many
 from search import words
 from search.fields import DIMENSIONS, TIERS
 from search.filtered import Part
@@ -209,7 +209,9 @@ def terms(
         list(TIERS),
         MOST_TERMS,
     ]
-    *values, rows = ask(*([beside] if beside else []), (TERMS, params), using=using)
+    *values, rows = execute_many(
+        *([beside] if beside else []), (TERMS, params), using=using
+    )
     found = [
         Term(lexeme, index, df, max(documents, df), count, tuple(tiers))
         for lexeme, index, df, count, documents, tiers in rows

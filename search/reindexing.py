@@ -11,8 +11,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from common import locks
-from common.writing import write
-from jobs import running
+from common.db import write
+from jobs import runner
 from projects import search_language
 from projects.models import Project
 from search import statistics
@@ -37,8 +37,8 @@ class Shelf:
 SHELVES: list[Shelf] = []
 
 
-@running.handler(search_language.KIND, lease=timedelta(minutes=5))
-def reindex(run: running.Run) -> dict[str, Any] | None:
+@runner.handler(search_language.KIND, lease=timedelta(minutes=5))
+def reindex(run: runner.JobRun) -> dict[str, Any] | None:
     """Write every row in the project's language, then count what there is of it."""
     project_id = run.job.project_id
     if project_id is None or not Project.objects.filter(pk=project_id).exists():
@@ -52,19 +52,19 @@ def reindex(run: running.Run) -> dict[str, Any] | None:
             run.give_way()
     for shelf in SHELVES:
         run.step(done)
-        with locks.patience():
+        with locks.no_timeouts():
             rows = shelf.counted()
             statistics.rebuild(rows, project_id=project_id, name=shelf.corpus)
     return {"rows": done}
 
 
 @write
-def _write_next(shelf: Shelf, run: running.Run, done: int, total: int) -> int:
+def _write_next(shelf: Shelf, run: runner.JobRun, done: int, total: int) -> int:
     """Write the rows after the cursor; how many there were."""
     project_id, cursor = run.job.project_id, run.job.cursor
     assert project_id
     shelf.hold(project_id)
-    language = search_language.hold(project_id)
+    language = search_language.pin_language(project_id)
     after = uuid.UUID(cursor.get(shelf.corpus, uuid.UUID(int=0).hex))
     rows = shelf.rows().filter(project_id=project_id, pk__gt=after).order_by("pk")
     batch = list(rows.select_for_update(no_key=True)[:BATCH])

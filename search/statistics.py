@@ -52,7 +52,7 @@ def _refresh(rows: QuerySet[Model], project_id: uuid.UUID, name: str) -> None:
     with locks.try_advisory_lock(_lock(project_id, name)) as is_mine:
         if is_mine:
             # A very large project takes longer than a statement may.
-            with locks.patience():
+            with locks.no_timeouts():
                 rebuild(rows, project_id=project_id, name=name)
 
 

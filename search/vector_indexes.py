@@ -153,7 +153,7 @@ def care(
         if not mine:
             raise Busy
         todo = due(vectors)
-        with locks.patience():
+        with locks.no_timeouts():
             for done, work in enumerate(_works(vectors, todo)):
                 step(done, len(todo))
                 work()

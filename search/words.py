@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import accumulate
 
-from common import text
+from common.text import literals
 
 # PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
 LONGEST_LEXEME = 200
@@ -68,7 +68,7 @@ def compounds(value: str) -> list[str]:
     clean = _UNSTORABLE.sub(" ", value)
     return [
         word.lower()
-        for word in text.identifiers(clean)
+        for word in literals.find_identifiers(clean)
         if len(word) <= LONGEST_LEXEME and not word.isalnum()
     ]
 

@@ -13,7 +13,7 @@ from access.models import ApiKey
 from common.caller import Caller, Role
 from inference import embedding, switching
 from inference.errors import InferenceError
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memory_project.celery import app as celery_app
 from projects.models import Organization, Project
@@ -65,7 +65,7 @@ def _no_throttles(settings):
 
 @pytest.fixture(autouse=True)
 def _every_refusal_is_audited():
-    refusals._noted.clear()
+    refusals._next_audit.clear()
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def run_jobs(db):
             job = Job.objects.due().order_by("pk").first()
             if job is None:
                 return
-            running.run(job.pk)
+            runner.run(job.pk)
         raise AssertionError("jobs keep coming")
 
     return run

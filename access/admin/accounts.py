@@ -11,13 +11,13 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from access import keys
 from audit import admin as audit_admin
-from audit.recording import record
-from common import panels
-from common.admin import GlobalAdmin, caller_of
+from audit.trail import record
+from common.admin import panels
+from common.admin.filters import choice_filter, exact_filter
+from common.admin.model_admin import GlobalAdmin, caller_of
+from common.admin.panels import Panel, format_time, short_text
 from common.caller import Role
-from common.list_filters import chosen, exactly
-from common.panels import Panel, moment, words
-from projects import writing
+from projects import members
 from projects.models import Membership
 
 
@@ -60,7 +60,7 @@ class AuditedAdmin(GlobalAdmin):
         )
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request), self.object_type)]
+        return [audit_admin.history_panel(row.pk, caller_of(request), self.object_type)]
 
 
 admin.site.unregister(User)
@@ -81,9 +81,9 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         "last",
     ]
     list_filter = [
-        chosen("is_active", [(1, "yes"), (0, "no")]),
-        chosen("is_staff", [(1, "yes"), (0, "no")]),
-        chosen("is_superuser", [(1, "yes"), (0, "no")]),
+        choice_filter("is_active", [(1, "yes"), (0, "no")]),
+        choice_filter("is_staff", [(1, "yes"), (0, "no")]),
+        choice_filter("is_superuser", [(1, "yes"), (0, "no")]),
     ]
     search_fields = ["username", "username__icontains", "email"]
     filter_horizontal = []
@@ -105,7 +105,9 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     readonly_fields = ["last_login", "date_joined"]
 
     last = staticmethod(
-        panels.column("last_login", moment, title="last login", ordering="last_login")
+        panels.column(
+            "last_login", format_time, title="last login", ordering="last_login"
+        )
     )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -114,7 +116,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         return rows, counts, forbidden - {Membership._meta.verbose_name}, protected
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        writing.remove_everywhere(obj, caller_of(request))
+        members.remove_everywhere(obj, caller_of(request))
         keys.revoke_all(obj, caller=caller_of(request))
         super().delete_model(request, obj)
 
@@ -123,17 +125,17 @@ class SignInAdmin(GlobalAdmin):
     """What the login throttle keeps; its rows are written by it alone."""
 
     list_filter = [
-        exactly("username"),
-        exactly("ip_address__startswith", "address", name="address"),
+        exact_filter("username"),
+        exact_filter("ip_address__startswith", "address", name="address"),
     ]
     search_fields = ["username", "ip_address__startswith"]
     search_help_text = "User name or address"
 
     at = staticmethod(
-        panels.column("attempt_time", moment, title="at", ordering="attempt_time")
+        panels.column("attempt_time", format_time, title="at", ordering="attempt_time")
     )
     agent = staticmethod(
-        panels.column("user_agent", lambda text: words(text, 80), title="browser")
+        panels.column("user_agent", lambda text: short_text(text, 80), title="browser")
     )
 
 

@@ -5,41 +5,41 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from access import operations
+from access import job_actions
 from audit import admin as audit_admin
-from common.admin import caller_of
+from common.admin.actions import AdminAction
+from common.admin.model_admin import caller_of
+from common.admin.panels import Panel
 from common.caller import Role
-from common.deeds import Deed
-from common.panels import Panel
 from jobs.admin import JobAdmin
 from jobs.models import Job
 
 
 @admin.register(Job)
-class OperatedJobAdmin(JobAdmin):
+class JobWithActionsAdmin(JobAdmin):
     deeds = [
-        Deed(
+        AdminAction(
             "retry",
             "Retry",
             Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "retry", caller),
+            lambda job, caller, text: job_actions.perform(job, "retry", caller),
             "waits again",
             fits=lambda job: job.state == Job.State.FAILED,
         ),
-        Deed(
+        AdminAction(
             "discard",
             "Discard",
             Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "discard", caller),
+            lambda job, caller, text: job_actions.perform(job, "discard", caller),
             "discarded",
             fits=lambda job: job.state == Job.State.FAILED,
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "cancel",
             "Cancel",
             Role.CURATOR,
-            lambda job, caller, text: operations.act_on(job, "cancel", caller),
+            lambda job, caller, text: job_actions.perform(job, "cancel", caller),
             "cancelled",
             fits=lambda job: job.state in {Job.State.WAITING, Job.State.RUNNING},
             is_final=True,
@@ -47,4 +47,4 @@ class OperatedJobAdmin(JobAdmin):
     ]
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -14,18 +14,24 @@ from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWid
 from access import keys
 from access.models import ApiKey, IdempotencyKey
 from audit import admin as audit_admin
-from common import errors, panels
-from common.admin import RowsAdmin, caller_of
+from common import errors
+from common.admin import panels
+from common.admin.action_forms import ActionForm
+from common.admin.actions import AdminAction
+from common.admin.filters import (
+    ChoiceFilter,
+    ProjectFilter,
+    choice_filter,
+    exact_filter,
+)
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import Panel, format_time, label_column, short_text
 from common.caller import Caller, Role
-from common.deeds import Deed
-from common.door_forms import DoorForm
-from common.list_filters import ChoiceFilter, ProjectFilter, chosen, exactly
-from common.panels import Panel, labelled, moment, words
-from common.text import clip
+from common.text.plain_text import clip
 from projects.models import Project
 
 
-class StandingFilter(ChoiceFilter):
+class KeyStateFilter(ChoiceFilter):
     title = "state"
     parameter_name = "state"
     options = (
@@ -52,20 +58,20 @@ OVERLAPS = {
 
 
 @dataclass(frozen=True)
-class Told:
+class ActionNotes:
     """What a deed has to say; notes become messages."""
 
     notes: tuple[str, ...]
 
 
-def _rotate(key: ApiKey, caller: Caller, typed: str) -> Told:
+def _rotate(key: ApiKey, caller: Caller, typed: str) -> ActionNotes:
     if typed not in OVERLAPS:
         raise errors.Invalid(f"Choose one of {', '.join(OVERLAPS)}.")
     issued = keys.rotate(key, OVERLAPS[typed], caller=caller)
-    return Told((_told(issued.key, issued.secret),))
+    return ActionNotes((_secret_message(issued.key, issued.secret),))
 
 
-def _told(key: ApiKey, secret: str) -> SafeString:
+def _secret_message(key: ApiKey, secret: str) -> SafeString:
     """The secret, with a button that `copy.js` shows and answers."""
     return format_html(
         'The secret of {}, shown this once: <code class="am-secret">{}</code> '
@@ -75,7 +81,7 @@ def _told(key: ApiKey, secret: str) -> SafeString:
     )
 
 
-class KeyForm(DoorForm):
+class KeyForm(ActionForm):
     """A new key; its secret is told once, after saving."""
 
     role = forms.TypedChoiceField(
@@ -134,7 +140,11 @@ class ApiKeyAdmin(RowsAdmin):
         "expires_shown",
         "used_shown",
     ]
-    list_filter = [StandingFilter, chosen("role", Role.choices), exactly("agent_id")]
+    list_filter = [
+        KeyStateFilter,
+        choice_filter("role", Role.choices),
+        exact_filter("agent_id"),
+    ]
     search_fields = ["prefix", "name", "id", "agent_id", "user_id"]
     search_help_text = "Prefix, name, agent or user id"
     fieldsets = [
@@ -159,7 +169,7 @@ class ApiKeyAdmin(RowsAdmin):
         ("Bound to", {"fields": ["agent_id", "user_id", "expires_at"]}),
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "rotate",
             "Rotate",
             Role.OWNER,
@@ -170,7 +180,7 @@ class ApiKeyAdmin(RowsAdmin):
             choices=tuple(OVERLAPS),
             needs_text=True,
         ),
-        Deed(
+        AdminAction(
             "revoke",
             "Revoke",
             Role.OWNER,
@@ -184,13 +194,13 @@ class ApiKeyAdmin(RowsAdmin):
     class Media:
         js = ["admin/copy.js"]
 
-    name_shown = staticmethod(panels.column("name", words, ordering="name"))
+    name_shown = staticmethod(panels.column("name", short_text, ordering="name"))
     expires_shown = staticmethod(
-        panels.column("expires_at", moment, title="expires", ordering="expires_at")
+        panels.column("expires_at", format_time, title="expires", ordering="expires_at")
     )
     used_shown = staticmethod(
         panels.column(
-            "last_used_at", moment, title="last used", ordering="last_used_at"
+            "last_used_at", format_time, title="last used", ordering="last_used_at"
         )
     )
 
@@ -209,26 +219,26 @@ class ApiKeyAdmin(RowsAdmin):
     def reach(self, key: ApiKey) -> Any:
         if key.everywhere:
             return "every project"
-        return words(", ".join(project.name for project in key.projects.all()), 60)
+        return short_text(", ".join(project.name for project in key.projects.all()), 60)
 
-    @labelled("state", {"usable": "success", "ended": "danger"})
+    @label_column("state", {"usable": "success", "ended": "danger"})
     def standing(self, key: ApiKey) -> str:
         return "usable" if key.is_usable else "ended"
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
-        messages.warning(request, _told(obj, form.secret))
+        messages.warning(request, _secret_message(obj, form.secret))
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 @admin.register(IdempotencyKey)
 class IdempotencyKeyAdmin(RowsAdmin):
     sees = Role.OWNER
     list_display = ["key_shown", "actor_shown", "route", "project_name", "status", "at"]
-    list_filter = [ProjectFilter, exactly("actor"), exactly("status")]
+    list_filter = [ProjectFilter, exact_filter("actor"), exact_filter("status")]
     search_fields = ["key", "actor"]
     search_help_text = "Key or actor"
     fields = [
@@ -242,10 +252,12 @@ class IdempotencyKeyAdmin(RowsAdmin):
         "at",
     ]
 
-    key_shown = staticmethod(panels.column("key", words))
-    actor_shown = staticmethod(panels.column("actor", words))
-    answer_shown = staticmethod(panels.column("answer", panels.plain_json))
-    at = staticmethod(panels.column("created_at", moment, title="at", ordering="id"))
+    key_shown = staticmethod(panels.column("key", short_text))
+    actor_shown = staticmethod(panels.column("actor", short_text))
+    answer_shown = staticmethod(panels.column("answer", panels.json_block))
+    at = staticmethod(
+        panels.column("created_at", format_time, title="at", ordering="id")
+    )
 
     def visible_to(self, caller: Caller) -> Any:
         """Of the projects that the caller owns; a superuser's own ones have none."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from common.key_index import DropKeyIndex
+from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        DropKeyIndex(
+        DropFkIndex(
             model_name="acerun",
             name="project",
             field=models.ForeignKey(
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="observation",
             name="project",
             field=models.ForeignKey(

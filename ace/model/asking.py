@@ -12,7 +12,7 @@ from ace.models import AceRun
 from inference import calls
 from inference.calls import Answer, Question
 from inference.prompts import Prompt
-from projects import language
+from projects import model_access
 from projects.models import Project
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -21,7 +21,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 def longest(project: Project) -> timedelta:
     """How long a run may wait for the model, all its calls together."""
     return timedelta(
-        seconds=settings.LANGUAGE_TIMEOUT if language.is_on(project) else 0
+        seconds=settings.LANGUAGE_TIMEOUT if model_access.is_enabled(project) else 0
     )
 
 
@@ -36,4 +36,4 @@ def ask(
 ) -> Answer[Shape]:
     """Raises InferenceError; then the rules go on alone."""
     question = Question(purpose, prompt.version, prompt.text, told, max_tokens)
-    return calls.ask(question, shape, language.account(run.project, run.pk))
+    return calls.ask(question, shape, model_access.account_for(run.project, run.pk))

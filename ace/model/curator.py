@@ -11,7 +11,7 @@ from pydantic import BaseModel, create_model, model_validator
 
 from ace.model import asking, prompts
 from ace.models import AceRun
-from common.text import clip
+from common.text.plain_text import clip
 from inference import schemas
 from inference.errors import InferenceError
 from inference.fence import Part, fenced

@@ -16,11 +16,11 @@ from ace.rules import masks
 from ace.rules.evidence import MAX_QUOTE, Evidence
 from ace.rules.lessons import Lesson
 from ace.rules.task import Task
-from common.text import clip
+from common.text.plain_text import clip
 from inference import schemas
 from inference.errors import InferenceError
 from playbook.drafts import Producer
-from projects import language
+from projects import model_access
 from projects.models import Project
 
 PURPOSE = "reflector"
@@ -83,7 +83,7 @@ class Taught:
 
 def reflect(run: AceRun, task: Task, read: Reflected) -> Taught:
     """Ask the model about a task whose outcome the rules know; it cannot change that."""
-    if read.outcome.value == "unknown" or not language.is_on(run.project):
+    if read.outcome.value == "unknown" or not model_access.is_enabled(run.project):
         return Taught()
     try:
         answer = asking.ask(

@@ -8,7 +8,7 @@ from ace.reflector import Reflected
 from ace.rules import causes
 from ace.rules import evidence as spans
 from ace.rules.task import Task, ToolCall
-from common.text import clip
+from common.text.plain_text import clip
 from inference.fence import Part, fenced, shortened
 from projects.models import Project
 

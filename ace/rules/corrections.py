@@ -10,7 +10,7 @@ from ace.rules import evidence as spans
 from ace.rules import outcome
 from ace.rules.evidence import Evidence
 from ace.rules.task import Task
-from common import focus
+from common.text import question_focus
 
 # A value that an agent can be told to answer; more is a text to be written.
 LONGEST_ANSWER = 160
@@ -46,7 +46,7 @@ def find(task: Task) -> Correction | None:
     None when the question is too long to say what it was about.
     """
     told = _told(task)
-    asked = focus.of(task.goal) if told else None
+    asked = question_focus.find_focus(task.goal) if told else None
     if told is None or asked is None:
         return None
     right = _bare(told["expected"])
@@ -77,7 +77,9 @@ def _bare(value: str) -> str:
     return value.strip().rstrip(".").strip("\"'`[] ")
 
 
-def _held(task: Task, start: int, end: int, asked: focus.Focus) -> Iterator[Evidence]:
+def _held(
+    task: Task, start: int, end: int, asked: question_focus.QuestionFocus
+) -> Iterator[Evidence]:
     question = task.goal[asked.start : asked.end]
     yield spans.spanned("question", "goal", asked.start, asked.end, question)
     told = task.feedback[start:end]

@@ -13,8 +13,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from common import text
 from common.caller import SYSTEM
+from common.text import literals
 from inference import embedding
 from playbook import rendering
 from projects.models import Project
@@ -140,7 +140,9 @@ class TagAnswerer:
 
     def _named(self, entry: rendering.Row) -> str | None:
         """The one tag that an entry's action names."""
-        known = [tag for tag in text.literals(entry.action) if tag in self._vectors]
+        known = [
+            tag for tag in literals.find_literals(entry.action) if tag in self._vectors
+        ]
         return known[0] if len(known) == 1 else None
 
 

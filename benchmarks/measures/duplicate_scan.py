@@ -25,8 +25,8 @@ from benchmarks.fixtures.population import Passages
 from benchmarks.options import BenchmarkOptions
 from benchmarks.product import product_processes
 from benchmarks.report.progress_bar import ProgressBar
-from common import text
 from common.caller import SYSTEM
+from common.text import plain_text
 from inference import embedding
 from jobs.models import Job
 from memories import deduplication
@@ -115,7 +115,7 @@ def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
             agent_id="benchmark",
             memory_type="learning",
             content=content,
-            similarity_hash=text.similarity_hash(content),
+            similarity_hash=plain_text.similarity_hash(content),
             content_tsv="",
             **Scope("workspace", str(project.pk)).columns,
         )

@@ -50,7 +50,7 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
 
 def _build(project: Project) -> None:
     try:
-        with locks.patience():
+        with locks.no_timeouts():
             vector_indexes.build(MemoryVector, project.pk)
     finally:
         connection.close()

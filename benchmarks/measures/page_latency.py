@@ -31,7 +31,7 @@ from benchmarks.options import BenchmarkOptions
 from benchmarks.product import page_addresses
 from benchmarks.product.page_addresses import PageAddress, PageSubjects
 from benchmarks.report.progress_bar import ProgressBar
-from common.admin import RowsAdmin
+from common.admin.model_admin import RowsAdmin
 from common.caller import Caller, Role
 from memories.models import Memory
 from playbook.models import Playbook

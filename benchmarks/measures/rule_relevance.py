@@ -13,7 +13,7 @@ from benchmarks.fixtures import bulk_entries, temp_project
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
-from common import text
+from common.text import plain_text
 from playbook import relevance
 from playbook.exchange import ace_format
 from playbook.models import PlaybookEntry
@@ -35,8 +35,10 @@ class TaskRule:
 def run(options: BenchmarkOptions) -> dict[str, Any]:
     sets = {path.stem: _task_rules(path) for path in sorted(OWN_FOLDER.glob("*.jsonl"))}
     meant = [pair.rule for pairs in sets.values() for pair in pairs]
-    known = {text.similarity_hash(rule): rule for rule in _other_rules(options.data)}
-    known |= {text.similarity_hash(rule): rule for rule in meant}
+    known = {
+        plain_text.similarity_hash(rule): rule for rule in _other_rules(options.data)
+    }
+    known |= {plain_text.similarity_hash(rule): rule for rule in meant}
     with temp_project.create_project("relevance", keep=options.keep) as project:
         bulk_entries.write_rules(project, list(known.values()))
         ids = _entry_ids(project)

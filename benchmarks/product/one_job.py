@@ -14,11 +14,11 @@ def main(job_id: uuid.UUID) -> None:
     django.setup()
     from celery import current_app
 
-    from jobs import running
+    from jobs import runner
 
     # As a worker does: every app registers the jobs that it can run.
     current_app.loader.import_default_modules()
-    running.run(job_id)
+    runner.run(job_id)
 
 
 if __name__ == "__main__":

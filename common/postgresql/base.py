@@ -9,7 +9,7 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 
 # Connections that rested longer are asked: the server may have gone without a word.
-BUSY_SECONDS = 5.0
+RECENT_SECONDS = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -23,12 +23,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def is_usable(self) -> bool:
         now = time.monotonic()
         rested, self._seen_at = now - self._seen_at, now
-        if rested < BUSY_SECONDS and _is_at_rest(self.connection):
+        if rested < RECENT_SECONDS and _is_idle(self.connection):
             return True
         return super().is_usable()
 
 
-def _is_at_rest(connection: Connection[Any] | None) -> bool:
+def _is_idle(connection: Connection[Any] | None) -> bool:
     """Whether nothing is to be read from it, as would be its end, or a notice."""
     if connection is None or connection.closed:
         return False

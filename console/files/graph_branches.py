@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from common.text import clip
+from common.text.plain_text import clip
 from console import list_urls
 from context.file_graph import FileGraph, RelatedFile
 from memories.models import Memory

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from common.text import clip
+from common.text.plain_text import clip
 from console.files.graph_branches import Branch, Leaf
 
 HUB_RADIUS, LEAF_RADIUS = 105.0, 235.0  # radius of either ring

@@ -10,8 +10,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from common import errors, panels, text
-from common.panels import IN_PANEL, Panel, words
+from common import errors
+from common.admin import panels
+from common.admin.panels import PANEL_LIMIT, Panel, short_text
+from common.text import plain_text
 from console import list_urls
 from console.files import directory_tree, graph_branches, radial_layout
 from console.project_page import ProjectPage
@@ -65,7 +67,7 @@ class FilePage(ProjectPage):
             graph=graph,
             drawing=radial_layout.arrange(found),
             is_known=bool(found),
-            name=text.clip(PurePosixPath(path).name or path, 30),
+            name=plain_text.clip(PurePosixPath(path).name or path, 30),
             panels=list(self.tables(graph)),
             holder=directory_url(self.project, path.rpartition("/")[0]),
             record=reverse("admin:memories_file_change", args=[graph.file.pk]),
@@ -90,8 +92,8 @@ class FilePage(ProjectPage):
             ["Entry", "Rule"],
             (
                 [
-                    panels.link(ENTRY, one.pk, one.label, panels.SHORT),
-                    words(one.content, IN_PANEL),
+                    panels.row_link(ENTRY, one.pk, one.label, panels.SHORT_LIMIT),
+                    short_text(one.content, PANEL_LIMIT),
                 ]
                 for one in graph.entries
             ),
@@ -120,18 +122,20 @@ class FilePage(ProjectPage):
     def tag(self, name: str) -> SafeString:
         url = list_urls.admin_list(MEMORY, self.project, tag=name)
         return format_html(
-            '<a class="am-link" href="{}">{}</a>', url, words(name, panels.SHORT)
+            '<a class="am-link" href="{}">{}</a>',
+            url,
+            short_text(name, panels.SHORT_LIMIT),
         )
 
 
 def _memories_panel(graph: FileGraph) -> Panel:
     shown = [
         [
-            panels.link(MEMORY, one.pk, one),
+            panels.row_link(MEMORY, one.pk, one),
             relation,
             one.get_memory_type_display(),
             "changed since" if one.pk in graph.suspect else "as it was",
-            panels.when(one.created_at),
+            panels.time_tag(one.created_at),
         ]
         for relation, rows in sorted(graph.memories.items())
         for one in rows
@@ -155,4 +159,4 @@ def directory_url(project: Any, path: str = "") -> str:
 
 def file_link(project: Any, path: str) -> SafeString:
     url = graph_branches.file_url(project, path)
-    return format_html('<a class="am-link" href="{}">{}</a>', url, words(path))
+    return format_html('<a class="am-link" href="{}">{}</a>', url, short_text(path))

@@ -7,7 +7,7 @@ from collections import Counter
 from django.db.models import Count, Q
 
 from common.caller import Caller
-from common.ids import first_at
+from common.ids import lowest_id_at
 from console import list_urls, weeks
 from console.home.charts import Chart, Point, Series, describe_share
 from playbook.models import PlaybookDelta
@@ -57,7 +57,7 @@ def _counts(project: Project, caller: Caller, since: weeks.Week) -> Counts:
         .filter(
             project=project,
             status__in=list(STATUSES),
-            pk__gte=first_at(since.start),
+            pk__gte=lowest_id_at(since.start),
             created_at__gte=since.start,
         )
         .exclude(operation=PlaybookDelta.Operation.VOTE)

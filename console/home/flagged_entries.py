@@ -9,9 +9,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Greatest
 from django.utils.safestring import SafeString
 
-from common import panels
+from common.admin import panels
+from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Caller
-from common.panels import Panel, link, moment, words
 from console import list_urls
 from playbook import freshness
 from playbook.models import Conflict, PlaybookEntry
@@ -74,8 +74,8 @@ def _suspect_panel(rows: EntryQuerySet, project: Project, caller: Caller) -> Pan
         [
             [
                 *_entry_cells(entry),
-                words(", ".join(changed[entry.pk])),
-                moment(entry.verified_at or entry.updated_at),
+                short_text(", ".join(changed[entry.pk])),
+                format_time(entry.verified_at or entry.updated_at),
             ]
             for entry in found
         ],
@@ -95,4 +95,7 @@ def _vote_rows(rows: Any) -> Iterable[list[Any]]:
 
 
 def _entry_cells(entry: PlaybookEntry) -> list[SafeString]:
-    return [link(ENTRY, entry.pk, entry.label, panels.SHORT), words(entry.content)]
+    return [
+        row_link(ENTRY, entry.pk, entry.label, panels.SHORT_LIMIT),
+        short_text(entry.content),
+    ]

@@ -11,9 +11,9 @@ from django.db.models import Count, Min
 from django.utils import timezone
 
 from ace.models import AceRun
-from common.admin import MOST_COUNTED, counted, in_words
+from common.admin.paginator import COUNT_LIMIT, count_bounded, format_count
 from common.caller import Caller
-from common.ids import first_at
+from common.ids import lowest_id_at
 from console import list_urls, weeks
 from jobs.models import Job
 from memories.models import Memory, PossibleDuplicate
@@ -58,15 +58,15 @@ def _row_count(
     title: str, model: Any, project: Project, caller: Caller, name: str, **where: Any
 ) -> KeyFigure:
     rows = model.objects.visible_to(caller).filter(project_id=project.pk, **where)
-    count = counted(rows)
+    count = count_bounded(rows)
     return KeyFigure(
-        title, in_words(count), list_urls.admin_list(name, project, **where)
+        title, format_count(count), list_urls.admin_list(name, project, **where)
     )
 
 
 def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
     waiting = PlaybookDelta.objects.visible_to(caller).filter(project=project).waiting()
-    found = waiting.order_by("pk")[: MOST_COUNTED + 1].aggregate(
+    found = waiting.order_by("pk")[: COUNT_LIMIT + 1].aggregate(
         n=Count("pk"), oldest=Min("created_at")
     )
     limit = project.options.review.alarm_hours
@@ -74,7 +74,7 @@ def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
     age = timezone.now() - oldest if oldest else timedelta()
     return KeyFigure(
         "Waiting changes",
-        in_words(found["n"]),
+        format_count(found["n"]),
         list_urls.inbox_list(project),
         note=f"the oldest for {format_age(age)}" if oldest else "nothing to decide",
         alarms=limit is not None and age > timedelta(hours=limit),
@@ -84,7 +84,7 @@ def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
 def _memory_count(project: Project, caller: Caller) -> KeyFigure:
     rows = Memory.objects.visible_to(caller).current().filter(project=project)
     url = list_urls.admin_list("memories_memory", project, state="current")
-    return KeyFigure("Memories", in_words(counted(rows)), url, note="current")
+    return KeyFigure("Memories", format_count(count_bounded(rows)), url, note="current")
 
 
 def _playbook_tokens(project: Project, caller: Caller) -> KeyFigure:
@@ -103,20 +103,20 @@ def _playbook_tokens(project: Project, caller: Caller) -> KeyFigure:
 
 def _due_entries(project: Project, caller: Caller) -> KeyFigure:
     entries = PlaybookEntry.objects.visible_to(caller).current().filter(project=project)
-    count = counted(entries.filter(review_after__lt=timezone.now()))
+    count = count_bounded(entries.filter(review_after__lt=timezone.now()))
     url = list_urls.admin_list(
         "playbook_playbookentry", project, status="active", freshness="due"
     )
-    return KeyFigure("Entries due for review", in_words(count), url)
+    return KeyFigure("Entries due for review", format_count(count), url)
 
 
 def _runs_this_week(project: Project, caller: Caller) -> KeyFigure:
     week = weeks.last_weeks(1)[0]
     runs = AceRun.objects.visible_to(caller).filter(
-        project=project, pk__gte=first_at(week.start), created_at__gte=week.start
+        project=project, pk__gte=lowest_id_at(week.start), created_at__gte=week.start
     )
     url = list_urls.admin_list("ace_acerun", project, created_at_from=week.monday)
-    return KeyFigure("Runs this week", in_words(counted(runs)), url)
+    return KeyFigure("Runs this week", format_count(count_bounded(runs)), url)
 
 
 def format_age(age: timedelta) -> str:

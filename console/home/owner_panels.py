@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from common.panels import Panel
+from common.admin.panels import Panel
 
 OWNER_PANELS: list[Callable[[], Panel]] = []
 

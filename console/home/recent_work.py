@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ace.models import AceRun
+from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Caller
-from common.panels import Panel, link, moment, words
 from console import list_urls
 from jobs.models import Job
 from playbook.models import PlaybookDelta
@@ -31,9 +31,9 @@ def _waiting_panel(project: Project, caller: Caller) -> Panel:
         ["Proposed", "Change", "Text", "Risk", "Producer"],
         [
             [
-                moment(delta.created_at),
-                link(DELTA, delta.pk, delta.operation),
-                words(delta.content or delta.reason),
+                format_time(delta.created_at),
+                row_link(DELTA, delta.pk, delta.operation),
+                short_text(delta.content or delta.reason),
                 delta.risk,
                 delta.producer,
             ]
@@ -51,9 +51,9 @@ def _runs_panel(project: Project, caller: Caller) -> Panel:
         ["Received", "Goal", "Agent", "State"],
         [
             [
-                moment(run["created_at"]),
-                link(RUN, run["pk"], run["request__goal"] or "(no goal)"),
-                words(run["agent_id"], 40),
+                format_time(run["created_at"]),
+                row_link(RUN, run["pk"], run["request__goal"] or "(no goal)"),
+                short_text(run["agent_id"], 40),
                 run["state"],
             ]
             for run in rows.values(
@@ -74,9 +74,9 @@ def _failed_jobs_panel(project: Project, caller: Caller) -> Panel:
         ["Failed", "Kind", "Error"],
         [
             [
-                moment(job.finished_at),
-                link(JOB, job.pk, job.kind),
-                words(job.error, 200),
+                format_time(job.finished_at),
+                row_link(JOB, job.pk, job.kind),
+                short_text(job.error, 200),
             ]
             for job in rows.defer("args", "result", "cursor")[:MAX_LISTED]
         ],

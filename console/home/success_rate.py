@@ -13,7 +13,7 @@ from django.db.models.functions import TruncWeek
 
 from ace.models import AceRun, Reflection
 from common.caller import Caller
-from common.ids import first_at
+from common.ids import lowest_id_at
 from console import list_urls, weeks
 from console.home.charts import Chart, Point, Series, describe_share, percentage
 from console.weeks import Week
@@ -65,7 +65,7 @@ def chart(project: Project, caller: Caller) -> Chart:
 
 def _rows(project: Project, caller: Caller, start: datetime) -> Iterable[Any]:
     runs = AceRun.objects.visible_to(caller).filter(
-        project=project, pk__gte=first_at(start), created_at__gte=start
+        project=project, pk__gte=lowest_id_at(start), created_at__gte=start
     )
     newest = runs.order_by("-pk").values("pk")[:MAX_RUNS]
     given = Exposure.objects.visible_to(caller).filter(

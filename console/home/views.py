@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+from common.admin.panels import Panel
 from common.caller import Role
-from common.panels import Panel
 from console.home import (
     acceptance_rate,
     flagged_entries,

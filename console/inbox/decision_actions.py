@@ -11,8 +11,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common import errors, text
+from common import errors
 from common.caller import Caller, Role
+from common.text import plain_text
 from console.inbox import proposal_cards
 from console.inbox.form_input import FormInput, validate, validate_filled
 from playbook import (
@@ -156,7 +157,8 @@ def _changed_fields(delta: PlaybookDelta, typed: FormInput) -> dict[str, str]:
     return {
         name: typed[name]
         for name, stored in proposal_cards.edit_defaults(delta).items()
-        if name in typed and typed[name].strip() != text.with_newlines(stored).strip()
+        if name in typed
+        and typed[name].strip() != plain_text.with_newlines(stored).strip()
     }
 
 

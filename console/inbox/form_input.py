@@ -8,8 +8,9 @@ from typing import Any
 from django.http import HttpRequest
 from rest_framework import serializers
 
-from common import errors, text
-from common.problem import field_errors
+from common import errors
+from common.api.problem import field_errors
+from common.text import plain_text
 
 FormInput = Mapping[str, str]
 
@@ -17,7 +18,8 @@ FormInput = Mapping[str, str]
 def from_request(request: HttpRequest) -> dict[str, str]:
     """A browser sends every line break as CR LF; texts are kept with LF."""
     return {
-        name: text.with_newlines(str(value)) for name, value in request.POST.items()
+        name: plain_text.with_newlines(str(value))
+        for name, value in request.POST.items()
     }
 
 

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from common import errors
-from common.admin import counted, in_words
+from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
 from console.inbox import proposal_cards
 from console.inbox.decision_actions import REASONS
@@ -80,7 +80,9 @@ class InboxPage(ProjectPage):
 
     def counts(self) -> dict[str, str]:
         rows = {tab.name: tab.rows(self.project, self.caller) for tab in TABS}
-        return {name: in_words(counted(found)) for name, found in rows.items()}
+        return {
+            name: format_count(count_bounded(found)) for name, found in rows.items()
+        }
 
     def part(self, template: str, **context: Any) -> str:
         whole = {**self.context(), **context}

@@ -15,8 +15,8 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Left
 
 from ace.models import AceRun
-from common import focus
 from common.caller import Caller
+from common.text import question_focus
 from inference import embedding
 from inference.errors import InferenceError
 from inference.vectors import Vector
@@ -103,7 +103,7 @@ def _affected_runs(
 def _affected_run(
     delta: PlaybookDelta, vector: Vector, run_id: uuid.UUID, goal: str, at: datetime
 ) -> AffectedRun:
-    found = focus.of(goal)
+    found = question_focus.find_focus(goal)
     # Remembered: the next card is compared with the same runs.
     task = embedding.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from common.caller import Caller
-from common.rewording import Part
+from common.text.word_diff import DiffPart
 from console import text_diff
 from console.text_diff import TextDiff
 from inference import tokens
@@ -204,10 +204,10 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
         return shown
     if delta.operation in REMOVING_OPERATIONS:
         cut = standing[: text_diff.MAX_CHARACTERS]
-        return TextDiff([Part("removed", cut)], len(standing) - len(cut))
+        return TextDiff([DiffPart("removed", cut)], len(standing) - len(cut))
     if delta.operation == Operation.RESTORE:
         cut = standing[: text_diff.MAX_CHARACTERS]
-        return TextDiff([Part("added", cut)], len(standing) - len(cut))
+        return TextDiff([DiffPart("added", cut)], len(standing) - len(cut))
     old = standing if before is None else before
     return text_diff.compare(old, delta.content or standing)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from common.admin import BoundedPaginator
+from common.admin.paginator import BoundedPaginator
 from console.inbox import nearby, pair_cards, proposal_cards, quote_context, tabs
 from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters

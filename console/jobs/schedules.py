@@ -11,7 +11,7 @@ from celery import current_app
 from django.utils import timezone
 
 from jobs.models import Heartbeat
-from jobs.tasks import SCHEDULED
+from jobs.tasks import SCHEDULE_PREFIX
 
 JOB_PREFIX = "job:"  # in the name of the heartbeat of a kind of job
 # A task that waits for others is not late at once.
@@ -54,7 +54,7 @@ def list_schedules(at: Mapping[str, datetime]) -> list[Schedule]:
             name,
             entry["task"],
             timedelta(seconds=entry["schedule"]),
-            at.get(f"{SCHEDULED}{entry['task']}"),
+            at.get(f"{SCHEDULE_PREFIX}{entry['task']}"),
         )
         for name, entry in sorted(planned.items())
     ]

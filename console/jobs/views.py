@@ -8,10 +8,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.generic import View
 
-from common import panels
-from common.admin import caller_of
+from common.admin import panels
+from common.admin.model_admin import caller_of
+from common.admin.panels import Panel, list_link, short_text, time_tag
 from common.caller import Role
-from common.panels import Panel, many, when, words
 from console.jobs import schedules
 from console.project_page import ProjectPage
 
@@ -42,11 +42,11 @@ def _schedules_panel(at: Any) -> Panel:
         ["Schedule", "Runs", "State", "Last ended well", "Task"],
         (
             [
-                words(one.name, 60),
+                short_text(one.name, 60),
                 one.words,
                 _state_cell(one.state),
-                when(one.last),
-                words(one.task, 60),
+                time_tag(one.last),
+                short_text(one.task, 60),
             ]
             for one in schedules.list_schedules(at)
         ),
@@ -64,7 +64,7 @@ def _successes_panel(at: Any) -> Panel:
         "Jobs that ended well",
         ["Kind", "Last"],
         (
-            [many("jobs_job", f"kind={kind}", kind), when(last)]
+            [list_link("jobs_job", f"kind={kind}", kind), time_tag(last)]
             for kind, last in schedules.last_successes(at)
         ),
         empty="No job has ended yet: is a worker running?",

@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 
 from common import errors
+from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
-from common.door_forms import Applied
 from playbook import curation, reverting
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.reverting import Reverted, Target
@@ -40,7 +40,7 @@ class RevisionForm(forms.Form):
         return self.present if asked is None else asked
 
 
-class RevertForm(Applied, forms.Form):
+class RevertForm(ApplyMixin, forms.Form):
     """What to take back, as `choices` offers it, and the reason, which is asked for."""
 
     what = forms.CharField(error_messages={"required": "Choose what to take back."})
@@ -101,7 +101,7 @@ def revert_choices(
     return found
 
 
-class PlacementForm(Applied, forms.Form):
+class PlacementForm(ApplyMixin, forms.Form):
     """Where an entry stands: sent through curation like any other edit of it."""
 
     priority = forms.IntegerField(min_value=LEAST, max_value=MOST)

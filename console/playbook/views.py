@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from common import panels
+from common.admin import panels
+from common.admin.panels import Panel, row_link, time_tag
 from common.caller import Role
-from common.panels import Panel, link, when
 from console.playbook import revision_content
 from console.playbook.revision_forms import (
     PlacementForm,
@@ -92,7 +92,7 @@ class RevisionPage(ProjectPage):
             preview=f"{reverse('admin:playbook_playbook_preview')}"
             f"?project={self.project.pk}",
             step=changes[0] if changes else None,
-            at=when(changes[0].changed_at) if changes else "",
+            at=time_tag(changes[0].changed_at) if changes else "",
             changes=[_changes_panel(changes)] if changes else [],
             choices=revert_choices(
                 revision, self.present, changes[: revision_content.MAX_CHANGES]
@@ -169,11 +169,13 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
         ["Entry", "What", "Change", "Came of"],
         (
             [
-                link(ENTRY, one.entry_id, one.entry_label, panels.SHORT),
-                link("playbook_playbookchange", one.pk, one.action, panels.SHORT),
+                row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
+                row_link(
+                    "playbook_playbookchange", one.pk, one.action, panels.SHORT_LIMIT
+                ),
                 revisions.told(one.before, one.after),
-                link(RUN, one.run_id, "a run", panels.SHORT)
-                or link(DELTA, one.delta_id, "a delta", panels.SHORT),
+                row_link(RUN, one.run_id, "a run", panels.SHORT_LIMIT)
+                or row_link(DELTA, one.delta_id, "a delta", panels.SHORT_LIMIT),
             ]
             for one in changes
         ),
@@ -189,9 +191,9 @@ def _differences_panel(between: str, found: list[Difference], page: Any) -> Pane
         ["Entry", "Is", "Text", "Other columns"],
         (
             [
-                link(ENTRY, one.entry_id, one.entry_label, panels.SHORT),
+                row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
                 one.kind,
-                panels.reworded(one.words) if "content" in one.columns else "",
+                panels.diff_block(one.words) if "content" in one.columns else "",
                 revisions.others(one),
             ]
             for one in page

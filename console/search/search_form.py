@@ -9,9 +9,9 @@ from django import forms
 from django.forms import BoundField
 
 from common import errors, replicas
+from common.admin.action_forms import ApplyMixin
+from common.api.problem import field_errors
 from common.caller import Caller
-from common.door_forms import Applied
-from common.problem import field_errors
 from memories import recall
 from memories.models import Memory
 from memories.recall import Answer
@@ -68,7 +68,7 @@ def same_labels(*names: str) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
 
 
-class SearchForm(Applied, forms.Form):
+class SearchForm(ApplyMixin, forms.Form):
     """`POST /api/v1/search` with its fields; `saved` is the answer."""
 
     query = forms.CharField(
@@ -141,7 +141,9 @@ class SearchForm(Applied, forms.Form):
         if not form.is_valid():
             raise errors.Invalid(errors=field_errors(form.errors, form))
         wanted = api.request_of(form.validated_data, self.project, self.caller)
-        return replicas.read(lambda: recall.search(self.project, wanted, self.caller))
+        return replicas.read_from_replica(
+            lambda: recall.search(self.project, wanted, self.caller)
+        )
 
     @property
     def request(self) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from common import panels
-from common.panels import Panel, words
+from common.admin import panels
+from common.admin.panels import Panel, short_text
 from console.files import graph_branches
 from console.project_page import ProjectPage
 from console.search.search_form import SearchForm
@@ -83,7 +83,7 @@ def explanation_panels(explanation: dict[str, Any]) -> Iterable[Panel]:
         "Words that were looked for",
         ["Word", "Memories with it", "Weight (idf)"],
         (
-            [words(term["lexeme"], 60), term.get("df", ""), term.get("idf", "")]
+            [short_text(term["lexeme"], 60), term.get("df", ""), term.get("idf", "")]
             for term in terms
         ),
         empty="None: the query was asked by its meaning alone.",

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import slugify
 
-from common import panels
-from common.panels import IN_PANEL, Panel, link, words
+from common.admin import panels
+from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
 from console import weeks
 from console.project_page import ProjectPage
 from console.weekly import week_markdown, week_summary
@@ -91,9 +91,9 @@ def build_panels(found: WeekSummary) -> Iterable[Panel]:
         ["Conflict", "State", "Decided by"],
         (
             [
-                link(CONFLICT, one.pk, one.reason or "(no reason)", IN_PANEL),
+                row_link(CONFLICT, one.pk, one.reason or "(no reason)", PANEL_LIMIT),
                 one.state,
-                words(one.decided_by, panels.SHORT),
+                short_text(one.decided_by, panels.SHORT_LIMIT),
             ]
             for one in found.conflicts
         ),
@@ -106,13 +106,13 @@ def _lesson_cells(lesson: WeekLesson) -> list[Any]:
         *_entry_cells(lesson),
         lesson.how,
         lesson.evidence,
-        words(lesson.decided_by, panels.SHORT),
-        words(lesson.why, 200),
+        short_text(lesson.decided_by, panels.SHORT_LIMIT),
+        short_text(lesson.why, 200),
     ]
 
 
 def _entry_cells(lesson: WeekLesson) -> list[Any]:
     return [
-        link(ENTRY, lesson.entry_id, lesson.label, panels.SHORT),
-        words(lesson.text, IN_PANEL),
+        row_link(ENTRY, lesson.entry_id, lesson.label, panels.SHORT_LIMIT),
+        short_text(lesson.text, PANEL_LIMIT),
     ]

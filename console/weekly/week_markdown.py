@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from django.urls import reverse
 from django.utils import timezone
 
-from common.text import clip
+from common.text.plain_text import clip
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 

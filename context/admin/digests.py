@@ -8,18 +8,18 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
+from common.admin import panels
+from common.admin.filters import ProjectFilter, exact_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.pages import AdminPage
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, short_text
 from common.caller import Role
-from common.list_filters import ProjectFilter, exactly
-from common.pages import Page
-from common.panels import IN_PANEL, Panel, moment, words
 from context.admin.forms import ConfigForm, PreviewForm
 from context.admin.preview import shown
 from context.digest import configs, options
 from context.models import DigestConfig
 
-PREVIEW = Page(
+PREVIEW = AdminPage(
     "preview",
     "Preview a digest",
     Role.VIEWER,
@@ -45,7 +45,7 @@ class DigestConfigAdmin(RowsAdmin):
         "project_name",
         "changed_shown",
     ]
-    list_filter = [ProjectFilter, exactly("agent_id", "agent")]
+    list_filter = [ProjectFilter, exact_filter("agent_id", "agent")]
     search_fields = ["agent_id", "id"]
     search_help_text = "An agent"
     readonly_fields = [
@@ -58,13 +58,15 @@ class DigestConfigAdmin(RowsAdmin):
     add_fieldsets = [(None, {"fields": ["project", "agent_id", "config"]})]
 
     by_shown = staticmethod(
-        panels.column("updated_by", lambda name: words(name, 60), title="changed by")
+        panels.column(
+            "updated_by", lambda name: short_text(name, 60), title="changed by"
+        )
     )
     changed_shown = staticmethod(
-        panels.column("updated_at", moment, title="changed", ordering="updated_at")
+        panels.column("updated_at", format_time, title="changed", ordering="updated_at")
     )
     config_in_full = staticmethod(
-        panels.column("config", panels.plain_json, title="settings")
+        panels.column("config", panels.json_block, title="settings")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -83,12 +85,12 @@ class DigestConfigAdmin(RowsAdmin):
 
     @admin.display(description="agent", ordering="agent_id")
     def agent_shown(self, row: DigestConfig) -> Any:
-        return words(row, 60)
+        return short_text(row, 60)
 
     @admin.display(description="settings")
     def config_shown(self, row: DigestConfig) -> Any:
         told = [f"{name} = {_json(value)}" for name, value in flat(row.config).items()]
-        return words("; ".join(told) or "nothing set")
+        return short_text("; ".join(told) or "nothing set")
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
@@ -101,7 +103,7 @@ class DigestConfigAdmin(RowsAdmin):
         yield in_force(holds, [(name, flat(config)) for name, config in layers])
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 def in_force(
@@ -116,7 +118,7 @@ def in_force(
         "What holds",
         ["Setting", "Value", "Set by"],
         (
-            [setting, words(_json(value), IN_PANEL), origin(setting)]
+            [setting, short_text(_json(value), PANEL_LIMIT), origin(setting)]
             for setting, value in flat(holds.model_dump()).items()
         ),
     )

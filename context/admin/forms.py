@@ -13,15 +13,15 @@ from unfold.widgets import (
 )
 
 from common import errors
+from common.admin.action_forms import ActionForm
+from common.admin.pages import ProjectPageForm
 from common.caller import Role
-from common.door_forms import DoorForm
-from common.pages import ProjectPageForm
 from context.digest import configs, making
 from context.digest.making import Digest
 from context.models import DigestConfig
 from memories import scopes
 from memories.scopes import Scope
-from projects import finding
+from projects import project_lookup
 from projects.models import Project
 
 
@@ -32,7 +32,7 @@ class Indented(json.JSONEncoder):
         super().__init__(**kwargs | {"indent": 2})
 
 
-class ConfigForm(DoorForm):
+class ConfigForm(ActionForm):
     """The settings of a project or an agent: `configs.put`."""
 
     project = forms.ModelChoiceField(
@@ -140,7 +140,7 @@ class PreviewForm(ProjectPageForm):
 
     def apply(self) -> Digest:
         data = self.cleaned_data
-        project = finding.project(data["project"], self.caller)
+        project = project_lookup.find_project(data["project"], self.caller)
         return making.for_agent(
             project,
             self.caller,

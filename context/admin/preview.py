@@ -7,9 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from common import panels
-from common.admin import caller_of
-from common.panels import IN_PANEL, Panel, link, words
+from common.admin import panels
+from common.admin.model_admin import caller_of
+from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
 from context.digest.making import Digest
 from memories.models import Memory
 
@@ -19,14 +19,16 @@ MOST = 400
 
 
 def shown(request: HttpRequest, digest: Digest) -> Iterable[Panel]:
-    yield Panel("Digest", [""], [[panels.block(digest.text)]] if digest.text else [])
+    yield Panel(
+        "Digest", [""], [[panels.text_block(digest.text)]] if digest.text else []
+    )
     yield panels.table(
         "In it",
         ["Rank", "Memory", "Kind", "Found by", "Characters", "Tokens", "Cut"],
         (
             [
                 one.rank,
-                link(MEMORY, one.memory.pk, one.memory),
+                row_link(MEMORY, one.memory.pk, one.memory),
                 one.memory.kind,
                 found_by(one.sources, one.scores),
                 f"{one.cost['chars']:,}",
@@ -59,7 +61,7 @@ def _left_out(request: HttpRequest, digest: Digest) -> Panel:
         (
             [
                 one.rank,
-                link(MEMORY, one.memory_id, seen.get(one.memory_id, "")),
+                row_link(MEMORY, one.memory_id, seen.get(one.memory_id, "")),
                 one.kind,
                 ", ".join(one.sources),
                 one.reason,
@@ -85,7 +87,7 @@ def _budgets(digest: Digest) -> Panel:
 
 def _sources(digest: Digest) -> Panel:
     rows: list[list[Any]] = [[name, count] for name, count in digest.counts.items()]
-    rows += [["note", words(note, IN_PANEL)] for note in digest.notes]
+    rows += [["note", short_text(note, PANEL_LIMIT)] for note in digest.notes]
     rows += [
         [f"{name} is behind", "a worker has work waiting"]
         for name, is_behind in digest.behind.items()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit import recording
+from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from common.writing import write
+from common.db import write
 from context.digest import options
 from context.digest.options import DigestOptions
 from context.models import DigestConfig
@@ -59,7 +59,7 @@ def put(
     row.version += 1
     row.updated_by = caller.name[:200]
     row.save()
-    recording.record(
+    trail.record(
         caller,
         "digest_config.put",
         project_id=project.pk,

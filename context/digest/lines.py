@@ -7,7 +7,7 @@ import uuid
 from functools import partial
 from typing import Any
 
-from common import neutral
+from common.text import prompt_injection
 from context.selection import Line
 from memories.models import Memory
 
@@ -94,5 +94,5 @@ def flat(value: Any, length: int = FIELD) -> str:
 
     Neutralised before white space is collapsed: a speaker's tag is known by its line.
     """
-    text = " ".join(neutral.neutralised(str(value)[:LOOKED_AT]).split())
+    text = " ".join(prompt_injection.defuse(str(value)[:LOOKED_AT]).split())
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -9,8 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, shown
+from access.project_view import ProjectView
 from common import replicas
+from common.api.serializers import represent
 from common.caller import Role
 from context.digest import configs, making
 from context.digest import serializers as forms
@@ -19,7 +20,7 @@ from memories import scopes
 from projects.models import Project
 
 
-class DigestDoor(Door):
+class DigestDoor(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -32,7 +33,7 @@ class DigestDoor(Door):
         data = self.body(forms.DigestRequest)
         project = self.project(data, Role.VIEWER)
         named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
-        digest = replicas.read(
+        digest = replicas.read_from_replica(
             lambda: making.for_agent(
                 project,
                 self.caller,
@@ -43,10 +44,10 @@ class DigestDoor(Door):
             )
         )
         told = digest if data["explain"] else replace(digest, omitted=[])
-        return Response(shown(forms.DigestOut, told))
+        return Response(represent(forms.DigestOut, told))
 
 
-class DigestConfigDoor(Door):
+class DigestConfigDoor(ProjectView):
     @extend_schema(
         operation_id="context_digest_config_read",
         parameters=[forms.ConfigQuery],

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from common import errors
+from common.admin.filters import day_bounds
 from common.caller import Caller
-from common.list_filters import days
 from memories import recall
 from memories.queries import SHARED_SCOPES, Filters, MemoryQuerySet
 from memories.scopes import Scope
@@ -81,7 +81,7 @@ def _mode(asked: Mapping[str, Any]) -> Mode:
 
 
 def _filters(asked: Mapping[str, Any]) -> Filters:
-    start, end = days(asked, "created_at")
+    start, end = day_bounds(asked, "created_at")
     return Filters(
         memory_types=_listed(asked, "memory_type"),
         kinds=_listed(asked, "kind"),

@@ -8,8 +8,9 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from common import panels, rewording
-from common.panels import moment, words
+from common.admin import panels
+from common.admin.panels import format_time, short_text
+from common.text import word_diff
 from memories.drafts import TEXTS
 from memories.models import MemoryChange
 
@@ -19,11 +20,11 @@ SHOWN = 4_000  # characters of what changed in a text
 def lines(changes: Iterable[MemoryChange]) -> Iterator[list[Any]]:
     for change in changes:
         yield [
-            moment(change.at),
+            format_time(change.at),
             change.action,
-            words(change.actor, panels.SHORT),
+            short_text(change.actor, panels.SHORT_LIMIT),
             told(change.before, change.after),
-            words(change.reason, 200),
+            short_text(change.reason, 200),
         ]
 
 
@@ -34,9 +35,11 @@ def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
     )
     old = {name: value for name, value in before.items() if name not in reworded}
     new = {name: value for name, value in after.items() if name not in reworded}
-    return texts + panels.difference(old, new)
+    return texts + panels.change_block(old, new)
 
 
 def _text(name: str, before: str, after: str) -> SafeString:
-    parts = rewording.excerpt(rewording.words(before, after), SHOWN)
-    return format_html("{}{}", words(f"{name}:", panels.SHORT), panels.reworded(parts))
+    parts = word_diff.excerpt(word_diff.diff_words(before, after), SHOWN)
+    return format_html(
+        "{}{}", short_text(f"{name}:", panels.SHORT_LIMIT), panels.diff_block(parts)
+    )

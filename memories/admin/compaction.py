@@ -9,21 +9,21 @@ from django import forms
 from django.http import HttpRequest
 from unfold.widgets import UnfoldBooleanWidget
 
-from common import panels
+from common.admin import panels
+from common.admin.pages import AdminPage, ProjectPageForm
+from common.admin.panels import ROW_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Role
-from common.pages import Page, ProjectPageForm
-from common.panels import ROWS, Panel, link, moment, words
 from jobs.models import Job
 from memories import planned_compaction, quotas
 from memories.admin.shown import MEMORY
 from memories.planned_compaction import Group
 from memories.quotas import Quota
-from projects import finding
+from projects import project_lookup
 
 
 class QuotasForm(ProjectPageForm):
     def apply(self) -> list[Quota]:
-        project = finding.project(self.cleaned_data["project"], self.caller)
+        project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
         return quotas.usage(project, self.caller)
 
 
@@ -31,7 +31,7 @@ def _usage(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel]:
     rows = [
         [
             quota.name,
-            words(quota.of, 60),
+            short_text(quota.of, 60),
             f"{quota.used:,}",
             f"{quota.limit:,}",
             f"{quota.used / quota.limit:.0%}",
@@ -42,7 +42,7 @@ def _usage(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel]:
     yield panels.table("Live memories", head, rows, empty="No quota is set.")
 
 
-QUOTAS = Page(
+QUOTAS = AdminPage(
     "quotas",
     "Quotas",
     Role.VIEWER,
@@ -64,15 +64,17 @@ class CompactionForm(ProjectPageForm):
     )
 
     def apply(self) -> list[Group] | Job:
-        project = finding.project(self.cleaned_data["project"], self.caller)
+        project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
         if self.cleaned_data["confirmed"]:
             return planned_compaction.start(project, self.caller)
-        return list(islice(planned_compaction.plan(project, self.caller), ROWS + 1))
+        return list(
+            islice(planned_compaction.plan(project, self.caller), ROW_LIMIT + 1)
+        )
 
 
 def _plan(request: HttpRequest, made: list[Group] | Job) -> Iterable[Panel]:
     if isinstance(made, Job):
-        yield Panel("Started", ["Job"], [[link("jobs_job", made.pk)]])
+        yield Panel("Started", ["Job"], [[row_link("jobs_job", made.pk)]])
         return
     yield panels.table(
         "What would become one memory each",
@@ -84,16 +86,16 @@ def _plan(request: HttpRequest, made: list[Group] | Job) -> Iterable[Panel]:
 
 def _line(group: Group) -> list[object]:
     return [
-        words(f"{group.scope.kind}: {group.scope.key}", 60),
+        short_text(f"{group.scope.kind}: {group.scope.key}", 60),
         group.kind,
         group.sensitivity,
-        moment(group.expires_at),
+        format_time(group.expires_at),
         len(group.source_ids),
-        link(MEMORY, group.source_ids[0]),
+        row_link(MEMORY, group.source_ids[0]),
     ]
 
 
-COMPACTION = Page(
+COMPACTION = AdminPage(
     "compaction",
     "Compaction by policy",
     Role.CURATOR,

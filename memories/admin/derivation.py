@@ -17,11 +17,12 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from common import errors, panels
+from common import errors
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.pages import MAX_SELECTED, AdminPage, PageForm
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Caller, Role
-from common.deeds import Deed
-from common.pages import MOST_CHOSEN, Page, PageForm
-from common.panels import IN_PANEL, Panel, link, moment, words
 from memories import compaction, derivation, lifecycle, promotion, scopes
 from memories.admin.shown import MEMORY, standing
 from memories.drafts import CONTENT
@@ -36,7 +37,7 @@ class DerivationForm(PageForm):
     """About memories that the address names; they come back hidden with the form."""
 
     memories = forms.CharField(
-        widget=forms.HiddenInput, max_length=40 * MOST_CHOSEN, label="memories"
+        widget=forms.HiddenInput, max_length=40 * MAX_SELECTED, label="memories"
     )
 
     def clean_memories(self) -> list[uuid.UUID]:
@@ -53,7 +54,7 @@ class DerivationForm(PageForm):
             HEAD,
             _lines([seen[pk] for pk in ids if pk in seen]),
             empty="Choose memories in their list first.",
-            most=MOST_CHOSEN,
+            most=MAX_SELECTED,
         )
 
 
@@ -67,18 +68,18 @@ def _ids(listed: str) -> list[uuid.UUID]:
 def _lines(rows: Iterable[Memory]) -> Iterable[list[Any]]:
     for memory in rows:
         yield [
-            link(MEMORY, memory.pk, memory),
+            row_link(MEMORY, memory.pk, memory),
             scope_of(memory),
             standing(memory),
-            moment(memory.created_at),
-            moment(memory.expires_at),
+            format_time(memory.created_at),
+            format_time(memory.expires_at),
         ]
 
 
 def scope_of(memory: Memory) -> Any:
     if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
         return memory.get_scope_kind_display()
-    return words(f"{memory.scope_kind}: {memory.scope_key}", 60)
+    return short_text(f"{memory.scope_kind}: {memory.scope_key}", 60)
 
 
 class PromoteForm(DerivationForm):
@@ -182,7 +183,7 @@ def _promotable(memory: Memory) -> dict[str, object] | None:
     return {"memories": memory.pk} if can else None
 
 
-PROMOTE = Page(
+PROMOTE = AdminPage(
     "promote",
     "Promote",
     Role.WRITER,
@@ -194,7 +195,7 @@ PROMOTE = Page(
     in_list=False,
     of_row=_promotable,
 )
-COMPACT = Page(
+COMPACT = AdminPage(
     "compact",
     "Compact",
     Role.WRITER,
@@ -207,7 +208,7 @@ COMPACT = Page(
     in_list=False,
     of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
 )
-UNDO = Deed(
+UNDO = AdminAction(
     "undo_compaction",
     "Undo the compaction",
     Role.WRITER,
@@ -230,5 +231,5 @@ def sources_of(memory: Memory, caller: Caller) -> Panel:
         HEAD,
         list(_lines([seen[pk] for pk in ids if pk in seen])),
         "Its sources are gone.",
-        words(how, IN_PANEL),
+        short_text(how, PANEL_LIMIT),
     )

@@ -8,15 +8,12 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import ProjectFilter, choice_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Role
-from common.deeds import Deed
-from common.list_filters import (
-    ProjectFilter,
-    chosen,
-)
-from common.panels import IN_PANEL, Panel, link, moment, words
 from memories import duplicates
 from memories.admin.shown import MEMORY
 from memories.models import (
@@ -34,7 +31,10 @@ class PossibleDuplicateAdmin(RowsAdmin):
         "state",
         "project_name",
     ]
-    list_filter = [ProjectFilter, chosen("state", PossibleDuplicate.State.choices)]
+    list_filter = [
+        ProjectFilter,
+        choice_filter("state", PossibleDuplicate.State.choices),
+    ]
     search_fields = ["memory_id", "other_id", "id"]
     search_help_text = "Id of one of the memories"
     fields = [
@@ -47,7 +47,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
         "project_name",
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "merge",
             "Merge: the newer is a duplicate",
             Role.CURATOR,
@@ -58,7 +58,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
             fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
             asks="Note",
         ),
-        Deed(
+        AdminAction(
             "keep",
             "Keep both",
             Role.CURATOR,
@@ -71,7 +71,9 @@ class PossibleDuplicateAdmin(RowsAdmin):
         ),
     ]
 
-    why = staticmethod(panels.column("why_not_merged", words, title="why not merged"))
+    why = staticmethod(
+        panels.column("why_not_merged", short_text, title="why not merged")
+    )
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).light()
@@ -82,11 +84,11 @@ class PossibleDuplicateAdmin(RowsAdmin):
 
     @admin.display(description="newer")
     def newer(self, pair: PossibleDuplicate) -> SafeString:
-        return words(pair.memory, 80)
+        return short_text(pair.memory, 80)
 
     @admin.display(description="older")
     def older(self, pair: PossibleDuplicate) -> SafeString:
-        return words(pair.other, 80)
+        return short_text(pair.other, 80)
 
     @admin.display(description="similarity", ordering="similarity")
     def similarity_shown(self, pair: PossibleDuplicate) -> str:
@@ -96,18 +98,18 @@ class PossibleDuplicateAdmin(RowsAdmin):
         sides = [("newer", row.memory), ("older", row.other)]
         yield Panel(
             "Side by side",
-            ["", *(link(MEMORY, memory.pk, side) for side, memory in sides)],
+            ["", *(row_link(MEMORY, memory.pk, side) for side, memory in sides)],
             [
-                ["created", *(moment(memory.created_at) for _, memory in sides)],
+                ["created", *(format_time(memory.created_at) for _, memory in sides)],
                 ["type", *(memory.memory_type for _, memory in sides)],
-                ["agent", *(words(memory.agent_id, 60) for _, memory in sides)],
-                ["tags", *(panels.tags(memory.tags) for _, memory in sides)],
+                ["agent", *(short_text(memory.agent_id, 60) for _, memory in sides)],
+                ["tags", *(panels.tag_list(memory.tags) for _, memory in sides)],
                 [
                     "content",
-                    *(panels.block(m.content, 10 * IN_PANEL) for _, m in sides),
+                    *(panels.text_block(m.content, 10 * PANEL_LIMIT) for _, m in sides),
                 ],
             ],
         )
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]

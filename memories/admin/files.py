@@ -11,16 +11,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import ProjectFilter, choice_filter, exact_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Role
-from common.deeds import Deed
-from common.list_filters import (
-    ProjectFilter,
-    chosen,
-    exactly,
-)
-from common.panels import Panel, link, moment, words
 from memories import files
 from memories.admin.shown import MEMORY
 from memories.admin.tables import OfMemory
@@ -38,8 +34,8 @@ class MemoryFileAdmin(OfMemory):
     list_select_related = ["memory", "file"]
     list_filter = [
         ProjectFilter,
-        chosen("relation_type", MemoryFile.Relation.choices, "relation"),
-        exactly("file__file_path__startswith", "path starts with", name="under"),
+        choice_filter("relation_type", MemoryFile.Relation.choices, "relation"),
+        exact_filter("file__file_path__startswith", "path starts with", name="under"),
     ]
     search_fields = ["file__file_path", "memory_id"]
     search_help_text = "Path, or id of the memory"
@@ -55,7 +51,7 @@ class MemoryFileAdmin(OfMemory):
 
     @admin.display(description="file", ordering="file__file_path")
     def path(self, row: MemoryFile) -> SafeString:
-        return words(row.file.file_path, 80)
+        return short_text(row.file.file_path, 80)
 
     @admin.display(description="state", ordering="suspect_since")
     def state(self, row: MemoryFile) -> str:
@@ -67,8 +63,8 @@ class FileAdmin(RowsAdmin):
     list_display = ["path", "file_type", "memories", "project_name", "seen_shown"]
     list_filter = [
         ProjectFilter,
-        exactly("file_path__startswith", "path starts with", name="under"),
-        exactly("file_type", "type"),
+        exact_filter("file_path__startswith", "path starts with", name="under"),
+        exact_filter("file_type", "type"),
     ]
     search_fields = ["file_path__icontains"]
     search_help_text = "A part of the path"
@@ -87,7 +83,7 @@ class FileAdmin(RowsAdmin):
         ),
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "rename",
             "Rename",
             Role.CURATOR,
@@ -100,13 +96,13 @@ class FileAdmin(RowsAdmin):
         )
     ]
 
-    path = staticmethod(panels.column("file_path", words, title="path"))
+    path = staticmethod(panels.column("file_path", short_text, title="path"))
     renamed_shown = staticmethod(
-        panels.column("renamed_from", panels.plain_json, title="former paths")
+        panels.column("renamed_from", panels.json_block, title="former paths")
     )
     seen_shown = staticmethod(
         panels.column(
-            "last_seen_at", moment, title="last seen", ordering="last_seen_at"
+            "last_seen_at", format_time, title="last seen", ordering="last_seen_at"
         )
     )
 
@@ -135,17 +131,17 @@ class FileAdmin(RowsAdmin):
             ["Memory", "Relation", "Type", "Created"],
             (
                 [
-                    link(MEMORY, found.memory_id, found.memory),
+                    row_link(MEMORY, found.memory_id, found.memory),
                     found.relation_type,
                     found.memory.get_memory_type_display(),
-                    moment(found.memory.created_at),
+                    format_time(found.memory.created_at),
                 ]
-                for found in links[: panels.ROWS + 1]
+                for found in links[: panels.ROW_LIMIT + 1]
             ),
         )
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 def graph_address(file: File) -> str:
@@ -158,5 +154,5 @@ def graph_link(file: File) -> SafeString:
     return format_html(
         '<a class="am-link" href="{}">{}</a>',
         graph_address(file),
-        words(file.file_path),
+        short_text(file.file_path),
     )

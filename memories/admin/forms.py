@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from common.admin.action_forms import ActionForm
 from common.caller import Role
-from common.door_forms import DoorForm
 from memories import lifecycle, tags
 from memories.models import (
     Memory,
@@ -15,7 +15,7 @@ from memories.models import (
 from projects.models import Project
 
 
-class MemoryForm(DoorForm):
+class MemoryForm(ActionForm):
     """A correction by a person: `lifecycle.update`, refused when the row has moved on."""
 
     version = forms.IntegerField(widget=forms.HiddenInput)
@@ -61,7 +61,7 @@ class MemoryForm(DoorForm):
         )
 
 
-class TagForm(DoorForm):
+class TagForm(ActionForm):
     class Meta:
         model = Tag
         fields = ["project", "name", "description", "category"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from common import panels
+from common.admin import panels
+from common.admin.panels import Panel, format_time, row_link
 from common.caller import Caller
-from common.panels import Panel, link, moment
 from memories import recall
 from memories.admin.shown import MEMORY, standing
 from memories.models import Memory
@@ -31,9 +31,9 @@ def of(memory: Memory, caller: Caller) -> Panel:
         (
             [
                 how,
-                link(MEMORY, pk, rows[pk]),
+                row_link(MEMORY, pk, rows[pk]),
                 standing(rows[pk]),
-                moment(rows[pk].created_at),
+                format_time(rows[pk].created_at),
             ]
             for how, pk in named
             if pk in rows

@@ -15,19 +15,20 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from audit import admin as audit_admin
-from common import errors, panels
-from common.admin import RowsAdmin, caller_of
-from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import (
+from common import errors
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import (
     ChoiceFilter,
     DaysFilter,
     ProjectFilter,
     TagFilter,
-    chosen,
-    exactly,
+    choice_filter,
+    exact_filter,
 )
-from common.panels import Panel, labelled, link, moment, words
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import Panel, format_time, label_column, row_link, short_text
+from common.caller import Caller, Role
 from memories import duplicates, lifecycle, recall
 from memories.admin import asking, changes, compaction, derivation, lineage, purges
 from memories.admin.files import graph_link
@@ -111,14 +112,14 @@ class MemoryAdmin(RowsAdmin):
     list_filter = [
         ProjectFilter,
         ModeFilter,
-        chosen("memory_type", Memory.Type.choices, "type"),
-        chosen("kind", Memory.Kind.choices),
-        chosen("scope_kind", Memory.Scope.choices, "scope"),
-        exactly("scope_key", "key of the scope"),
-        chosen("sensitivity", Memory.Sensitivity.choices),
+        choice_filter("memory_type", Memory.Type.choices, "type"),
+        choice_filter("kind", Memory.Kind.choices),
+        choice_filter("scope_kind", Memory.Scope.choices, "scope"),
+        exact_filter("scope_key", "key of the scope"),
+        choice_filter("sensitivity", Memory.Sensitivity.choices),
         StandingFilter,
         TagFilter,
-        exactly("agent_id", "agent"),
+        exact_filter("agent_id", "agent"),
         ("created_at", DaysFilter),
     ]
     search_fields = ["content"]
@@ -154,7 +155,7 @@ class MemoryAdmin(RowsAdmin):
         "similarity_hash",
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "verify",
             "Still true",
             Role.CURATOR,
@@ -162,7 +163,7 @@ class MemoryAdmin(RowsAdmin):
             "confirmed",
             fits=lambda memory: memory.deleted_at is None,
         ),
-        Deed(
+        AdminAction(
             "unmark",
             "Not a duplicate",
             Role.CURATOR,
@@ -171,7 +172,7 @@ class MemoryAdmin(RowsAdmin):
             fits=lambda memory: memory.is_duplicate,
             asks="Why",
         ),
-        Deed(
+        AdminAction(
             "supersede",
             "Superseded by…",
             Role.CURATOR,
@@ -181,7 +182,7 @@ class MemoryAdmin(RowsAdmin):
             asks="Id of the newer memory",
             needs_text=True,
         ),
-        Deed(
+        AdminAction(
             "delete",
             "Delete",
             Role.CURATOR,
@@ -193,7 +194,7 @@ class MemoryAdmin(RowsAdmin):
             asks="Why",
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "restore",
             "Restore",
             Role.CURATOR,
@@ -212,27 +213,29 @@ class MemoryAdmin(RowsAdmin):
     ]
 
     content_shown = staticmethod(
-        panels.column("content", panels.block, title="content")
+        panels.column("content", panels.text_block, title="content")
     )
-    goal_shown = staticmethod(panels.column("goal", panels.block, title="goal"))
-    result_shown = staticmethod(panels.column("result", panels.block, title="result"))
+    goal_shown = staticmethod(panels.column("goal", panels.text_block, title="goal"))
+    result_shown = staticmethod(
+        panels.column("result", panels.text_block, title="result")
+    )
     feedback_shown = staticmethod(
-        panels.column("feedback", panels.block, title="feedback")
+        panels.column("feedback", panels.text_block, title="feedback")
     )
-    value_shown = staticmethod(panels.column("value", panels.plain_json, title="value"))
-    steps_shown = staticmethod(panels.column("steps", panels.plain_json, title="steps"))
+    value_shown = staticmethod(panels.column("value", panels.json_block, title="value"))
+    steps_shown = staticmethod(panels.column("steps", panels.json_block, title="steps"))
     tool_usage_shown = staticmethod(
-        panels.column("tool_usage", panels.plain_json, title="tools")
+        panels.column("tool_usage", panels.json_block, title="tools")
     )
     metadata_shown = staticmethod(
-        panels.column("metadata", panels.plain_json, title="metadata")
+        panels.column("metadata", panels.json_block, title="metadata")
     )
     provenance_shown = staticmethod(
-        panels.column("provenance", panels.plain_json, title="provenance")
+        panels.column("provenance", panels.json_block, title="provenance")
     )
-    tags_shown = staticmethod(panels.column("tags", panels.tags, title="tags"))
+    tags_shown = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="created", ordering="id")
+        panels.column("created_at", format_time, title="created", ordering="id")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -351,9 +354,9 @@ class MemoryAdmin(RowsAdmin):
 
     @admin.display(description="memory")
     def text(self, memory: Memory) -> SafeString:
-        return words(str(memory), 110)
+        return short_text(str(memory), 110)
 
-    @labelled("type", TYPES, "memory_type")
+    @label_column("type", TYPES, "memory_type")
     def type_shown(self, memory: Memory) -> tuple[str, str]:
         kind = "" if memory.kind == Memory.Kind.NOTE else f" · {memory.kind}"
         return memory.memory_type, f"{memory.get_memory_type_display()}{kind}"
@@ -362,9 +365,9 @@ class MemoryAdmin(RowsAdmin):
     def scope_shown(self, memory: Memory) -> Any:
         if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
             return memory.get_scope_kind_display()
-        return words(f"{memory.scope_kind}: {memory.scope_key}", 40)
+        return short_text(f"{memory.scope_kind}: {memory.scope_key}", 40)
 
-    @labelled("state", STANDINGS)
+    @label_column("state", STANDINGS)
     def standing_shown(self, memory: Memory) -> str:
         return standing(memory)
 
@@ -382,11 +385,11 @@ class MemoryAdmin(RowsAdmin):
     def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
         yield self._history(row, caller, most=200)
-        yield audit_admin.of(row.pk, caller)
+        yield audit_admin.history_panel(row.pk, caller)
 
     @staticmethod
     def _files(memory: Memory) -> Panel:
-        links = memory.file_links.select_related("file")[: panels.ROWS + 1]
+        links = memory.file_links.select_related("file")[: panels.ROW_LIMIT + 1]
         return panels.table(
             "Files",
             ["File", "Relation", "Lines", "State"],
@@ -413,16 +416,16 @@ class MemoryAdmin(RowsAdmin):
             ["Memory", "Similarity", "Why it was not merged", "State"],
             (
                 [
-                    link(
+                    row_link(
                         "memories_possibleduplicate",
                         pair.pk,
                         pair.other if pair.memory_id == memory.pk else pair.memory,
                     ),
                     f"{pair.similarity:.3f}",
-                    words(pair.why_not_merged),
+                    short_text(pair.why_not_merged),
                     pair.get_state_display(),
                 ]
-                for pair in found[: panels.ROWS + 1]
+                for pair in found[: panels.ROW_LIMIT + 1]
             ),
             empty="None.",
         )

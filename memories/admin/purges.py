@@ -17,18 +17,19 @@ from unfold.widgets import (
 )
 
 from audit import admin as audit_admin
-from common import errors, panels
-from common.admin import RowsAdmin, caller_of
+from common import errors
+from common.admin import panels
+from common.admin.filters import DaysFilter, ProjectFilter, choice_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.pages import AdminPage, PageForm, ProjectPageForm
+from common.admin.panels import Panel, format_time, label_column, row_link, short_text
 from common.caller import Role
-from common.list_filters import DaysFilter, ProjectFilter, chosen
-from common.pages import Page, PageForm, ProjectPageForm
-from common.panels import Panel, labelled, link, moment, words
 from memories import purging
 from memories.admin.derivation import DerivationForm
 from memories.admin.shown import MEMORY
 from memories.models import Memory, Purge
 from memories.purging import Plan
-from projects import finding
+from projects import project_lookup
 from projects.models import Project
 
 PURGE = "memories_purge"
@@ -121,7 +122,7 @@ class PurgeNamedForm(PurgeForm, ProjectPageForm):
             if not data["object_type"]:
                 raise errors.Invalid(errors={"object_type": ["Name its type."]})
             asked = {kind: {"object_type": data["object_type"], "object_id": key}}
-        return self.of(finding.project(data["project"], self.caller), asked)
+        return self.of(project_lookup.find_project(data["project"], self.caller), asked)
 
 
 def _show(request: HttpRequest, made: Plan | Purge) -> Iterable[Panel] | HttpResponse:
@@ -153,8 +154,8 @@ def descendants_of(told: Iterable[Mapping[str, Any]]) -> Panel:
         ["Row", "How", ""],
         (
             [
-                link(PAGES[each["kind"]], each["id"]),
-                words(each["how"], 60),
+                row_link(PAGES[each["kind"]], each["id"]),
+                short_text(each["how"], 60),
                 "purged with it" if each["is_purged"] else "left to a person",
             ]
             for each in told
@@ -164,7 +165,7 @@ def descendants_of(told: Iterable[Mapping[str, Any]]) -> Panel:
     )
 
 
-OF_MEMORIES = Page(
+OF_MEMORIES = AdminPage(
     "purge",
     "Purge",
     Role.OWNER,
@@ -177,7 +178,7 @@ OF_MEMORIES = Page(
     of_row=lambda memory: {"memories": memory.pk},
     of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
 )
-OF_SOMEBODY = Page(
+OF_SOMEBODY = AdminPage(
     "purge",
     "Purge",
     Role.OWNER,
@@ -204,7 +205,7 @@ class PurgeAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("state", Purge.State.choices),
+        choice_filter("state", Purge.State.choices),
         ("created_at", DaysFilter),
     ]
     search_fields = ["id", "actor"]
@@ -222,24 +223,24 @@ class PurgeAdmin(RowsAdmin):
         "texts_shown",
     ]
 
-    reason_shown = staticmethod(panels.column("reason", words, title="reason"))
-    actor_shown = staticmethod(panels.column("actor", words, title="who"))
-    selection_shown = staticmethod(panels.column("selection", panels.plain_json))
+    reason_shown = staticmethod(panels.column("reason", short_text, title="reason"))
+    actor_shown = staticmethod(panels.column("actor", short_text, title="who"))
+    selection_shown = staticmethod(panels.column("selection", panels.json_block))
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="asked", ordering="id")
+        panels.column("created_at", format_time, title="asked", ordering="id")
     )
-    done_shown = staticmethod(panels.column("done_at", moment, title="done"))
+    done_shown = staticmethod(panels.column("done_at", format_time, title="done"))
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).annotate(proofs=Count("texts"))
 
-    @labelled("state", {"done": "success", "waiting": "warning"}, "state")
+    @label_column("state", {"done": "success", "waiting": "warning"}, "state")
     def state_shown(self, purge: Purge) -> str:
         return purge.state
 
     @admin.display(description="of")
     def what_shown(self, purge: Purge) -> Any:
-        return words(", ".join(purge.selection), 60)
+        return short_text(", ".join(purge.selection), 60)
 
     @admin.display(description="rows")
     def rows_shown(self, purge: Purge) -> str:
@@ -254,4 +255,4 @@ class PurgeAdmin(RowsAdmin):
         yield descendants_of(row.descendants)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]

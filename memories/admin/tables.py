@@ -5,16 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from common import panels
-from common.admin import RowsAdmin
+from common.admin import panels
+from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact_filter
+from common.admin.model_admin import RowsAdmin
+from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller
-from common.list_filters import (
-    DaysFilter,
-    ProjectFilter,
-    chosen,
-    exactly,
-)
-from common.panels import link, moment, words
 from memories.admin.shown import MEMORY
 from memories.models import (
     Memory,
@@ -35,14 +30,14 @@ class OfMemory(RowsAdmin):
 
     @admin.display(description="memory")
     def memory_shown(self, row: Any) -> Any:
-        return link(MEMORY, row.memory_id, row.memory, 80)
+        return row_link(MEMORY, row.memory_id, row.memory, 80)
 
 
 @admin.register(MemoryVector)
 class MemoryVectorAdmin(OfMemory):
     list_display = ["id", "memory_shown", "model", "project_name"]
     list_select_related = ["memory"]
-    list_filter = [ProjectFilter, exactly("model")]
+    list_filter = [ProjectFilter, exact_filter("model")]
     search_fields = ["memory_id", "id"]
     search_help_text = "Id of the memory"
     fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
@@ -60,9 +55,9 @@ class MemoryChangeAdmin(RowsAdmin):
     list_display = ["at_shown", "action", "actor_shown", "memory_shown", "project_name"]
     list_filter = [
         ProjectFilter,
-        chosen("action", MemoryChange.Action.choices),
-        exactly("actor"),
-        exactly("agent_id", "agent"),
+        choice_filter("action", MemoryChange.Action.choices),
+        exact_filter("actor"),
+        exact_filter("agent_id", "agent"),
         ("at", DaysFilter),
     ]
     search_fields = ["memory_id", "actor", "request_id"]
@@ -80,13 +75,15 @@ class MemoryChangeAdmin(RowsAdmin):
         "request_id",
     ]
 
-    at_shown = staticmethod(panels.column("at", moment, title="when", ordering="id"))
-    actor_shown = staticmethod(panels.column("actor", words, ordering="actor"))
+    at_shown = staticmethod(
+        panels.column("at", format_time, title="when", ordering="id")
+    )
+    actor_shown = staticmethod(panels.column("actor", short_text, ordering="actor"))
 
     @admin.display(description="memory")
     def memory_shown(self, change: MemoryChange) -> Any:
-        return link(MEMORY, change.memory_id)
+        return row_link(MEMORY, change.memory_id)
 
     @admin.display(description="change")
     def changed(self, change: MemoryChange) -> Any:
-        return panels.difference(change.before, change.after)
+        return panels.change_block(change.before, change.after)

@@ -7,15 +7,12 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import ProjectFilter, exact_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import Panel, short_text
 from common.caller import Role
-from common.deeds import Deed
-from common.list_filters import (
-    ProjectFilter,
-    exactly,
-)
-from common.panels import Panel, words
 from memories import tags
 from memories.admin.forms import TagForm
 from memories.admin.shown import MEMORY
@@ -30,13 +27,13 @@ class TagAdmin(RowsAdmin):
     adds = Role.WRITER
     changes = Role.CURATOR
     list_display = ["name_shown", "category", "memories", "about", "project_name"]
-    list_filter = [ProjectFilter, exactly("category")]
+    list_filter = [ProjectFilter, exact_filter("category")]
     search_fields = ["name__icontains"]
     search_help_text = "A part of the name"
     fields = ["name", "description", "category"]
     readonly_fields = ["memories"]
     deeds = [
-        Deed(
+        AdminAction(
             "merge",
             "Merge into…",
             Role.CURATOR,
@@ -47,7 +44,7 @@ class TagAdmin(RowsAdmin):
             asks="Name of the tag that stays",
             needs_text=True,
         ),
-        Deed(
+        AdminAction(
             "delete",
             "Delete",
             Role.CURATOR,
@@ -58,10 +55,10 @@ class TagAdmin(RowsAdmin):
     ]
 
     name_shown = staticmethod(
-        panels.column("name", words, title="tag", ordering="name")
+        panels.column("name", short_text, title="tag", ordering="name")
     )
     about = staticmethod(
-        panels.column("description", lambda text: words(text, 80), title="about")
+        panels.column("description", lambda text: short_text(text, 80), title="about")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -74,10 +71,10 @@ class TagAdmin(RowsAdmin):
     @admin.display(description="memories")
     def memories(self, tag: Any) -> Any:
         where = f"project={tag.project_id}&tag={_quoted(tag.name)}&state=current"
-        return panels.many(MEMORY, where, f"{tag.usage_count:,}")
+        return panels.list_link(MEMORY, where, f"{tag.usage_count:,}")
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 def _quoted(text: str) -> str:

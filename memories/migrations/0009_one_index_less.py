@@ -3,7 +3,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from common.key_index import DropKeyIndex
+from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        DropKeyIndex(
+        DropFkIndex(
             model_name="file",
             name="project",
             field=models.ForeignKey(
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memory",
             name="project",
             field=models.ForeignKey(
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memoryfile",
             name="file",
             field=models.ForeignKey(
@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 to="memories.file",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memoryfile",
             name="memory",
             field=models.ForeignKey(
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memoryvector",
             name="memory",
             field=models.ForeignKey(
@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="possibleduplicate",
             name="memory",
             field=models.ForeignKey(
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="purge",
             name="project",
             field=models.ForeignKey(
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="purgedtext",
             name="purge",
             field=models.ForeignKey(
@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
                 to="memories.purge",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="tag",
             name="project",
             field=models.ForeignKey(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from common.key_index import DropKeyIndex
+from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 name="memory_superseded",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memory",
             name="duplicate_of",
             field=models.ForeignKey(
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 to="memories.memory",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="memory",
             name="superseded_by",
             field=models.ForeignKey(

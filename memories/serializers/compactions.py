@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject, PageQuery
+from common.api.serializers import InProject, PageQuery
 from memories.compaction import MADE
 from memories.models import MemoryChange
 

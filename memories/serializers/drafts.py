@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject, NullIsAbsent
-from common.pagination import LARGEST
+from common.api.serializers import InProject, NullIsAbsent
+from common.pagination import MAX_LIMIT
 from memories.drafts import CONTENT, PART, TAG, TITLE, FileRef
 from memories.models import Memory
 from memories.scopes import KEYS
@@ -176,7 +176,7 @@ class RetrieveQuery(InProject):
     include_duplicates = serializers.BooleanField(default=False)
     order = serializers.ChoiceField(choices=["newest", "oldest"], default="newest")
     limit = serializers.FloatField(
-        max_value=LARGEST,
+        max_value=MAX_LIMIT,
         required=False,
         help_text="20 unless above zero; a fraction is floored.",
     )

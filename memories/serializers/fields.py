@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import NullIsAbsent
+from common.api.serializers import NullIsAbsent
 from memories.drafts import TAG, clean_path
 from memories.models import (
     Memory,

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject
+from common.api.serializers import InProject
 from memories.models import File
 from memories.serializers.fields import PathField
 

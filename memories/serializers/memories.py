@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.shown import Shown
+from common.api.serializers import PlainSerializer
 from memories.models import (
     Memory,
     MemoryChange,
@@ -14,7 +14,7 @@ from memories.models import (
 from memories.receipts import Receipt
 
 
-class FileLink(Shown):
+class FileLink(PlainSerializer):
     """A file of a memory; `suspect_since`: it has changed since, not yet confirmed."""
 
     file_id = serializers.UUIDField()
@@ -25,7 +25,7 @@ class FileLink(Shown):
     suspect_since = serializers.DateTimeField(allow_null=True)
 
 
-class MemoryOut(Shown, serializers.ModelSerializer[Memory]):
+class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
     """A memory in full, without its vector."""
 
     project_id = serializers.UUIDField(read_only=True)

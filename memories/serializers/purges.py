@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from access.doors import InProject, PageQuery
+from common.api.serializers import InProject, PageQuery
 from memories.drafts import CONTENT
 from memories.models import Purge, PurgedText
 from memories.serializers.fields import ScopeSerializer

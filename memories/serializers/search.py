@@ -8,9 +8,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from access.doors import InProject
+from common.api.serializers import InProject, PlainSerializer
 from common.caller import Caller
-from common.shown import Shown
 from memories import recall, scopes
 from memories.models import Memory
 from memories.queries import Filters
@@ -122,12 +121,12 @@ def request_of(
     )
 
 
-class LaneOut(Shown):
+class LaneOut(PlainSerializer):
     rank = serializers.IntegerField()
     score = serializers.FloatField()
 
 
-class HitOut(Shown):
+class HitOut(PlainSerializer):
     memory = MemoryOut()
     score = serializers.FloatField()
     lanes = serializers.DictField(child=LaneOut())

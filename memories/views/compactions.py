@@ -9,8 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, InProject, page_of
+from access.project_view import ProjectView
 from access.serializers import JobOut
+from common.api.serializers import InProject, page_of
 from common.caller import Role
 from memories import compaction, planned_compaction, quotas
 from memories.serializers import compactions as forms
@@ -18,7 +19,7 @@ from memories.serializers import compactions as forms
 GROUPS = 100  # shown of a plan
 
 
-class CompactionPlanDoor(Door):
+class CompactionPlanDoor(ProjectView):
     @extend_schema(
         operation_id="compactions_plan",
         parameters=[InProject],
@@ -36,7 +37,7 @@ class CompactionPlanDoor(Door):
         return Response(forms.PlanOut(plan).data)
 
 
-class CompactionsDoor(Door):
+class CompactionsDoor(ProjectView):
     @extend_schema(
         operation_id="compactions_start",
         request=InProject,
@@ -62,7 +63,7 @@ class CompactionsDoor(Door):
         return self.page(compaction.past(project, self.caller), forms.CompactionOut)
 
 
-class QuotasDoor(Door):
+class QuotasDoor(ProjectView):
     @extend_schema(
         operation_id="quotas_read",
         parameters=[InProject],

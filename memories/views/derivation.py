@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from common.caller import Role
 from memories import compaction, derivation, lifecycle, promotion, scopes
 from memories.derivation import Derivation
@@ -18,7 +18,7 @@ from memories.serializers import memories as memory_forms
 from memories.views import memories
 
 
-class PromoteDoor(Door):
+class PromoteDoor(ProjectView):
     @extend_schema(
         operation_id="memories_promote",
         request=forms.Promote,
@@ -43,7 +43,7 @@ class PromoteDoor(Door):
         return committed(self, prepared)
 
 
-class CompactDoor(Door):
+class CompactDoor(ProjectView):
     @extend_schema(
         operation_id="memories_compact",
         request=forms.Compact,
@@ -71,7 +71,7 @@ class CompactDoor(Door):
         return committed(self, prepared)
 
 
-class UndoCompactionDoor(Door):
+class UndoCompactionDoor(ProjectView):
     @extend_schema(
         operation_id="memories_undo_compaction",
         request=None,
@@ -90,7 +90,7 @@ class UndoCompactionDoor(Door):
         return self.once(memory.project_id, act)
 
 
-def committed(door: Door, prepared: Derivation) -> Response:
+def committed(door: ProjectView, prepared: Derivation) -> Response:
     """A new memory, also where it took the place of an older fact."""
 
     def act() -> tuple[int, dict[str, Any]]:

@@ -9,8 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
 from common import errors
+from common.api.serializers import page_of
 from common.caller import Role
 from jobs.models import Job
 from memories import (
@@ -29,7 +30,7 @@ from memories.serializers import memories as memory_forms
 from memories.views.memories import changed_once
 
 
-class UnmarkDuplicateDoor(Door):
+class UnmarkDuplicateDoor(ProjectView):
     @extend_schema(
         operation_id="memories_unmark_duplicate",
         request=fields.Note,
@@ -46,7 +47,7 @@ class UnmarkDuplicateDoor(Door):
         return changed_once(self, memory_id, unmark)
 
 
-class PossibleDuplicatesDoor(Door):
+class PossibleDuplicatesDoor(ProjectView):
     @extend_schema(
         operation_id="possible_duplicates_list",
         parameters=[duplicate_forms.PossibleDuplicateQuery],
@@ -64,7 +65,7 @@ class PossibleDuplicatesDoor(Door):
         return self.page(rows.in_full(), duplicate_forms.PossibleDuplicateOut)
 
 
-class DecideDoor(Door):
+class DecideDoor(ProjectView):
     """Merge a possible duplicate, or keep both."""
 
     verdict: str = ""
@@ -111,7 +112,7 @@ class KeepPairDoor(DecideDoor):
         return super().post(request, pair_id)
 
 
-class DeduplicationsDoor(Door):
+class DeduplicationsDoor(ProjectView):
     @extend_schema(
         operation_id="deduplications_start",
         request=duplicate_forms.StartDeduplication,
@@ -134,7 +135,7 @@ class DeduplicationsDoor(Door):
         return self.once(project.pk, act)
 
 
-class DeduplicationDoor(Door):
+class DeduplicationDoor(ProjectView):
     @extend_schema(
         operation_id="deduplications_read",
         parameters=[duplicate_forms.FindingsQuery],
@@ -150,7 +151,7 @@ class DeduplicationDoor(Door):
 
 
 def report(
-    job: Job, door: Door, *, after: uuid.UUID | None = None, limit: int = 1000
+    job: Job, door: ProjectView, *, after: uuid.UUID | None = None, limit: int = 1000
 ) -> dict[str, Any]:
     rows = DuplicateFinding.objects.visible_to(door.caller).filter(job_id=job.pk)
     if after:

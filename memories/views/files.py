@@ -8,7 +8,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
+from common.api.serializers import page_of
 from memories import (
     files,
 )
@@ -18,7 +19,7 @@ from memories.models import (
 from memories.serializers import files as file_forms
 
 
-class FilesDoor(Door):
+class FilesDoor(ProjectView):
     @extend_schema(
         operation_id="files_list",
         parameters=[file_forms.FileQuery],
@@ -34,7 +35,7 @@ class FilesDoor(Door):
         return self.page(rows.counted_for(self.caller), file_forms.FileOut)
 
 
-class RenameFileDoor(Door):
+class RenameFileDoor(ProjectView):
     @extend_schema(
         operation_id="files_rename",
         request=file_forms.RenameFile,
@@ -56,7 +57,7 @@ class RenameFileDoor(Door):
         return self.once(project.pk, act)
 
 
-class SyncFilesDoor(Door):
+class SyncFilesDoor(ProjectView):
     @extend_schema(
         operation_id="files_sync",
         request=file_forms.SyncFiles,

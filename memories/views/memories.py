@@ -12,8 +12,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of, shown, validated
-from common import errors, problem
+from access.project_view import ProjectView
+from common import errors
+from common.api import problem
+from common.api.serializers import page_of, represent, validate
 from common.caller import Role
 from memories import (
     classification,
@@ -37,7 +39,7 @@ from projects.models import Project
 STATUS = {"stored": 201, "duplicate": 200, "superseded_key": 200, "waiting": 202}
 
 
-class MemoriesDoor(Door):
+class MemoriesDoor(ProjectView):
     @extend_schema(
         operation_id="memories_create",
         request=draft_forms.CreateMemory,
@@ -71,7 +73,7 @@ class MemoriesDoor(Door):
         )
 
 
-class MemoryBatchDoor(Door):
+class MemoryBatchDoor(ProjectView):
     @extend_schema(
         operation_id="memories_batch",
         request=draft_forms.CreateMemories,
@@ -104,7 +106,7 @@ class MemoryBatchDoor(Door):
         refused: dict[int, Receipt] = {}
         for place, item in enumerate(items):
             try:
-                form = validated(draft_forms.MemoryInBatch, item)
+                form = validate(draft_forms.MemoryInBatch, item)
                 refuse_elsewhere(form, project)
                 accepted[place] = draft_of(form, project, self)
             except errors.Refusal as refusal:
@@ -121,7 +123,7 @@ def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
         )
 
 
-def draft_of(data: dict[str, Any], project: Project, door: Door) -> Draft:
+def draft_of(data: dict[str, Any], project: Project, door: ProjectView) -> Draft:
     names = {field.name for field in dataclasses.fields(Draft)} - {"files", "scope"}
     fields = {name: data[name] for name in names & set(data)}
     if "tags" in fields:
@@ -135,13 +137,13 @@ def draft_of(data: dict[str, Any], project: Project, door: Door) -> Draft:
 def receipt(written: Receipt) -> tuple[int, dict[str, Any]]:
     if written.refusal:
         raise written.refusal
-    return STATUS[written.status], shown(memory_forms.ReceiptOut, written)
+    return STATUS[written.status], represent(memory_forms.ReceiptOut, written)
 
 
 def batch_item(written: Receipt) -> dict[str, Any]:
     if written.refusal:
         return {
-            **shown(memory_forms.ReceiptOut, written),
+            **represent(memory_forms.ReceiptOut, written),
             "status_code": written.refusal.status,
             "problem": problem.body_of(written.refusal),
         }
@@ -150,7 +152,7 @@ def batch_item(written: Receipt) -> dict[str, Any]:
 
 
 def retrieval_of(
-    data: dict[str, Any], project: Project, door: Door
+    data: dict[str, Any], project: Project, door: ProjectView
 ) -> recall.Retrieval:
     named = data.get("scope")
     scope = scopes.resolve(named, project, door.caller) if named else None
@@ -167,7 +169,7 @@ def retrieval_of(
     )
 
 
-class MemoryDoor(Door):
+class MemoryDoor(ProjectView):
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """One memory in full, with its files and where it came from."""
@@ -195,11 +197,11 @@ class MemoryDoor(Door):
         return Response(status=204)
 
 
-def detail(memory: Memory, door: Door) -> Response:
+def detail(memory: Memory, door: ProjectView) -> Response:
     return Response(in_full(memory, door))
 
 
-def in_full(memory: Memory, door: Door) -> dict[str, Any]:
+def in_full(memory: Memory, door: ProjectView) -> dict[str, Any]:
     lineage = recall.lineage(memory, door.caller)
     shown: dict[str, Any] = memory_forms.MemoryDetail(
         memory, context={"lineage": lineage}
@@ -208,7 +210,7 @@ def in_full(memory: Memory, door: Door) -> dict[str, Any]:
 
 
 def changed_once(
-    door: Door, memory_id: uuid.UUID, change: Callable[[], Memory]
+    door: ProjectView, memory_id: uuid.UUID, change: Callable[[], Memory]
 ) -> Response:
     """The changed memory, or the answer that was given before to this Idempotency-Key."""
 
@@ -218,7 +220,7 @@ def changed_once(
     return door.once(lifecycle.project_of(memory_id, door.caller), act)
 
 
-class RestoreDoor(Door):
+class RestoreDoor(ProjectView):
     @extend_schema(
         operation_id="memories_restore",
         request=None,
@@ -231,7 +233,7 @@ class RestoreDoor(Door):
         )
 
 
-class HistoryDoor(Door):
+class HistoryDoor(ProjectView):
     @extend_schema(
         operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
     )
@@ -243,7 +245,7 @@ class HistoryDoor(Door):
         return self.page(rows, memory_forms.MemoryChangeOut)
 
 
-class VerifyDoor(Door):
+class VerifyDoor(ProjectView):
     @extend_schema(
         operation_id="memories_verify",
         request=fields.Note,
@@ -260,7 +262,7 @@ class VerifyDoor(Door):
         return changed_once(self, memory_id, verify)
 
 
-class SupersedeDoor(Door):
+class SupersedeDoor(ProjectView):
     @extend_schema(
         operation_id="memories_supersede",
         request=draft_forms.Supersede,
@@ -278,7 +280,7 @@ class SupersedeDoor(Door):
         return changed_once(self, memory_id, supersede)
 
 
-class DeleteByScopeDoor(Door):
+class DeleteByScopeDoor(ProjectView):
     @extend_schema(
         operation_id="memories_delete_by_scope",
         request=draft_forms.DeleteByScope,

@@ -9,7 +9,8 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
+from common.api.serializers import page_of
 from common.caller import Role
 from memories import purging
 from memories.models import Purge
@@ -22,7 +23,7 @@ DONE_OR_PLANNED = PolymorphicProxySerializer(
 )
 
 
-class PurgeDoor(Door):
+class PurgeDoor(ProjectView):
     @extend_schema(
         operation_id="purges_make",
         request=forms.AskPurge,
@@ -53,7 +54,7 @@ class PurgeDoor(Door):
         return self.once(project.pk, act)
 
 
-class PurgesDoor(Door):
+class PurgesDoor(ProjectView):
     @extend_schema(
         operation_id="purges_list",
         parameters=[forms.ListPurges],
@@ -66,7 +67,7 @@ class PurgesDoor(Door):
         return self.page(rows, forms.PurgeOut)
 
 
-class ReceiptDoor(Door):
+class ReceiptDoor(ProjectView):
     @extend_schema(
         operation_id="purges_read",
         parameters=[forms.TextsQuery],
@@ -78,7 +79,7 @@ class ReceiptDoor(Door):
         return Response(receipt(row, **self.query(forms.TextsQuery)))
 
 
-class ProofDoor(Door):
+class ProofDoor(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(

@@ -8,15 +8,16 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, shown
+from access.project_view import ProjectView
 from common import replicas
+from common.api.serializers import represent
 from common.caller import Role
 from memories import recall
 from memories.serializers import search as search_forms
 from search import ranking
 
 
-class SearchDoor(Door):
+class SearchDoor(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -31,7 +32,7 @@ class SearchDoor(Door):
         vector = ranking.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
         wanted = search_forms.request_of(data, project, self.caller)
-        answer = replicas.read(
+        answer = replicas.read_from_replica(
             lambda: recall.search(project, wanted, self.caller, vector)
         )
-        return Response(shown(search_forms.SearchAnswer, answer))
+        return Response(represent(search_forms.SearchAnswer, answer))

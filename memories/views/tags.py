@@ -9,8 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
 from common import errors
+from common.api.serializers import page_of
 from common.caller import Role
 from memories import (
     tags,
@@ -21,7 +22,7 @@ from memories.models import (
 from memories.serializers import tags as tag_forms
 
 
-class TagsDoor(Door):
+class TagsDoor(ProjectView):
     @extend_schema(
         operation_id="tags_list",
         parameters=[tag_forms.TagQuery],
@@ -58,13 +59,13 @@ class TagsDoor(Door):
         return self.once(project.pk, act)
 
 
-def shown(tag: Tag, door: Door) -> dict[str, Any]:
+def shown(tag: Tag, door: ProjectView) -> dict[str, Any]:
     rows = Tag.objects.visible_to(door.caller).counted_for(door.caller)
     data: dict[str, Any] = tag_forms.TagOut(rows.get(pk=tag.pk)).data
     return data
 
 
-def find_tag(tag_id: uuid.UUID, door: Door) -> Tag:
+def find_tag(tag_id: uuid.UUID, door: ProjectView) -> Tag:
     tag = Tag.objects.visible_to(door.caller).filter(pk=tag_id).first()
     if tag is None:
         raise errors.NotFound
@@ -73,7 +74,7 @@ def find_tag(tag_id: uuid.UUID, door: Door) -> Tag:
     return found
 
 
-class TagDoor(Door):
+class TagDoor(ProjectView):
     @extend_schema(
         operation_id="tags_update",
         request=tag_forms.UpdateTag,
@@ -92,7 +93,7 @@ class TagDoor(Door):
         return Response(status=204)
 
 
-class MergeTagDoor(Door):
+class MergeTagDoor(ProjectView):
     @extend_schema(
         operation_id="tags_merge",
         request=tag_forms.MergeTag,

@@ -8,16 +8,20 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import errors, panels
-from common.admin import RowsAdmin, caller_of
-from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import (
-    DaysFilter,
-    ProjectFilter,
-    chosen,
+from common import errors
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import DaysFilter, ProjectFilter, choice_filter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import (
+    PANEL_LIMIT,
+    Panel,
+    format_time,
+    label_column,
+    row_link,
+    short_text,
 )
-from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from common.caller import Caller, Role
 from playbook import conflicts, reopening, resolving
 from playbook.admin.shown import DELTA, ENTRY, evidence_of
 from playbook.conflicts import Side
@@ -85,7 +89,7 @@ class ConflictAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("state", Conflict.State.choices),
+        choice_filter("state", Conflict.State.choices),
         ("created_at", DaysFilter),
     ]
     search_fields = ["left__label", "right__label", "id"]
@@ -100,7 +104,7 @@ class ConflictAdmin(RowsAdmin):
         "note_shown",
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "supersede",
             "Supersede",
             Role.CURATOR,
@@ -112,7 +116,7 @@ class ConflictAdmin(RowsAdmin):
             needs_text=True,
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "split",
             "Split by condition",
             Role.CURATOR,
@@ -124,7 +128,7 @@ class ConflictAdmin(RowsAdmin):
             longest=2 * PART + 1,
             needs_text=True,
         ),
-        Deed(
+        AdminAction(
             "reject",
             "Reject the newer",
             Role.CURATOR,
@@ -134,7 +138,7 @@ class ConflictAdmin(RowsAdmin):
             asks="Why",
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "reopen",
             "Take the decision back",
             Role.CURATOR,
@@ -144,10 +148,10 @@ class ConflictAdmin(RowsAdmin):
         ),
     ]
 
-    reason_shown = staticmethod(panels.column("reason", words, title="reason"))
-    note_shown = staticmethod(panels.column("note", words, title="note"))
+    reason_shown = staticmethod(panels.column("reason", short_text, title="reason"))
+    note_shown = staticmethod(panels.column("note", short_text, title="note"))
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="found", ordering="id")
+        panels.column("created_at", format_time, title="found", ordering="id")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -166,7 +170,7 @@ class ConflictAdmin(RowsAdmin):
     def right_shown(self, conflict: Conflict) -> Any:
         return _linked(conflicts.sides(conflict).right)
 
-    @labelled("state", STATES, "state")
+    @label_column("state", STATES, "state")
     def state_shown(self, conflict: Conflict) -> str:
         return conflict.state
 
@@ -187,14 +191,14 @@ class ConflictAdmin(RowsAdmin):
             yield Panel(f"{title}: evidence", shown.head, shown.rows, shown.empty)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
-def _linked(side: Side, limit: int = panels.IN_LIST) -> SafeString:
+def _linked(side: Side, limit: int = panels.LIST_LIMIT) -> SafeString:
     model = DELTA if side.delta else ENTRY
     row = side.delta or side.entry
     text = side.content if side.delta else side.entry
-    return link(model, row.pk, text, limit) if row else SafeString("")
+    return row_link(model, row.pk, text, limit) if row else SafeString("")
 
 
 def _line(title: str, side: Side, supports: int) -> list[Any]:
@@ -204,8 +208,8 @@ def _line(title: str, side: Side, supports: int) -> list[Any]:
         votes = [entry.helpful, entry.harmful, entry.neutral, supports]
     return [
         title,
-        _linked(side, IN_PANEL),
-        words(side.condition, IN_PANEL),
+        _linked(side, PANEL_LIMIT),
+        short_text(side.condition, PANEL_LIMIT),
         side.status,
         *votes,
     ]

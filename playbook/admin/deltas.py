@@ -8,18 +8,25 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import panels
-from common.admin import RowsAdmin, caller_of
-from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import (
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import (
     ChoiceFilter,
     DaysFilter,
     ProjectFilter,
-    chosen,
-    exactly,
+    choice_filter,
+    exact_filter,
 )
-from common.panels import IN_PANEL, Panel, labelled, link, moment, words
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import (
+    PANEL_LIMIT,
+    Panel,
+    format_time,
+    label_column,
+    row_link,
+    short_text,
+)
+from common.caller import Caller, Role
 from playbook import curation, rebasing, reverting, reviewing
 from playbook.admin.shown import ENTRY, MEMORY, RUN, evidence_of, gates_of, history_of
 from playbook.drafts import WRITES_TEXT
@@ -93,13 +100,13 @@ class PlaybookDeltaAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("status", PlaybookDelta.Status.choices),
-        chosen("operation", PlaybookDelta.Operation.choices),
-        chosen("risk", [(risk, risk) for risk in RISKS]),
-        chosen("producer", PlaybookDelta.Producer.choices),
+        choice_filter("status", PlaybookDelta.Status.choices),
+        choice_filter("operation", PlaybookDelta.Operation.choices),
+        choice_filter("risk", [(risk, risk) for risk in RISKS]),
+        choice_filter("producer", PlaybookDelta.Producer.choices),
         DecidedFilter,
-        exactly("category"),
-        exactly("run_id", "run"),
+        exact_filter("category"),
+        exact_filter("run_id", "run"),
         ("created_at", DaysFilter),
     ]
     list_select_related = ["entry"]
@@ -149,7 +156,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
         ),
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "accept",
             "Accept",
             Role.CURATOR,
@@ -159,7 +166,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "accepted",
             fits=lambda delta: delta.status == PlaybookDelta.Status.PENDING,
         ),
-        Deed(
+        AdminAction(
             "edit",
             "Edit and accept",
             Role.CURATOR,
@@ -174,7 +181,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             longest=CONTENT,
             needs_text=True,
         ),
-        Deed(
+        AdminAction(
             "reject",
             "Reject",
             Role.CURATOR,
@@ -185,7 +192,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             choices=tuple(REASONS),
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "rebase",
             "Renew",
             Role.CURATOR,
@@ -195,7 +202,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "waiting for the entry as it is now",
             fits=lambda delta: delta.status == PlaybookDelta.Status.STALE,
         ),
-        Deed(
+        AdminAction(
             "undo",
             "Undo",
             Role.CURATOR,
@@ -206,7 +213,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
             asks="Why",
         ),
-        Deed(
+        AdminAction(
             "redo",
             "Put in force again",
             Role.CURATOR,
@@ -220,18 +227,18 @@ class PlaybookDeltaAdmin(RowsAdmin):
     ]
 
     content_shown = staticmethod(
-        panels.column("content", panels.block, title="content")
+        panels.column("content", panels.text_block, title="content")
     )
     payload_shown = staticmethod(
-        panels.column("payload", panels.plain_json, title="further columns")
+        panels.column("payload", panels.json_block, title="further columns")
     )
     suggested_shown = staticmethod(
         panels.column(
-            "suggested", panels.plain_json, title="before a person changed it"
+            "suggested", panels.json_block, title="before a person changed it"
         )
     )
     created_shown = staticmethod(
-        panels.column("created_at", moment, title="proposed", ordering="id")
+        panels.column("created_at", format_time, title="proposed", ordering="id")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -241,17 +248,17 @@ class PlaybookDeltaAdmin(RowsAdmin):
     @admin.display(description="operation", ordering="operation")
     def operation_shown(self, delta: PlaybookDelta) -> Any:
         label = f" {delta.entry.label}" if delta.entry else ""
-        return words(f"{delta.operation}{label}", 60)
+        return short_text(f"{delta.operation}{label}", 60)
 
     @admin.display(description="text")
     def text(self, delta: PlaybookDelta) -> SafeString:
-        return words(delta.content or delta.reason, 140)
+        return short_text(delta.content or delta.reason, 140)
 
-    @labelled("status", DECISIONS, "status")
+    @label_column("status", DECISIONS, "status")
     def status_shown(self, delta: PlaybookDelta) -> str:
         return delta.status
 
-    @labelled("risk", RISKS, "risk")
+    @label_column("risk", RISKS, "risk")
     def risk_shown(self, delta: PlaybookDelta) -> str:
         return delta.risk
 
@@ -259,15 +266,15 @@ class PlaybookDeltaAdmin(RowsAdmin):
     def text_before(self, delta: PlaybookDelta) -> Any:
         if delta.entry is None:
             return ""
-        return link(ENTRY, delta.entry_id, delta.entry, IN_PANEL)
+        return row_link(ENTRY, delta.entry_id, delta.entry, PANEL_LIMIT)
 
     @admin.display(description="run")
     def run_shown(self, delta: PlaybookDelta) -> Any:
-        return link(RUN, delta.run_id)
+        return row_link(RUN, delta.run_id)
 
     @admin.display(description="memory")
     def memory_shown(self, delta: PlaybookDelta) -> Any:
-        return link(MEMORY, delta.memory_id)
+        return row_link(MEMORY, delta.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         yield self.evidence(request, row)
@@ -279,4 +286,4 @@ class PlaybookDeltaAdmin(RowsAdmin):
         return evidence_of(row.evidence)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -9,19 +9,20 @@ from django.shortcuts import redirect
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
-from common import errors, panels
-from common.admin import RowsAdmin, caller_of
-from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import (
+from common import errors
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import (
     ChoiceFilter,
     DaysFilter,
     ProjectFilter,
     TagFilter,
-    chosen,
-    exactly,
+    choice_filter,
+    exact_filter,
 )
-from common.panels import Panel, labelled, link, moment, words
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.panels import Panel, format_time, label_column, row_link, short_text
+from common.caller import Caller, Role
 from memories.admin.memory import in_order
 from playbook import curation, freshness, verifying
 from playbook.admin import asking, grounds
@@ -88,12 +89,12 @@ class PlaybookEntryAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("status", PlaybookEntry.Status.choices),
-        exactly("category"),
+        choice_filter("status", PlaybookEntry.Status.choices),
+        exact_filter("category"),
         TagFilter,
-        chosen("author_kind", PlaybookEntry.Author.choices, "author"),
-        chosen("locked", [(1, "yes"), (0, "no")]),
-        chosen("pinned", [(1, "yes"), (0, "no")]),
+        choice_filter("author_kind", PlaybookEntry.Author.choices, "author"),
+        choice_filter("locked", [(1, "yes"), (0, "no")]),
+        choice_filter("pinned", [(1, "yes"), (0, "no")]),
         FreshnessFilter,
         ("updated_at", DaysFilter),
     ]
@@ -124,7 +125,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         ("Record", {"fields": ["reason"]}),
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "verify",
             "Still true",
             Role.CURATOR,
@@ -133,7 +134,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             fits=lambda entry: entry.is_live,
             asks="Note",
         ),
-        Deed(
+        AdminAction(
             "delete",
             "Delete",
             Role.CURATOR,
@@ -143,7 +144,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             asks="Why",
             is_final=True,
         ),
-        Deed(
+        AdminAction(
             "restore",
             "Restore",
             Role.CURATOR,
@@ -155,15 +156,19 @@ class PlaybookEntryAdmin(RowsAdmin):
     ]
 
     content_shown = staticmethod(
-        panels.column("content", panels.block, title="content")
+        panels.column("content", panels.text_block, title="content")
     )
     condition_shown = staticmethod(
-        panels.column("condition", panels.block, title="condition")
+        panels.column("condition", panels.text_block, title="condition")
     )
-    action_shown = staticmethod(panels.column("action", panels.block, title="action"))
-    tags_shown = staticmethod(panels.column("tags", panels.tags, title="tags"))
+    action_shown = staticmethod(
+        panels.column("action", panels.text_block, title="action")
+    )
+    tags_shown = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
     verified_shown = staticmethod(
-        panels.column("verified_at", moment, title="confirmed", ordering="verified_at")
+        panels.column(
+            "verified_at", format_time, title="confirmed", ordering="verified_at"
+        )
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -242,9 +247,9 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     @admin.display(description="rule")
     def text(self, entry: PlaybookEntry) -> SafeString:
-        return words(entry.content, 160)
+        return short_text(entry.content, 160)
 
-    @labelled("status", STATUSES, "status")
+    @label_column("status", STATUSES, "status")
     def status_shown(self, entry: PlaybookEntry) -> str:
         return entry.status
 
@@ -266,7 +271,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         yield panels.table(
             "Proposed and decided",
             ["When", "What", "Text", "Producer", "Status"],
-            delta_lines(deltas[: panels.ROWS + 1]),
+            delta_lines(deltas[: panels.ROW_LIMIT + 1]),
         )
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
         yield history_of(changes, most=10)
@@ -275,7 +280,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         caller = caller_of(request)
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
         yield history_of(changes, most=200)
-        yield audit_admin.of(row.pk, caller)
+        yield audit_admin.history_panel(row.pk, caller)
 
     @staticmethod
     def _supports(entry: PlaybookEntry) -> Panel:
@@ -285,11 +290,11 @@ class PlaybookEntryAdmin(RowsAdmin):
             ["Memory", "Type", "Since"],
             (
                 [
-                    link(MEMORY, support.memory_id, support.memory),
+                    row_link(MEMORY, support.memory_id, support.memory),
                     support.memory.get_memory_type_display(),
-                    moment(support.created_at),
+                    format_time(support.created_at),
                 ]
-                for support in supports[: panels.ROWS + 1]
+                for support in supports[: panels.ROW_LIMIT + 1]
             ),
             empty="None.",
         )

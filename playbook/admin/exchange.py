@@ -16,10 +16,10 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from common import panels
-from common.admin import caller_of
-from common.pages import ProjectPageForm
-from common.panels import Panel, words
+from common.admin import panels
+from common.admin.model_admin import caller_of
+from common.admin.pages import ProjectPageForm
+from common.admin.panels import Panel, short_text
 from playbook import curation
 from playbook.admin.shown import DELTA, delta_lines
 from playbook.exchange import exporting, importing
@@ -27,7 +27,7 @@ from playbook.exchange.exporting import Format
 from playbook.exchange.importing import Imported
 from playbook.models import PlaybookDelta
 from playbook.serializers.exchange import CONTENT
-from projects import finding
+from projects import project_lookup
 from projects.models import Project
 
 FORMATS = [
@@ -50,7 +50,7 @@ class ExportForm(ProjectPageForm):
 
     def apply(self) -> Export:
         format = self.cleaned_data["format"]
-        project = finding.project(self.cleaned_data["project"], self.caller)
+        project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
         text = exporting.export(project, self.caller, format=format)
         return Export(project, format, text)
 
@@ -112,7 +112,7 @@ class ImportForm(ProjectPageForm):
 
     def apply(self) -> Imported:
         data = self.cleaned_data
-        project = finding.project(data["project"], self.caller)
+        project = project_lookup.find_project(data["project"], self.caller)
         if data["category"]:
             curation.refuse_unknown_category(project, data)
         return importing.take_in(
@@ -136,7 +136,10 @@ def taken_in(request: HttpRequest, imported: Imported) -> Iterable[Panel]:
         yield _unparsed(imported)
     if imported.notes:
         yield panels.table(
-            "Notes", [""], ([words(note, 1_000)] for note in imported.notes), most=200
+            "Notes",
+            [""],
+            ([short_text(note, 1_000)] for note in imported.notes),
+            most=200,
         )
 
 
@@ -154,17 +157,17 @@ def _counts(imported: Imported) -> Panel:
 
 def _waiting(request: HttpRequest, imported: Imported) -> Panel:
     rows = PlaybookDelta.objects.visible_to(caller_of(request)).select_related("entry")
-    found = rows.filter(pk__in=imported.waiting[: panels.ROWS]).order_by("pk")
+    found = rows.filter(pk__in=imported.waiting[: panels.ROW_LIMIT]).order_by("pk")
     shown = panels.table(
         "What waits for a curator",
         ["When", "What", "Text", "Producer", "Status"],
         delta_lines(found),
         empty="Nothing.",
     )
-    if len(imported.waiting) <= panels.ROWS:
+    if len(imported.waiting) <= panels.ROW_LIMIT:
         return shown
     told = f"All {len(imported.waiting):,}"
-    every = panels.many(DELTA, "status=pending", told)
+    every = panels.list_link(DELTA, "status=pending", told)
     return Panel(shown.title, shown.head, shown.rows, note=every)
 
 
@@ -172,6 +175,6 @@ def _unparsed(imported: Imported) -> Panel:
     return panels.table(
         "Lines that say nothing",
         ["Line", "Text", "Why"],
-        ([one.line, words(one.text, 200), one.why] for one in imported.unparsed),
+        ([one.line, short_text(one.text, 200), one.why] for one in imported.unparsed),
         most=200,
     )

@@ -11,14 +11,14 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
+from common.admin.action_forms import ActionForm
 from common.caller import Role
-from common.door_forms import DoorForm
 from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
 
-class EntryForm(DoorForm):
+class EntryForm(ActionForm):
     """A rule in a person's own words; `apply` gives the delta that carries it."""
 
     project = forms.ModelChoiceField(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from common import panels
+from common.admin import panels
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Caller
-from common.panels import IN_PANEL, Panel, link, moment, words
 from memories.models import File
 from playbook import blame, exposures, freshness, reading
 from playbook.admin.shown import RUN, revision_link
@@ -23,7 +23,7 @@ def files_of(entry: PlaybookEntry, caller: Caller) -> Panel:
     rows = PlaybookEntry.objects.visible_to(caller).filter(pk=entry.pk).only("pk")
     changed = freshness.changed_files(freshness.annotated(rows, caller).get())
     named = entry.anchors.values_list("file_path", flat=True)
-    paths = list(dict.fromkeys([*changed, *named[: panels.ROWS]]))
+    paths = list(dict.fromkeys([*changed, *named[: panels.ROW_LIMIT]]))
     files = File.objects.visible_to(caller).filter(project_id=entry.project_id)
     known = {file.file_path: file for file in files.filter(file_path__in=paths)}
     return panels.table(
@@ -38,15 +38,15 @@ def _state(entry: PlaybookEntry, changed: Iterable[str]) -> str:
     """As `freshness` in the API, in words; the two may hold at once."""
     told = ["suspect"] if changed else []
     if freshness.is_due(entry.review_after):
-        told.append(f"due for a look since {moment(entry.review_after)}")
+        told.append(f"due for a look since {format_time(entry.review_after)}")
     return " and ".join(told) or "fresh"
 
 
 def _file_line(path: str, file: File | None, is_changed: bool) -> list[Any]:
     return [
-        link(FILE, file.pk, path) if file else words(path),
+        row_link(FILE, file.pk, path) if file else short_text(path),
         "changed" if is_changed else "as it was",
-        moment(file.changed_at) if file else "never seen",
+        format_time(file.changed_at) if file else "never seen",
     ]
 
 
@@ -58,12 +58,12 @@ def exposures_of(entry: PlaybookEntry, caller: Caller) -> Panel:
         ["When", "Agent", "By", "Relevance", "Used", "Run"],
         (
             [
-                moment(one.at),
-                words(one.agent_id, 60),
+                format_time(one.at),
+                short_text(one.agent_id, 60),
                 one.source,
                 "" if one.relevance is None else f"{one.relevance:.3f}",
                 "yes" if one.was_cited else "",
-                link(RUN, one.run_id),
+                row_link(RUN, one.run_id),
             ]
             for one in rows[: LATEST + 1]
         ),
@@ -81,12 +81,14 @@ def words_of(entry: PlaybookEntry, caller: Caller) -> Panel:
         ["Words", "Change", "Revision", "Who", "When", "Why"],
         (
             [
-                words(part.text, IN_PANEL),
-                link(CHANGE, part.change.pk, part.change.action, panels.SHORT),
+                short_text(part.text, PANEL_LIMIT),
+                row_link(
+                    CHANGE, part.change.pk, part.change.action, panels.SHORT_LIMIT
+                ),
                 revision_link(part.change),
-                words(part.change.actor, 60),
-                moment(part.change.changed_at),
-                words(part.change.reason, 200),
+                short_text(part.change.actor, 60),
+                format_time(part.change.changed_at),
+                short_text(part.change.reason, 200),
             ]
             for part in told.parts
         ),

@@ -4,32 +4,27 @@ from typing import Any
 
 from django.contrib import admin
 
-from common import panels
-from common.admin import RowsAdmin
+from common.admin import panels
+from common.admin.actions import AdminAction
+from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact_filter
+from common.admin.model_admin import RowsAdmin
+from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller, Role
-from common.deeds import Deed
-from common.list_filters import (
-    DaysFilter,
-    ProjectFilter,
-    chosen,
-    exactly,
-)
-from common.panels import link, moment, words
 from playbook import reverting
 from playbook.admin.shown import DELTA, ENTRY, MEMORY, RUN
 from playbook.models import PlaybookChange
 from playbook.reverting import Reverted
-from projects import finding
+from projects import project_lookup
 
 
 def _revert(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
-    project = finding.project(str(change.project_id), caller)
+    project = project_lookup.find_project(str(change.project_id), caller)
     target = reverting.change(project, change.pk, caller)
     return reverting.revert(project, target, caller, reason=typed)
 
 
 def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
-    project = finding.project(str(change.project_id), caller)
+    project = project_lookup.find_project(str(change.project_id), caller)
     target = reverting.between(project, change.revision, None, caller)
     return reverting.revert(project, target, caller, reason=typed)
 
@@ -47,10 +42,10 @@ class PlaybookChangeAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        chosen("operation", PlaybookChange.Operation.choices),
-        exactly("action"),
-        exactly("actor"),
-        exactly("entry_label", "entry"),
+        choice_filter("operation", PlaybookChange.Operation.choices),
+        exact_filter("action"),
+        exact_filter("actor"),
+        exact_filter("entry_label", "entry"),
         ("changed_at", DaysFilter),
     ]
     search_fields = ["entry_label", "entry_id", "actor", "run_id", "delta_id"]
@@ -73,7 +68,7 @@ class PlaybookChangeAdmin(RowsAdmin):
         "request_id",
     ]
     deeds = [
-        Deed(
+        AdminAction(
             "revert",
             "Take back",
             Role.CURATOR,
@@ -81,7 +76,7 @@ class PlaybookChangeAdmin(RowsAdmin):
             "taken back by a new change",
             asks="Why",
         ),
-        Deed(
+        AdminAction(
             "revert_since",
             "Take back all that came after it",
             Role.CURATOR,
@@ -94,33 +89,33 @@ class PlaybookChangeAdmin(RowsAdmin):
     ]
 
     at_shown = staticmethod(
-        panels.column("changed_at", moment, title="when", ordering="id")
+        panels.column("changed_at", format_time, title="when", ordering="id")
     )
-    actor_shown = staticmethod(panels.column("actor", words, ordering="actor"))
+    actor_shown = staticmethod(panels.column("actor", short_text, ordering="actor"))
     reason_shown = staticmethod(
-        panels.column("reason", lambda text: words(text, 80), title="reason")
+        panels.column("reason", lambda text: short_text(text, 80), title="reason")
     )
 
     @admin.display(description="entry", ordering="entry_label")
     def entry_shown(self, change: PlaybookChange) -> Any:
-        return link(ENTRY, change.entry_id, change.entry_label)
+        return row_link(ENTRY, change.entry_id, change.entry_label)
 
     @admin.display(description="change")
     def changed(self, change: PlaybookChange) -> Any:
-        return panels.difference(change.before, change.after)
+        return panels.change_block(change.before, change.after)
 
     @admin.display(description="memory")
     def memory_shown(self, change: PlaybookChange) -> Any:
-        return link(MEMORY, change.related_memory_id)
+        return row_link(MEMORY, change.related_memory_id)
 
     @admin.display(description="delta")
     def delta_shown(self, change: PlaybookChange) -> Any:
-        return link(DELTA, change.delta_id)
+        return row_link(DELTA, change.delta_id)
 
     @admin.display(description="takes back")
     def reverts_shown(self, change: PlaybookChange) -> Any:
-        return link("playbook_playbookchange", change.reverts_id)
+        return row_link("playbook_playbookchange", change.reverts_id)
 
     @admin.display(description="run")
     def run_shown(self, change: PlaybookChange) -> Any:
-        return link(RUN, change.run_id)
+        return row_link(RUN, change.run_id)

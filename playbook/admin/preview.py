@@ -13,13 +13,14 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from common import errors, panels
-from common.pages import ProjectPageForm
-from common.panels import IN_PANEL, Panel, link, words
+from common import errors
+from common.admin import panels
+from common.admin.pages import ProjectPageForm
+from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
 from playbook import rendering
 from playbook.admin.shown import ENTRY
 from playbook.rendering import Given, Rendered
-from projects import finding
+from projects import project_lookup
 
 MOST = 200  # entries shown on each side
 WHY_OUT = {
@@ -53,7 +54,7 @@ class PreviewForm(ProjectPageForm):
         if data["relevant_only"] and not data["task"].strip():
             told = "Only a task makes entries relevant: name it."
             raise errors.Invalid(errors={"task": [told]})
-        project = finding.project(data["project"], self.caller)
+        project = project_lookup.find_project(data["project"], self.caller)
         return rendering.render(
             project,
             self.caller,
@@ -74,7 +75,7 @@ def shown(request: HttpRequest, rendered: Rendered) -> Iterable[Panel]:
         f"The agent is given {count:,} of {count + len(left):,} entries in "
         f"{rendered.tokens:,} of {rendered.budget:,} tokens",
         [""],
-        [[panels.block(rendered.text)]] if rendered.text else [],
+        [[panels.text_block(rendered.text)]] if rendered.text else [],
         "No entry.",
         " ".join(rendered.notes),
     )
@@ -98,8 +99,8 @@ def _table(title: str, told: Iterable[tuple[Given, str]]) -> Panel:
 
 def _cells(given: Given, why: str) -> list[Any]:
     return [
-        link(ENTRY, given.entry.pk, given.entry.label, panels.SHORT),
-        words(given.line.partition("] ")[2], IN_PANEL),
+        row_link(ENTRY, given.entry.pk, given.entry.label, panels.SHORT_LIMIT),
+        short_text(given.line.partition("] ")[2], PANEL_LIMIT),
         why,
         "" if given.relevance is None else f"{given.relevance:.3f}",
         f"{given.tokens:,}",

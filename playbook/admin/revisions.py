@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from common import panels, rewording
+from common.admin import panels
+from common.text import word_diff
 from playbook.comparing import Difference
 
 # What every change moves says nothing about it.
@@ -20,7 +21,7 @@ def others(one: Difference) -> SafeString:
         return SafeString("")
     before = {name: pair[0] for name, pair in columns.items()}
     after = {name: pair[1] for name, pair in columns.items()}
-    return panels.difference(before, after)
+    return panels.change_block(before, after)
 
 
 def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
@@ -30,9 +31,13 @@ def told(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
     """
     names = [n for n in {**before, **after} if n != "content" and n not in STAMPS]
     texts = [str(side.get("content") or "") for side in (before, after)]
-    words = panels.reworded(rewording.words(*texts)) if any(texts) else SafeString("")
+    words = (
+        panels.diff_block(word_diff.diff_words(*texts))
+        if any(texts)
+        else SafeString("")
+    )
     if not names or (words and not before):
         return words
     old = {name: before[name] for name in names if name in before}
     new = {name: after.get(name) for name in names}
-    return words + panels.difference(old, new)
+    return words + panels.change_block(old, new)

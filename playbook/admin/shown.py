@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from common import panels
-from common.panels import IN_PANEL, Panel, link, moment, words
+from common.admin import panels
+from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from playbook.admin import revisions
 from playbook.models import (
     PlaybookChange,
@@ -32,9 +32,9 @@ MEMORY = "memories_memory"
 def delta_lines(deltas: Iterable[PlaybookDelta]) -> Iterable[list[Any]]:
     for delta in deltas:
         yield [
-            moment(delta.created_at),
-            link(DELTA, delta.pk, delta.operation, panels.SHORT),
-            words(delta.content or delta.reason, IN_PANEL),
+            format_time(delta.created_at),
+            row_link(DELTA, delta.pk, delta.operation, panels.SHORT_LIMIT),
+            short_text(delta.content or delta.reason, PANEL_LIMIT),
             delta.producer,
             delta.status,
         ]
@@ -55,19 +55,21 @@ def change_lines(changes: Iterable[PlaybookChange]) -> Iterable[list[Any]]:
     for change in changes:
         yield [
             revision_link(change),
-            moment(change.changed_at),
-            link("playbook_playbookchange", change.pk, change.action, panels.SHORT),
-            words(change.entry_label, 40),
-            words(change.actor, 60),
+            format_time(change.changed_at),
+            row_link(
+                "playbook_playbookchange", change.pk, change.action, panels.SHORT_LIMIT
+            ),
+            short_text(change.entry_label, 40),
+            short_text(change.actor, 60),
             revisions.told(change.before, change.after),
-            words(change.reason, 200),
+            short_text(change.reason, 200),
         ]
 
 
 CHANGE_HEAD = ["Revision", "When", "What", "Entry", "Who", "Change", "Why"]
 
 
-def history_of(changes: Any, *, most: int = panels.ROWS) -> Panel:
+def history_of(changes: Any, *, most: int = panels.ROW_LIMIT) -> Panel:
     return panels.table(
         "History", CHANGE_HEAD, change_lines(changes[: most + 1]), most=most
     )
@@ -79,10 +81,10 @@ def evidence_of(quotes: list[Any]) -> Panel:
         ["Field", "From", "To", "Quote"],
         (
             [
-                words(quote.get("field", ""), 60),
+                short_text(quote.get("field", ""), 60),
                 quote.get("start"),
                 quote.get("end"),
-                panels.block(quote.get("quote", ""), 2_000),
+                panels.text_block(quote.get("quote", ""), 2_000),
             ]
             for quote in quotes
             if isinstance(quote, dict)
@@ -98,7 +100,7 @@ def gates_of(gates: list[Any]) -> Panel:
     return panels.table(
         "Gates",
         [name.replace("_", " ") for name in names],
-        ([words(_plain(gate.get(name)), 300) for name in names] for gate in rows),
+        ([short_text(_plain(gate.get(name)), 300) for name in names] for gate in rows),
         empty="No gate was asked.",
     )
 

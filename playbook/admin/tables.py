@@ -5,15 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from common import panels
-from common.admin import RowsAdmin
+from common.admin import panels
+from common.admin.filters import ProjectFilter, choice_filter, exact_filter
+from common.admin.model_admin import RowsAdmin
+from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller
-from common.list_filters import (
-    ProjectFilter,
-    chosen,
-    exactly,
-)
-from common.panels import link, moment, words
 from memories.admin.tables import OfMemory
 from playbook.admin.shown import ENTRY, RUN
 from playbook.models import (
@@ -41,7 +37,7 @@ class OfEntry(RowsAdmin):
 
     @admin.display(description="entry")
     def entry_shown(self, row: Any) -> Any:
-        return link(ENTRY, row.entry_id, row.entry, 80)
+        return row_link(ENTRY, row.entry_id, row.entry, 80)
 
 
 @admin.register(Support)
@@ -54,7 +50,7 @@ class SupportAdmin(OfMemory):
     fields = ["entry_shown", "memory_shown", "project_name", "since"]
 
     since = staticmethod(
-        panels.column("created_at", moment, title="since", ordering="id")
+        panels.column("created_at", format_time, title="since", ordering="id")
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -63,13 +59,13 @@ class SupportAdmin(OfMemory):
 
     @admin.display(description="entry")
     def entry_shown(self, row: Support) -> Any:
-        return link(ENTRY, row.entry_id, row.entry, 80)
+        return row_link(ENTRY, row.entry_id, row.entry, 80)
 
 
 @admin.register(EntryVector)
 class EntryVectorAdmin(OfEntry):
     list_display = ["id", "entry_shown", "model", "project_name"]
-    list_filter = [ProjectFilter, exactly("model")]
+    list_filter = [ProjectFilter, exact_filter("model")]
     search_fields = ["entry_id", "entry__label", "id"]
     search_help_text = "Id or label of the entry"
     fields = ["id", "entry_shown", "model", "project_name", "dimensions"]
@@ -96,18 +92,18 @@ class ExposureAdmin(OfEntry):
     list_display_links = ["when"]
     list_filter = [
         ProjectFilter,
-        chosen("was_cited", [(1, "yes"), (0, "no")], "cited"),
-        exactly("agent_id", "agent"),
+        choice_filter("was_cited", [(1, "yes"), (0, "no")], "cited"),
+        exact_filter("agent_id", "agent"),
     ]
     search_fields = ["entry__label", "run_id", "entry_id"]
     search_help_text = "Label of an entry, or id of a run"
     fields = ["entry_shown", "run_shown", "agent", "was_cited", "project_name", "when"]
 
     agent = staticmethod(
-        panels.column("agent_id", lambda agent: words(agent, 40), title="agent")
+        panels.column("agent_id", lambda agent: short_text(agent, 40), title="agent")
     )
-    when = staticmethod(panels.column("at", moment, title="when", ordering="id"))
+    when = staticmethod(panels.column("at", format_time, title="when", ordering="id"))
 
     @admin.display(description="run")
     def run_shown(self, row: Exposure) -> Any:
-        return link(RUN, row.run_id)
+        return row_link(RUN, row.run_id)

@@ -9,11 +9,11 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from audit import admin as audit_admin
-from common.admin import RowsAdmin, caller_of
+from common.admin.filters import ProjectFilter
+from common.admin.model_admin import RowsAdmin, caller_of
+from common.admin.pages import AdminPage
+from common.admin.panels import Panel
 from common.caller import Role
-from common.list_filters import ProjectFilter
-from common.pages import Page
-from common.panels import Panel
 from playbook.admin import exchange, preview
 from playbook.admin.shown import history_of, revision_url
 from playbook.models import Playbook, PlaybookChange
@@ -23,7 +23,7 @@ def _of_project(playbook: Playbook) -> dict[str, object]:
     return {"project": playbook.project_id}
 
 
-PREVIEW = Page(
+PREVIEW = AdminPage(
     "preview",
     "Preview for a task",
     Role.VIEWER,
@@ -33,7 +33,7 @@ PREVIEW = Page(
     about="Nothing is kept of it: no entry counts as given.",
     of_row=_of_project,
 )
-EXPORT = Page(
+EXPORT = AdminPage(
     "export",
     "Export",
     Role.VIEWER,
@@ -42,7 +42,7 @@ EXPORT = Page(
     "Download",
     of_row=_of_project,
 )
-IMPORT = Page(
+IMPORT = AdminPage(
     "import",
     "Import",
     Role.WRITER,
@@ -73,4 +73,4 @@ class PlaybookAdmin(RowsAdmin):
         yield history_of(changes.filter(project_id=row.project_id))
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.of(row.pk, caller_of(request))]
+        return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -14,10 +14,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from common.caller import SYSTEM
-from common.writing import write
+from common.db import write
 from inference import refusals
 from inference.vectors import Vector
-from jobs import queue, running
+from jobs import queue, runner
 from playbook import checking, deciding, disputes, proposals, rejected, reviewing
 from playbook.gates import Gate
 from playbook.models import PlaybookDelta
@@ -39,8 +39,8 @@ def waiting(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     ).select_related("project")
 
 
-@running.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
-def compare_waiting(run: running.Run) -> dict[str, Any]:
+@runner.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
+def compare_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Give imported texts that wait their gates of comparison."""
     project_id = run.job.project_id
     assert project_id

@@ -10,9 +10,10 @@ from typing import ClassVar, Literal
 
 from django.db.models import QuerySet
 
-from common import errors, secrets
-from common import text as texts
+from common import errors
 from common.caller import Caller, Role
+from common.text import plain_text as texts
+from common.text import secrets
 from playbook import proposals
 from playbook.drafts import Producer, Proposal
 from playbook.exchange import (
@@ -88,7 +89,7 @@ def take_in(
     TooManyLines, Invalid, and what `json_format` and `managed_block` raise.
     """
     caller.require(Role.WRITER, project.pk)
-    if wrong := texts.problem_in(content):
+    if wrong := texts.find_unstorable(content):
         raise errors.Invalid(errors={"content": [f"It {wrong}."]})
     if format == "json":
         document = json_format.read(content)

@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_datetime
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from common import errors
-from common import text as texts
+from common.text import plain_text as texts
 from playbook.exchange.ace_format import Line
 
 FORMAT = "agent-memory-playbook"
@@ -40,7 +40,7 @@ def _moment(value: str) -> str:
 
 
 def _storable(value: str) -> str:
-    if wrong := texts.problem_in(value):
+    if wrong := texts.find_unstorable(value):
         raise ValueError(wrong)
     return value
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from common import text as texts
+from common.text import plain_text as texts
 from inference import tokens
 from playbook import wording
 from playbook.drafts import Operation, Proposal

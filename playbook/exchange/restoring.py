@@ -10,11 +10,12 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from audit import recording
-from common import errors, secrets
+from audit import trail
+from common import errors
 from common.caller import Caller, Role
+from common.db import write
 from common.ids import uuid7
-from common.writing import write
+from common.text import secrets
 from memories.drafts import SecretFound
 from playbook import anchors, gates, indexing, vectors
 from playbook.exchange.json_format import Change, Columns, Delta, Document, Place
@@ -28,7 +29,7 @@ MOMENTS = ("created_at", "updated_at", "verified_at", "review_after")
 Ids = Mapping[str, uuid.UUID]
 
 
-class NotEmpty(errors.Conflict):
+class NotEmpty(errors.StateConflict):
     """The project has a playbook already; its history cannot be replaced."""
 
     code = "playbook_not_empty"
@@ -64,7 +65,7 @@ def _restore(project: Project, document: Document, caller: Caller) -> None:
     if playbook.revision:
         raise NotEmpty
     ids = {change.entry: uuid7() for change in document.changes if _adds(change)}
-    language = search_language.hold(project.pk)
+    language = search_language.pin_language(project.pk)
     entries = [_entry(project, columns, ids) for columns in document.entries]
     for entry in entries:
         indexing.fill(entry, language)
@@ -204,7 +205,7 @@ def _state(columns: Columns, ids: Ids) -> dict[str, Any]:
 
 def _tell(playbook: Playbook, document: Document, caller: Caller) -> None:
     whole = document.model_dump_json().encode()
-    recording.record(
+    trail.record(
         caller,
         "playbook.restore_history",
         project_id=playbook.project_id,

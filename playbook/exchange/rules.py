@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from common import secrets
-from common import text as texts
+from common.text import plain_text as texts
+from common.text import secrets
 from playbook.exchange.ace_format import LARGEST_COUNT, Line, Unparsed
 from playbook.serializers.entries import CONTENT
 from projects.models import Project

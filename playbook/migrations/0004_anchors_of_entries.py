@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from common import text
+from common.text import literals
 
 BATCH = 500
 
@@ -17,7 +17,7 @@ def fill(apps: Any, schema_editor: Any) -> None:
     for pk, project_id, content in columns.iterator(BATCH):
         anchors.bulk_create(
             anchors.model(entry_id=pk, project_id=project_id, file_path=path)
-            for path in text.paths(content)
+            for path in literals.find_paths(content)
         )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from common.key_index import DropKeyIndex
+from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        DropKeyIndex(
+        DropFkIndex(
             model_name="anchor",
             name="entry",
             field=models.ForeignKey(
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="conflict",
             name="left",
             field=models.ForeignKey(
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="deltavector",
             name="delta",
             field=models.ForeignKey(
@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookdelta",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="entryvector",
             name="entry",
             field=models.ForeignKey(
@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="exposure",
             name="entry",
             field=models.ForeignKey(
@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 to="playbook.playbookentry",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="playbookdelta",
             name="project",
             field=models.ForeignKey(
@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="playbookentry",
             name="project",
             field=models.ForeignKey(
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                 to="projects.project",
             ),
         ),
-        DropKeyIndex(
+        DropFkIndex(
             model_name="support",
             name="entry",
             field=models.ForeignKey(

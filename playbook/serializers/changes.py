@@ -7,8 +7,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from access.doors import InProject
-from common.rewording import Part
+from common.api.serializers import InProject
+from common.text.word_diff import DiffPart
 from playbook import blame, comparing, reading
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.reverting import Reverted
@@ -176,7 +176,7 @@ class DiffQuery(InProject):
     cursor = serializers.CharField(required=False)
 
 
-class WordsOut(serializers.Serializer[Part]):
+class WordsOut(serializers.Serializer[DiffPart]):
     kind = serializers.ChoiceField(choices=["same", "removed", "added"])
     text = serializers.CharField()
 

@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from access.doors import InProject
+from common.api.serializers import InProject
 from memories.serializers.fields import CommaList
 from playbook import conflicts
 from playbook.conflicts import Side

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from access.doors import InProject
+from common.api.serializers import InProject
 from memories.serializers.fields import CommaList
 from playbook import curation, rebasing, reviewing
 from playbook.drafts import WRITES_TEXT

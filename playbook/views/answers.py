@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from common import errors
 from playbook import proposals, reading
 from playbook.drafts import Proposal
@@ -18,7 +18,7 @@ from projects.models import Project
 
 
 def written(
-    door: Door, project: Project, proposal: Proposal, *, status: int
+    door: ProjectView, project: Project, proposal: Proposal, *, status: int
 ) -> Response:
     """File a person's own change; 202 says that it waits for another person."""
     prepared = proposals.prepare(project, [proposal], door.caller)
@@ -31,7 +31,7 @@ def written(
     return door.once(project.pk, act)
 
 
-def after(door: Door, delta: PlaybookDelta) -> dict[str, Any]:
+def after(door: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
     """A delta and, once it is in force, the entry as it is now."""
     entry = None
     if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
@@ -39,7 +39,7 @@ def after(door: Door, delta: PlaybookDelta) -> dict[str, Any]:
     return {"delta": delta_forms.DeltaOut(delta).data, "entry": entry}
 
 
-def entry_in_full(door: Door, entry_id: uuid.UUID) -> PlaybookEntry:
+def entry_in_full(door: ProjectView, entry_id: uuid.UUID) -> PlaybookEntry:
     rows = PlaybookEntry.objects.visible_to(door.caller).filter(pk=entry_id)
     found = reading.in_full(rows, door.caller).first()
     if found is None:

@@ -9,8 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
 from common import errors
+from common.api.serializers import page_of
 from common.caller import Role
 from playbook import conflicts, reopening, resolving
 from playbook.models import Conflict
@@ -19,7 +20,7 @@ from playbook.rulings import Part, Vectors
 from playbook.serializers import conflicts as forms
 
 
-class ConflictsDoor(Door):
+class ConflictsDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_conflicts_list",
         parameters=[forms.ConflictQuery],
@@ -33,14 +34,14 @@ class ConflictsDoor(Door):
         return self.page(rows, forms.ConflictOut)
 
 
-class ConflictDoor(Door):
+class ConflictDoor(ProjectView):
     @extend_schema(operation_id="playbook_conflicts_read", responses=forms.ConflictOut)
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """One conflict with both of its sides."""
         return Response(forms.ConflictOut(conflicts.get(conflict_id, self.caller)).data)
 
 
-class DecisionDoor(Door):
+class DecisionDoor(ProjectView):
     """Embed what the decision brings in, then decide once."""
 
     form: type[Any] = forms.Decision

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from common.caller import Role
 from playbook import (
     curation,
@@ -26,7 +26,7 @@ from playbook.serializers import entries as entry_forms
 from playbook.views import answers
 
 
-class DecisionDoor(Door):
+class DecisionDoor(ProjectView):
     """Prepare, then decide once; `answer` is what the client is told."""
 
     form: type[Any] = delta_forms.AcceptDelta

@@ -9,8 +9,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
-from common import errors, problem
+from access.project_view import ProjectView
+from common import errors
+from common.api import problem
+from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
 from playbook import bulk, curation, proposals, reading
@@ -22,7 +24,7 @@ from playbook.serializers import entries as entry_forms
 from projects.models import Project
 
 
-class DeltasDoor(Door):
+class DeltasDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_deltas_list",
         parameters=[delta_forms.DeltaQuery],
@@ -107,14 +109,14 @@ class DeltasDoor(Door):
         return found
 
 
-class DeltaDoor(Door):
+class DeltaDoor(ProjectView):
     @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
         """One proposal with its quotes and gates."""
         return Response(delta_forms.DeltaOut(curation.get(delta_id, self.caller)).data)
 
 
-class BulkDoor(Door):
+class BulkDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_deltas_bulk",
         request=delta_forms.BulkDeltas,

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from common.caller import Role
 from playbook import curation, pages, reading, verifying
 from playbook.reading import Filters, Order
@@ -19,7 +19,7 @@ from playbook.views import answers
 from projects.models import Project
 
 
-class PlaybookDoor(Door):
+class PlaybookDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_read",
         parameters=[entry_forms.PlaybookQuery],
@@ -81,7 +81,7 @@ class PlaybookDoor(Door):
         )
 
 
-class EntriesDoor(Door):
+class EntriesDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_create",
         request=entry_forms.CreateEntry,
@@ -99,7 +99,7 @@ class EntriesDoor(Door):
         return answers.written(self, project, proposal, status=201)
 
 
-class EntryDoor(Door):
+class EntryDoor(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
 
     @extend_schema(
@@ -153,7 +153,7 @@ class EntryDoor(Door):
         return answers.written(self, entry.project, proposal, status=200)
 
 
-class VerifyEntryDoor(Door):
+class VerifyEntryDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_verify",
         request=entry_forms.VerifyEntry,

@@ -10,13 +10,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from playbook import curation
 from playbook.exchange import exporting, importing
 from playbook.serializers import exchange as exchange_forms
 
 
-class ExportDoor(Door):
+class ExportDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_export",
         parameters=[exchange_forms.ExportQuery],
@@ -35,7 +35,7 @@ class ExportDoor(Door):
         return HttpResponse(text.encode(), content_type=kind)
 
 
-class ImportDoor(Door):
+class ImportDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_import",
         request=exchange_forms.ImportIn,

@@ -10,7 +10,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door, page_of
+from access.project_view import ProjectView
+from common.api.serializers import page_of
 from common.caller import Role
 from playbook import blame, comparing, curation, pages, reading, reverting
 from playbook.models import PlaybookEntry
@@ -20,7 +21,7 @@ from playbook.serializers import changes as change_forms
 from projects.models import Project
 
 
-class ChangesDoor(Door):
+class ChangesDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_changes",
         parameters=[change_forms.ChangesQuery],
@@ -36,7 +37,7 @@ class ChangesDoor(Door):
         return self.page(rows, change_forms.ChangeOut)
 
 
-class EntryHistoryDoor(Door):
+class EntryHistoryDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_history",
         responses=page_of(change_forms.ChangeOut),
@@ -47,7 +48,7 @@ class EntryHistoryDoor(Door):
         return self.page(reading.history(entry, self.caller), change_forms.ChangeOut)
 
 
-class EntryBlameDoor(Door):
+class EntryBlameDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_blame", responses=change_forms.BlameOut
     )
@@ -58,7 +59,7 @@ class EntryBlameDoor(Door):
         return Response(change_forms.BlameOut(blame.blame(entry, changes)).data)
 
 
-class DiffDoor(Door):
+class DiffDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_diff",
         parameters=[change_forms.DiffQuery],
@@ -89,7 +90,7 @@ class DiffDoor(Door):
         )
 
 
-class RevertDoor(Door):
+class RevertDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_revert",
         request=change_forms.Revert,

@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from access.doors import Door
+from access.project_view import ProjectView
 from playbook import rendering
 from playbook.serializers import rendering as render_forms
 
 
-class RenderDoor(Door):
+class RenderDoor(ProjectView):
     @extend_schema(
         operation_id="playbook_render",
         parameters=[render_forms.RenderQuery],

@@ -3,7 +3,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from common.key_index import DropKeyIndex
+from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        DropKeyIndex(
+        DropFkIndex(
             model_name="lexemestat",
             name="corpus",
             field=models.ForeignKey(

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from audit.models import AuditEvent
-from audit.recording import record
+from audit.trail import record
 from common.caller import SYSTEM, Role
 from jobs.models import Job
 

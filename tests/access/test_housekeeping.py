@@ -13,10 +13,10 @@ from django.utils import timezone
 from access import tasks
 from access.models import ApiKey, IdempotencyKey
 from audit.models import AuditEvent
-from common import removing
-from jobs import running
+from common import db
+from jobs import runner
 from jobs.models import Job
-from projects import deletion, writing
+from projects import deletion, lifecycle
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def long_ago():
 
 
 def end_grace(project, alice):
-    writing.delete(project, alice)
+    lifecycle.delete(project, alice)
     past = timezone.now() - timedelta(minutes=1)
     Project.objects.update(delete_after=past)
 
@@ -46,14 +46,14 @@ def run_impatiently(job):
     try:
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '10ms'")
-        running.run(job.pk)
+        runner.run(job.pk)
     finally:
         connection.close()
 
 
 class TestProjects:
     def test_one_in_its_grace_stays(self, project, alice, run_jobs):
-        writing.delete(project, alice)
+        lifecycle.delete(project, alice)
         tasks.housekeeping()
         run_jobs()
 
@@ -87,7 +87,7 @@ class TestProjects:
         )
         end_grace(project, alice)
         job = Job.objects.create(kind=deletion.KIND, project_id=project.pk)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         left = {row.pk: row for row in Job.objects.all()}
         assert left[job.pk].state == Job.State.DONE
@@ -101,11 +101,11 @@ class TestProjects:
         self, project, alice, removers, time_machine
     ):
         deletion.register(lambda project_id, run: pytest.fail("it is emptied"))
-        writing.delete(project, alice)
+        lifecycle.delete(project, alice)
         job = Job.objects.create(kind=deletion.KIND, project_id=project.pk)
 
         with transaction.atomic(), ThreadPoolExecutor() as pool:
-            writing.restore(project, alice)
+            lifecycle.restore(project, alice)
             time_machine.move_to(timezone.now() + timedelta(days=31))
             pool.submit(run_impatiently, job).result()
 
@@ -115,7 +115,7 @@ class TestProjects:
 
     def test_one_that_is_gone_already_is_no_error(self, run_jobs):
         job = Job.objects.create(kind=deletion.KIND, project_id=uuid.uuid4())
-        running.run(job.pk)
+        runner.run(job.pk)
 
         assert Job.objects.get(pk=job.pk).state == Job.State.DONE
 
@@ -156,7 +156,7 @@ class TestRows:
         assert Session.objects.get().session_key == "lasting"
 
     def test_many_go_in_batches(self, long_ago, monkeypatch):
-        monkeypatch.setattr(removing, "BATCH", 2)
+        monkeypatch.setattr(db, "DELETE_BATCH", 2)
         for _ in range(5):
             Job.objects.create(kind="x", state="done", finished_at=long_ago)
         tasks.housekeeping()

@@ -25,7 +25,7 @@ def root_api(client_of):
 
 def ticket(body="a", **changed):
     named = {"route": "POST x", "path": "/x", "project_id": None, "key": "k"} | changed
-    return idempotency.ticket(Caller(name="alice"), body=body, **named)
+    return idempotency.identify_request(Caller(name="alice"), body=body, **named)
 
 
 @pytest.mark.django_db
@@ -91,7 +91,7 @@ class TestWorkOfSeveralTransactions:
     def test_a_replay_sees_what_the_claim_left(self):
         claimed = idempotency.claim(ticket(), answer={"run_id": "r1"})
         before = idempotency.replay(ticket())
-        idempotency.keep(claimed, 201, {"done": True})
+        idempotency.store_answer(claimed, 201, {"done": True})
         after = idempotency.replay(ticket())
 
         assert (before.status, before.body) == (None, {"run_id": "r1"})
@@ -118,7 +118,7 @@ class TestWorkOfSeveralTransactions:
 @pytest.mark.django_db(transaction=True)
 class TestTwoAtOnce:
     def test_the_second_is_told_to_wait(self, monkeypatch):
-        monkeypatch.setattr(idempotency, "WAIT", "50ms")
+        monkeypatch.setattr(idempotency, "LOCK_TIMEOUT", "50ms")
         claimed, release = threading.Event(), threading.Event()
 
         def hold():
@@ -133,7 +133,7 @@ class TestTwoAtOnce:
         claimed.wait(10)
         try:
             with pytest.raises(idempotency.IdempotencyRunning) as refused:
-                idempotency.once(ticket(), lambda: (201, {}))
+                idempotency.run_once(ticket(), lambda: (201, {}))
         finally:
             release.set()
             other.join()
@@ -148,7 +148,7 @@ class TestTwoAtOnce:
             return 201, {"n": len(acted)}
 
         def send():
-            answers.append(idempotency.once(ticket(), act))
+            answers.append(idempotency.run_once(ticket(), act))
             connection.close()
 
         threads = [threading.Thread(target=send) for _ in range(6)]
@@ -166,13 +166,13 @@ class TestTwoAtOnce:
                 cursor.execute("SHOW lock_timeout")
                 return 200, {"timeout": cursor.fetchone()[0]}
 
-        assert idempotency.once(ticket(), act).body == {"timeout": "10s"}
+        assert idempotency.run_once(ticket(), act).body == {"timeout": "10s"}
 
     def test_a_refused_act_can_be_sent_again(self):
         def refuse():
-            raise errors.Conflict
+            raise errors.StateConflict
 
-        with pytest.raises(errors.Conflict):
-            idempotency.once(ticket(), refuse)
+        with pytest.raises(errors.StateConflict):
+            idempotency.run_once(ticket(), refuse)
 
-        assert idempotency.once(ticket(), lambda: (201, {})).is_replay is False
+        assert idempotency.run_once(ticket(), lambda: (201, {})).is_replay is False

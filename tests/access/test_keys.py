@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from access import keys
-from access.models import ApiKey, secret_hash
+from access.models import ApiKey, hash_secret
 from audit.models import AuditEvent
 from common import errors
 from common.caller import Role
@@ -123,7 +123,7 @@ class TestPresentingOne:
     def test_nothing_of_the_secret_but_its_prefix_is_kept(self, project):
         issued = keys.issue(name="k", role=Role.VIEWER, projects=[project])
 
-        assert issued.key.hash == secret_hash(issued.secret)
+        assert issued.key.hash == hash_secret(issued.secret)
         assert len(issued.key.prefix) < 12
         assert issued.secret not in str(AuditEvent.objects.values())
 
@@ -307,7 +307,7 @@ class TestCommand:
     def test_it_prints_only_the_key(self, project):
         printed = self.run("--role", "curator", "--project", "alpha", "--expires", "7")
 
-        key = ApiKey.objects.get(hash=secret_hash(printed.strip()))
+        key = ApiKey.objects.get(hash=hash_secret(printed.strip()))
         assert printed == printed.strip() + "\n"
         assert key.role == Role.CURATOR
         assert list(key.projects.all()) == [project]
@@ -316,7 +316,7 @@ class TestCommand:
     def test_without_a_project_it_is_for_every_one(self):
         printed = self.run("--user-id", "u1")
 
-        key = ApiKey.objects.get(hash=secret_hash(printed.strip()))
+        key = ApiKey.objects.get(hash=hash_secret(printed.strip()))
         assert (key.everywhere, key.role, key.user_id) == (True, Role.WRITER, "u1")
 
     def test_an_unknown_project_is_an_error(self):

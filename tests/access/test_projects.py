@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
-from projects import writing
+from projects import lifecycle
 from projects.models import Membership, Project
 
 pytestmark = pytest.mark.django_db
@@ -231,10 +231,10 @@ class TestDelete:
     def test_a_second_delete_does_not_begin_the_grace_anew(
         self, alice, project, time_machine
     ):
-        first = writing.delete(project, alice).delete_after
+        first = lifecycle.delete(project, alice).delete_after
         time_machine.move_to(timezone.now() + timedelta(days=31))
 
-        assert writing.delete(project, alice).delete_after == first
+        assert lifecycle.delete(project, alice).delete_after == first
 
     def test_a_live_project_is_not_restored(self, alice_api, project):
         assert alice_api.post(f"{PROJECTS}/{project.pk}/restore").status_code == 404

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib import admin
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -8,7 +9,7 @@ from django.urls import reverse
 from access.models import IdempotencyKey
 from ace.models import AceRun, Reflection
 from audit.models import AuditEvent
-from common import admin as common_admin
+from common.admin import paginator
 from common.caller import Role
 from common.ids import uuid7
 from context.models import DigestConfig
@@ -148,7 +149,7 @@ def test_it_reads_a_list_in_few_queries_without_heavy_columns(name, world, many,
     columns = [sql.partition(" FROM ")[0] for sql in made]
     assert not [sql for sql in columns if any(column in sql for column in heavy)]
     for sql in made:
-        assert "COUNT(*)" not in sql or f"LIMIT {common_admin.MOST_COUNTED + 1}" in sql
+        assert "COUNT(*)" not in sql or f"LIMIT {paginator.COUNT_LIMIT + 1}" in sql
 
 
 @pytest.mark.django_db
@@ -156,7 +157,7 @@ class TestCounting:
     def test_it_says_that_there_are_more_than_it_counted(
         self, owner, a_memory, monkeypatch
     ):
-        monkeypatch.setattr(common_admin, "MOST_COUNTED", 2)
+        monkeypatch.setattr(paginator, "COUNT_LIMIT", 2)
         for _ in range(4):
             a_memory()
 
@@ -168,7 +169,7 @@ class TestCounting:
 @pytest.mark.django_db
 class TestColumns:
     def test_it_shows_five_to_seven(self, world, superuser):
-        for model, registered in common_admin.admin.site._registry.items():
+        for model, registered in admin.site._registry.items():
             shown = len(registered.list_display)
             least = 5 if model._meta.label_lower in CURATED else 1
             assert least <= shown <= 7, model

@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
+from tests.admin.test_doors import do, page
 
 from ace import run as runs
 from ace.models import AceRun
@@ -25,7 +26,6 @@ from playbook.models import (
 )
 from playbook.revisions import Cause
 from projects.models import Membership, Project
-from tests.admin.test_doors import do, page
 from tests.admin.test_lists import queries_of
 from tests.playbook.conftest import reword
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from common import masks
+from common.erasure import redaction
 from memories import writing
 from memories.drafts import Draft
 from memories.models import Memory, Purge
@@ -41,7 +41,7 @@ class TestPurgingAMemory:
 
         receipt = Purge.objects.get()
         memory.refresh_from_db()
-        assert masks.is_masked(memory.content)
+        assert redaction.is_redacted(memory.content)
         assert page.redirect_chain[-1][0].endswith(f"{receipt.pk}/change/")
         assert receipt.reason == "Bob asked"
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from ace import run as runs
-from common import panels
+from common.admin import panels
 from playbook.models import PlaybookDelta
 from tests.admin.conftest import SCRIPT
 
@@ -73,7 +73,7 @@ class TestQuotes:
 
 class TestMarked:
     def test_a_text_at_both_ends_has_no_dots(self):
-        assert "…" not in panels.marked("abc", 1, 2)
+        assert "…" not in panels.highlight("abc", 1, 2)
 
     def test_a_long_quote_is_cut(self):
-        assert len(panels.marked("x" * 9_000, 0, 9_000)) < 2_300
+        assert len(panels.highlight("x" * 9_000, 0, 9_000)) < 2_300

@@ -19,7 +19,7 @@ from django.db import connections
 from common.caller import Role
 from memories.models import Memory
 from tests.isolation.conftest import alices  # noqa: F401  a fixture
-from tests.isolation.table import TABLE, send
+from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import undone
 
 pytestmark = pytest.mark.django_db

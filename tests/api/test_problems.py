@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
 from common.caller import Role
-from projects import writing
+from projects import lifecycle
 
 pytestmark = pytest.mark.django_db
 PROJECTS = "/api/v1/projects"
@@ -140,7 +140,7 @@ class TestFailures:
         def fail(*args, **kwargs):
             raise error("told to nobody") from (cause and cause())
 
-        monkeypatch.setattr(writing, "create", fail)
+        monkeypatch.setattr(lifecycle, "create", fail)
         answer = api.post(PROJECTS, {"name": "x"})
 
         assert_problem(answer, status, code)

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from common.caller import Role
 from tests.isolation.conftest import alices  # noqa: F401  a fixture
-from tests.isolation.table import TABLE, send
+from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import undone
 
 pytestmark = pytest.mark.django_db

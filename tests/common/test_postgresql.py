@@ -45,7 +45,7 @@ def test_a_connection_in_use_is_taken_as_it_is(other, asked):
 
 
 def test_one_that_rested_is_asked(other, asked, monkeypatch):
-    monkeypatch.setattr(ours, "BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(ours, "RECENT_SECONDS", 0.0)
 
     assert other.is_usable()
     assert len(asked) == 1

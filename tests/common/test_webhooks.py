@@ -57,13 +57,13 @@ def test_one_private_number_among_public_ones_is_refused(monkeypatch):
     resolving_to(monkeypatch, "93.184.216.34", "127.0.0.1")
 
     with pytest.raises(webhooks.WebhookRefused):
-        webhooks.resolved("hooks.example.com", 443)
+        webhooks.resolve("hooks.example.com", 443)
 
 
 def test_a_public_number_may_be_asked(monkeypatch):
     resolving_to(monkeypatch, "93.184.216.34")
 
-    assert webhooks.resolved("hooks.example.com", 443) == ["93.184.216.34"]
+    assert webhooks.resolve("hooks.example.com", 443) == ["93.184.216.34"]
 
 
 def test_it_goes_on_to_the_next_number_of_a_host(monkeypatch, settings):
@@ -77,7 +77,7 @@ def test_it_goes_on_to_the_next_number_of_a_host(monkeypatch, settings):
         return 204
 
     resolving_to(monkeypatch, "::1", "127.0.0.1")
-    monkeypatch.setattr(webhooks, "_sent", sent)
+    monkeypatch.setattr(webhooks, "_send", sent)
 
     webhooks.post("https://hooks.example.com/", {})
 
@@ -143,6 +143,6 @@ def test_a_name_that_is_not_found_may_be_later(monkeypatch):
     ],
 )
 def test_what_is_no_web_address_is_refused(url):
-    assert not webhooks.is_address(url)
+    assert not webhooks.is_webhook_url(url)
     with pytest.raises(webhooks.WebhookRefused):
         webhooks.post(url, {})

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from ace.models import AceRun, Reflection
 from common.caller import Role
-from common.ids import first_at, uuid7
+from common.ids import lowest_id_at, uuid7
 from console import weeks
 from console.home import (
     acceptance_rate,
@@ -459,6 +459,6 @@ class TestWeeks:
             weeks.parse_label(wrong)
 
     def test_the_least_id_of_a_moment_is_below_those_made_since(self):
-        before = first_at(timezone.now() - timedelta(milliseconds=1))
+        before = lowest_id_at(timezone.now() - timedelta(milliseconds=1))
 
-        assert before < uuid7() < first_at(timezone.now() + timedelta(seconds=1))
+        assert before < uuid7() < lowest_id_at(timezone.now() + timedelta(seconds=1))

@@ -134,9 +134,9 @@ class TestWhatWasLearned:
 
 def last_week(rows):
     """Move changes back: no function of ours can, since history is append-only."""
-    from common.append_only import unlocked
+    from common.append_only import allow_changes
 
-    with unlocked():
+    with allow_changes():
         rows.update(changed_at=weeks.last_weeks(1)[0].start - timedelta(days=1))
 
 

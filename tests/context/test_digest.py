@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from common import injections
+from common.text import prompt_injection
 from context.digest import making
 from context.models import DigestConfig
 from inference import fake
@@ -128,7 +128,7 @@ class TestAttacks:
         assert "[neutralised:" in digest.text
         assert attack not in digest.text
         rest = MARKED.sub("", digest.text.partition("—")[2])
-        assert not any(pattern.search(rest) for _, pattern in injections.PATTERNS)
+        assert not any(pattern.search(rest) for _, pattern in prompt_injection.PATTERNS)
 
 
 class TestConfiguration:

@@ -9,7 +9,7 @@ from django.db import connection
 from ace.models import AceRun, Reflection
 from common.caller import Role
 from common.errors import Refusal
-from jobs import waking
+from jobs import broker
 from memories.models import Memory
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 
@@ -17,7 +17,7 @@ from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEnt
 @pytest.fixture(autouse=True)
 def _the_broker_is_back():
     yield
-    waking.Outage.until = 0.0
+    broker.BrokerOutage.until = 0.0
 
 
 @pytest.fixture

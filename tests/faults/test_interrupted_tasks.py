@@ -12,7 +12,7 @@ from django.utils import timezone
 from ace import run as runs
 from ace.models import AceRun
 from inference import fake
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memories.models import Memory, MemoryVector
 from tests.faults.conftest import tally
@@ -45,7 +45,7 @@ def failed(api, task):
 def fail_each_attempt():
     for _ in range(runs.ATTEMPTS):
         due()
-        running.run(Job.objects.get(kind="ace", state="waiting").pk)
+        runner.run(Job.objects.get(kind="ace", state="waiting").pk)
 
 
 def due():
@@ -94,7 +94,7 @@ class TestAPhaseThatFails:
             run_id = sent(bob_api, task).json()["run_id"]
             for _ in range(runs.ATTEMPTS):
                 due()
-                running.run(Job.objects.get(kind="ace").pk)
+                runner.run(Job.objects.get(kind="ace").pk)
         shown = bob_api.get(f"/api/v1/ace/runs/{run_id}").json()
 
         assert (shown["state"], Job.objects.get().state) == ("failed", "failed")
@@ -190,9 +190,9 @@ class TestAProcessThatDies:
         for _ in range(runs.ATTEMPTS):
             Job.objects.update(run_after=timezone.now(), lease_until=LONG_AGO)
             with pytest.raises(Killed):
-                running.run(job.pk)
+                runner.run(job.pk)
         Job.objects.update(lease_until=LONG_AGO)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, "died" in job.error) == ("failed", True)

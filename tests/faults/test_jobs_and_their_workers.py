@@ -10,7 +10,7 @@ from django.utils import timezone
 from access.tasks import housekeeping
 from ace import run as runs
 from ace.models import AceRun
-from jobs import errors, queue, running, tasks, waking
+from jobs import broker, errors, queue, runner, tasks
 from jobs.models import Job
 from memories import deduplication
 from memories.models import DuplicateFinding, Memory
@@ -38,8 +38,8 @@ def handled(monkeypatch):
         found.runs.append(run)
         return found.act(run)
 
-    how = running.Handler("probe", handle, found.attempts, timedelta(minutes=1))
-    monkeypatch.setitem(running.HANDLERS, "probe", how)
+    how = runner.JobHandler("probe", handle, found.attempts, timedelta(minutes=1))
+    monkeypatch.setitem(runner.HANDLERS, "probe", how)
     return found
 
 
@@ -54,7 +54,7 @@ def expire(job):
 class TestTwoAtOnce:
     def test_one_of_eight_workers_runs_a_job(self, handled, together):
         job = queue.enqueue("probe")
-        together(*[lambda: running.run(job.pk)] * 8)
+        together(*[lambda: runner.run(job.pk)] * 8)
 
         assert len(handled.runs) == 1
         job.refresh_from_db()
@@ -115,24 +115,24 @@ class TestTwoAtOnce:
 class TestAWorkerThatDies:
     def test_its_job_is_taken_over_when_the_lease_ran_out(self, handled):
         job = queue.enqueue("probe")
-        running.claim(job.pk)
-        running.run(job.pk)
+        runner.claim(job.pk)
+        runner.run(job.pk)
         assert handled.runs == []
 
         expire(job)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.attempts, job.result) == ("done", 2, {"by": 2})
 
     def test_its_late_step_is_refused_and_its_late_end_changes_nothing(self, handled):
         job = queue.enqueue("probe")
-        how = running.HANDLERS["probe"]
-        late = running.Run(running.claim(job.pk), how)
+        how = runner.HANDLERS["probe"]
+        late = runner.JobRun(runner.claim(job.pk), how)
         expire(job)
-        second = running.Run(running.claim(job.pk), how)
+        second = runner.JobRun(runner.claim(job.pk), how)
 
-        with pytest.raises(errors.Cancelled):
+        with pytest.raises(errors.JobCancelled):
             late.step(1, cursor={"by": "the first"})
         late.finish({"by": "the first"})
         late.fail(RuntimeError("the first"), for_good=True)
@@ -147,9 +147,9 @@ class TestAWorkerThatDies:
     def test_a_job_that_kills_every_worker_becomes_a_dead_letter(self, handled):
         job = queue.enqueue("probe")
         for _ in range(handled.attempts):
-            assert running.claim(job.pk)
+            assert runner.claim(job.pk)
             expire(job)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, handled.runs) == ("failed", [])
@@ -165,7 +165,7 @@ class TestAWorkerThatDies:
             raise AssertionError("it went on")
 
         handled.act = act
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.error) == ("cancelled", "")
@@ -177,7 +177,7 @@ class TestAWorkerThatDies:
             raise errors.Permanent("bad\x00byte")
 
         handled.act = act
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.error) == ("failed", "Permanent: badbyte")
@@ -191,7 +191,7 @@ class TestAWorkerThatDies:
             raise RuntimeError("not today")
 
         handled.act = act
-        running.run(queue.enqueue("probe", key="one").pk)
+        runner.run(queue.enqueue("probe", key="one").pk)
 
     @pytest.mark.usefixtures("asked_for_anew")
     def test_a_job_that_somebody_asked_for_anew_gives_way(self):
@@ -225,7 +225,7 @@ class TestALongJob:
     @pytest.fixture
     def turns(self, handled, monkeypatch):
         """Each run of the probe does one of three pieces, and its turn is over."""
-        monkeypatch.setattr(running, "TURN", timedelta(0))
+        monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
 
         def act(run):
             while run.job.cursor.get("done", 0) < 3:
@@ -240,9 +240,9 @@ class TestALongJob:
     def test_it_waits_behind_those_that_wait_already(self, turns, monkeypatch):
         long, other = queue.enqueue("probe"), queue.enqueue("probe")
         told = []
-        monkeypatch.setattr(waking, "wake", told.append)
+        monkeypatch.setattr(broker, "wake_worker", told.append)
 
-        running.run(long.pk)
+        runner.run(long.pk)
 
         due = Job.objects.due().order_by("run_after")
         assert list(due) == [other, long]
@@ -252,7 +252,7 @@ class TestALongJob:
         job, _ = queue.enqueue("probe"), queue.enqueue("probe")
         seen = []
         for _ in range(4):
-            running.run(job.pk)
+            runner.run(job.pk)
             job.refresh_from_db()
             seen.append((job.state, job.done, job.attempts))
 
@@ -267,7 +267,7 @@ class TestALongJob:
             act(run)
 
         turns.act = asked_anew
-        running.run(queue.enqueue("probe", key="one").pk)
+        runner.run(queue.enqueue("probe", key="one").pk)
 
         states = Job.objects.order_by("pk").values_list("state", flat=True)
         assert list(states) == ["cancelled", "waiting"]
@@ -278,12 +278,12 @@ class TestALongJob:
     def test_a_short_one_and_one_that_nobody_waits_for_are_not_interrupted(
         self, turns, monkeypatch, turn, others
     ):
-        monkeypatch.setattr(running, "TURN", turn)
+        monkeypatch.setattr(runner, "TURN_LENGTH", turn)
         job = queue.enqueue("probe")
         for _ in range(others):
             queue.enqueue("probe")
 
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.done, len(turns.runs)) == ("done", 3, 1)
@@ -322,20 +322,20 @@ class TestADeduplication:
 
         monkeypatch.setattr(deduplication, "compare", dies_at_the_second)
         with pytest.raises(KeyboardInterrupt):
-            running.run(job)
+            runner.run(job)
         expire(Job.objects.get(pk=job))
-        running.run(job)
+        runner.run(job)
 
         assert_found(alice_api, job)
         assert len(seen) == 4
 
     def test_one_that_takes_turns_finds_the_same(self, alice_api, job, monkeypatch):
-        monkeypatch.setattr(running, "TURN", timedelta(0))
+        monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
         queue.enqueue("probe")
         for done in range(1, 4):
-            running.run(job)
+            runner.run(job)
             assert Job.objects.get(pk=job).done == done
-        running.run(job)
+        runner.run(job)
 
         assert_found(alice_api, job)
 
@@ -351,13 +351,13 @@ def assert_found(api, job):
 class TestTheSweep:
     def test_it_sends_what_waits_and_what_lost_its_worker(self, monkeypatch, handled):
         told = []
-        monkeypatch.setattr(waking, "wake", told.append)
+        monkeypatch.setattr(broker, "wake_worker", told.append)
         waiting = queue.enqueue("probe")
         lost = queue.enqueue("probe")
         later = queue.enqueue("probe", run_after=timezone.now() + timedelta(hours=1))
         busy = queue.enqueue("probe")
-        running.claim(lost.pk)
-        running.claim(busy.pk)
+        runner.claim(lost.pk)
+        runner.claim(busy.pk)
         expire(lost)
         told.clear()
         tasks.sweep()

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memories import lifecycle, places, planned_compaction, quotas, writing
 from memories.models import Memory, MemoryChange
@@ -47,7 +47,7 @@ def killed(job):
         # Kept, not closed: the parent goes on with the connection.
         kept, connection.connection = connection.connection, None
         try:
-            running.run(job.pk)
+            runner.run(job.pk)
         finally:
             os._exit(0 if kept else 1)
     _, status = os.waitpid(child, 0)
@@ -59,7 +59,7 @@ def killed(job):
 
 
 def finished(job):
-    running.run(job.pk)
+    runner.run(job.pk)
     job.refresh_from_db()
     assert job.state == "done", job.error
     return job.result
@@ -77,7 +77,7 @@ class TestACompaction:
             # source goes, and when all is written but not committed.
             (writing, "derive", 2),
             (lifecycle, "leave", 5),
-            (running.Run, "step", 2),
+            (runner.JobRun, "step", 2),
         ],
     )
     def test_each_group_is_whole_and_the_next_run_does_the_rest(

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from common.caller import SYSTEM
-from jobs import queue, running
+from jobs import queue, runner
 from memories import deduplication, writing
 from memories.drafts import Draft
 from memories.models import DuplicateFinding, Memory, MemoryChange
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 # Of a batch: before its second pair is kept, and when all is written but not committed.
-MOMENTS = [(deduplication, "_keep", 2), (running.Run, "step", 2)]
+MOMENTS = [(deduplication, "_keep", 2), (runner.JobRun, "step", 2)]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
     job = started(project, alice, apply=False)
 
     with monkeypatch.context() as patch:
-        die_at(patch, running.Run, "step", 3)
+        die_at(patch, runner.JobRun, "step", 3)
         killed(job)
 
     job.refresh_from_db()
@@ -100,7 +100,7 @@ def test_a_cancelled_one_ends_at_its_next_step(project, alice, monkeypatch):
 
     monkeypatch.setattr(deduplication, "compare", cancelled)
 
-    running.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.state, job.done) == ("cancelled", 4)

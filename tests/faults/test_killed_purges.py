@@ -8,7 +8,7 @@ import signal
 import pytest
 from django.db import connection
 
-from common import personal_data
+from common.erasure import handlers
 from jobs.models import Job
 from memories import purging
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
@@ -25,7 +25,7 @@ pytestmark = [
 ASKED = {"user_id": "bob"}
 # In the middle of the masks, when all are written, and just before the commit.
 MOMENTS = [
-    (personal_data, "_take", 2),
+    (handlers, "_take", 2),
     (MemoryData, "after", 1),
     (purging.recording, "record", 1),
 ]

@@ -8,8 +8,8 @@ from threading import Event
 import pytest
 from django.db import connection
 
-from common import personal_data
-from jobs import running
+from common.erasure import handlers
+from jobs import runner
 from memories import alike, deduplication, files, purging, writing
 from memories.drafts import Draft, FileRef
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate
@@ -90,7 +90,7 @@ def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypa
 
     first = store("The first of two that speak of a file")
     purges, is_looked_at, ensure = [], Event(), files.ensure
-    monkeypatch.setattr(personal_data.Part, "before", before)
+    monkeypatch.setattr(handlers.ErasureHandler, "before", before)
     monkeypatch.setattr(files, "ensure", purged_meanwhile)
 
     with ThreadPoolExecutor(1) as owner:
@@ -119,7 +119,7 @@ def test_a_scan_says_no_more_why_it_is_none_of_a_purged_one(
     job = deduplication.start(project, alice, threshold=0.8, apply=True)
     purged_after("weigh")
 
-    running.run(job.pk)
+    runner.run(job.pk)
 
     job.refresh_from_db()
     assert job.result["scanned"] == 2

@@ -13,8 +13,9 @@ from celery import current_app
 from django.conf import settings as project_settings
 from django.utils import timezone
 
-from common import quick_redis
-from jobs import tasks, waking
+from common import best_effort_redis
+from jobs import broker as jobs_broker
+from jobs import tasks
 from jobs.models import Job
 from memories.models import Memory
 from tests.isolation.world import posted
@@ -41,15 +42,15 @@ def away(request, folder, settings, monkeypatch):
     settings.REDIS_URL = url
     settings.THROTTLE_KEY = settings.THROTTLE_PROJECT = "1000/min"
     monkeypatch.setattr(current_app.conf, "broker_url", broker)
-    monkeypatch.setattr(quick_redis.Outage, "until", 0.0)
-    monkeypatch.setattr(waking.Outage, "until", 0.0)
+    monkeypatch.setattr(best_effort_redis.Outage, "until", 0.0)
+    monkeypatch.setattr(jobs_broker.BrokerOutage, "until", 0.0)
     listener = socket.socket(socket.AF_UNIX)
     if request.param == "frozen":
         listener.bind(str(path))
         listener.listen(64)
     yield request.param
     listener.close()
-    quick_redis.Outage.until = waking.Outage.until = 0.0
+    best_effort_redis.Outage.until = jobs_broker.BrokerOutage.until = 0.0
 
 
 @pytest.fixture
@@ -67,8 +68,8 @@ def waited(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(waking, "wake", timed(waking.wake))
-    monkeypatch.setattr(quick_redis, "call", timed(quick_redis.call))
+    monkeypatch.setattr(jobs_broker, "wake_worker", timed(jobs_broker.wake_worker))
+    monkeypatch.setattr(best_effort_redis, "call", timed(best_effort_redis.call))
     return seconds
 
 
@@ -108,10 +109,10 @@ class TestAway:
     def test_waking_waits_once_and_not_for_each_job(self, away):
         started = time.monotonic()
         for _ in range(20):
-            waking.wake(Job().pk)
+            jobs_broker.wake_worker(Job().pk)
 
         assert time.monotonic() - started < PATIENCE
-        assert waking.Outage.until > time.monotonic()
+        assert jobs_broker.BrokerOutage.until > time.monotonic()
 
     def test_the_job_waits_in_the_table_and_the_sweep_finds_it(
         self, away, bob_api, project, monkeypatch, run_jobs
@@ -119,7 +120,7 @@ class TestAway:
         large_batch(bob_api, project)
         [job] = Job.objects.due()
         told = []
-        monkeypatch.setattr(waking, "wake", told.append)
+        monkeypatch.setattr(jobs_broker, "wake_worker", told.append)
         tasks.sweep()
         run_jobs()
 
@@ -170,10 +171,10 @@ class TestFlushed:
         store.flushdb()
 
     def test_it_is_asked_again_after_a_while(self, monkeypatch):
-        monkeypatch.setattr(waking.Outage, "until", time.monotonic() - 0.1)
+        monkeypatch.setattr(jobs_broker.BrokerOutage, "until", time.monotonic() - 0.1)
         store = redis.Redis.from_url(project_settings.REDIS_URL)
         store.flushdb()
-        waking.wake(Job().pk)
+        jobs_broker.wake_worker(Job().pk)
 
         assert store.llen("celery") == 1
         store.flushdb()

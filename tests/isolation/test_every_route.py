@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from access.models import ApiKey
 from common.caller import Role
-from tests.isolation import table
-from tests.isolation.table import TABLE, send
+from tests.isolation import route_table
+from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import MARK, rows_of, undone
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def by_name(rows):
 
 class TestTheTable:
     def test_it_has_every_route_and_no_other(self):
-        assert sorted(by_name(TABLE)) == sorted(table.routes())
+        assert sorted(by_name(TABLE)) == sorted(route_table.routes())
 
     def test_it_names_each_route_once(self):
         assert len(by_name(TABLE)) == len(TABLE)
@@ -180,7 +180,7 @@ class TestRoles:
                 silent.add(route.name.removeprefix("GET "))
 
         assert silent == {
-            f"{table.PROJECT}/settings",
+            f"{route_table.PROJECT}/settings",
             "api/v1/deduplications/<uuid:job_id>",
             # Ids and counts; an old memory, which a plan would name, is not there.
             "api/v1/compactions",

@@ -14,7 +14,7 @@ from memories import indexing, tags
 from memories.models import File, Memory, MemoryFile, Tag
 from search import statistics
 from tests.isolation import world as worlds
-from tests.isolation.table import TABLE, send
+from tests.isolation.route_table import TABLE, send
 from tests.isolation.test_every_route import told
 from tests.isolation.world import API, MARK, World, posted, remember, undone
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from ace.models import AceRun
 from common.caller import Role
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate, Purge
 from playbook.models import Conflict, PlaybookDelta
@@ -150,7 +150,7 @@ def scanned(api, project, private):
     """A finished deduplication with one finding about the private memories."""
     body = {"project_id": str(project.pk), "threshold": 0.9}
     job = posted(api, "deduplications", body)["id"]
-    running.run(job)
+    runner.run(job)
     pair = {"memory_id": private["other"], "original_id": private["memory"]}
     DuplicateFinding.objects.create(
         job_id=job, project=project, similarity=0.97, **pair

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEvent
 from common import locks
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memories import vectors
 from memories.models import Memory, MemoryChange
@@ -154,12 +154,12 @@ class TestEmbedding:
     ):
         refuse("number 0 ")
         monkeypatch.setattr(vectors, "BATCH", 1)
-        monkeypatch.setattr(running, "TURN", timedelta(0))
+        monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
         write(lines(30))
         job = embed_job()
         vectors.embed_later(other_project.pk)
 
-        running.run(job.pk)
+        runner.run(job.pk)
         job.refresh_from_db()
         assert (job.state, job.done) == ("waiting", 1)
 
@@ -197,7 +197,7 @@ class TestEmbedding:
 
         monkeypatch.setattr(vectors, "_keep", keep_while_others_write)
 
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert job.result["embedded"] == 55
@@ -206,6 +206,6 @@ class TestEmbedding:
 
 def run_apart(job):
     try:
-        running.run(job.pk)
+        runner.run(job.pk)
     finally:
         connection.close()

@@ -385,7 +385,7 @@ class TestConfirming:
             together.wait()
             try:
                 lifecycle.supersede(old, new, alice)
-            except errors.Conflict:
+            except errors.StateConflict:
                 return False
             finally:
                 connection.close()

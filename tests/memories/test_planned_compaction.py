@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from common.caller import Role
-from jobs import running
+from jobs import runner
 from jobs.models import Job
 from memories import compaction, planned_compaction, tasks
 from memories.models import Memory
@@ -180,7 +180,7 @@ class TestTheJob:
         def while_another_does(*args):
             monkeypatch.setattr(compaction, "prepare", prepare)
             made = prepare(*args)
-            running.run(planned_compaction.start(project, alice).pk)
+            runner.run(planned_compaction.start(project, alice).pk)
             return made
 
         monkeypatch.setattr(compaction, "prepare", while_another_does)

@@ -13,9 +13,9 @@ from access.models import IdempotencyKey
 from ace import run as runs
 from ace.models import AceRun, Observation
 from audit.models import AuditEvent
-from common import masks, personal_data
 from common.caller import Role
-from jobs import running
+from common.erasure import redaction, references
+from jobs import runner
 from jobs.models import Job
 from memories import purging
 from memories.models import File, Memory, MemoryChange, MemoryVector, Purge, Tag
@@ -95,7 +95,7 @@ class TestMemory:
         memory = Memory.objects.get(pk=pk)
         assert receipt["state"] == "done"
         assert receipt["counts"]["memories_memory"] == 1
-        assert memory.content == masks.masked("Bob has the flu and stays at home")
+        assert memory.content == redaction.redact("Bob has the flu and stays at home")
         assert (memory.tags, memory.delete_reason) == ([], receipt["id"])
         assert not traces("flu")
 
@@ -286,8 +286,8 @@ class TestSelection:
         receipt = ask(**asked).json()
 
         assert receipt["counts"]["memories_memory"] == 1
-        assert masks.is_masked(Memory.objects.get(pk=taken).content)
-        assert not masks.is_masked(Memory.objects.get(pk=left).content)
+        assert redaction.is_redacted(Memory.objects.get(pk=taken).content)
+        assert not redaction.is_redacted(Memory.objects.get(pk=left).content)
 
     def test_it_takes_what_is_deleted_and_expired(self, ask, store, bob_api):
         soon = (timezone.now() - timedelta(days=1)).isoformat()
@@ -388,7 +388,7 @@ class TestRefusals:
         run_id = bob_api.post(f"{API}/complete-task", task, **key).json()["run_id"]
         for _ in range(runs.ATTEMPTS):
             later()
-            running.run(Job.objects.get(kind=runs.KIND).pk)
+            runner.run(Job.objects.get(kind=runs.KIND).pk)
         assert AceRun.objects.get().state == "failed"
         bob_api.post(f"{API}/ace/runs/{run_id}/resume")
         later()
@@ -450,7 +450,7 @@ class TestReceipt:
     def test_it_does_not_name_the_user(self, receipt):
         told = receipt["selection"]["user_id"]
 
-        assert told == masks.masked(USER["user_id"])
+        assert told == redaction.redact(USER["user_id"])
 
     def test_it_is_audited_without_a_text(self, receipt):
         event = AuditEvent.objects.get(verb="purge")
@@ -483,7 +483,7 @@ def test_the_store_of_the_same_process_purges_too(store, project, alice):
     receipt = Store(project, alice).purge({"scope": USER}, reason="Bob asked")
 
     assert receipt.state == "done"
-    assert masks.is_masked(Memory.objects.get(pk=pk).content)
+    assert redaction.is_redacted(Memory.objects.get(pk=pk).content)
 
 
 class TestCommand:
@@ -502,7 +502,7 @@ class TestCommand:
         done = purge("--user", USER["user_id"])
 
         assert planned["counts"] == done["counts"] != {}
-        assert masks.is_masked(Memory.objects.get(pk=pk).content)
+        assert redaction.is_redacted(Memory.objects.get(pk=pk).content)
 
     def test_it_names_an_id_that_is_missing(self, purge):
         missing = "0198c0de-0000-7000-8000-000000000001"
@@ -571,7 +571,7 @@ class TestLargePurge:
     def test_each_statement_looks_through_a_batch_of_kept_answers(
         self, ask, store, bob_api, monkeypatch
     ):
-        monkeypatch.setattr(personal_data, "BATCH", 2)
+        monkeypatch.setattr(references, "BATCH_SIZE", 2)
         _keyed(bob_api)
         ids = [store(f"Bob has the flu for day {n} of his leave") for n in range(5)]
 

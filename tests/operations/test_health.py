@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from inference import switching
 from inference.models import ActiveModel, ModelCall
-from jobs import running
+from jobs import runner
 from jobs.models import Heartbeat, Job
 from memory_project import health
 
@@ -94,9 +94,9 @@ class TestReadyz:
         hour_ago = timezone.now() - timedelta(hours=1)
         Heartbeat.objects.create(name="worker", at=hour_ago)
         job = Job.objects.create(kind="x")
-        how = running.Handler("x", lambda run: None, 1, timedelta(minutes=1))
+        how = runner.JobHandler("x", lambda run: None, 1, timedelta(minutes=1))
 
-        running.Run(running.claim(job.pk), how).step(1)
+        runner.JobRun(runner.claim(job.pk), how).step(1)
 
         assert readyz(client)[0] == 200
 

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from ace.rules import causes
-from jobs import running
+from jobs import runner
 from playbook import gates, operations
 from playbook.models import PlaybookDelta
 from projects.options import ProjectOptions
@@ -66,4 +66,4 @@ class TestOperations:
     def test_each_kind_of_job_is_explained(self, page):
         text = page("operations.md")
 
-        assert not [kind for kind in running.HANDLERS if f"| `{kind}` |" not in text]
+        assert not [kind for kind in runner.HANDLERS if f"| `{kind}` |" not in text]

@@ -37,7 +37,7 @@ def home(django_db_setup):
 
 @pytest.fixture
 def replica(transactional_db, home, settings, monkeypatch):
-    monkeypatch.setattr(replicas, "_met", {})
+    monkeypatch.setattr(replicas, "_contacts", {})
     settings.DATABASE_REPLICA_LAG = 0
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = on")
@@ -60,7 +60,7 @@ def remember(project):
 @pytest.fixture
 def follows(replica, monkeypatch):
     """However busy the machine is, a read waits until the replica has caught up."""
-    monkeypatch.setattr(replicas, "PATIENCE", 60.0)
+    monkeypatch.setattr(replicas, "CATCH_UP_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -100,14 +100,14 @@ class TestSearches:
 
         assert len(found) == 1
         assert any("memories_memory" in sql for sql in statements)
-        assert replicas.met()["replica1"].startswith("answered")
+        assert replicas.describe_contacts()["replica1"].startswith("answered")
 
     def test_what_was_just_written_is_found(self, remember, paused, asked, search):
         remember("Celery asks the broker")
         found, _ = asked(search)
 
         assert len(found) == 1
-        assert replicas.met()["replica1"].startswith("behind")
+        assert replicas.describe_contacts()["replica1"].startswith("behind")
 
     def test_a_lag_that_is_allowed_misses_it(
         self, remember, follows, home, asked, search, settings
@@ -149,7 +149,7 @@ class TestOneThatFails:
         connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
 
         assert len(search()) == 1
-        assert replicas.met()["replica1"].startswith("down 0 s ago")
+        assert replicas.describe_contacts()["replica1"].startswith("down 0 s ago")
 
     def test_it_is_left_alone_for_a_while(self, replica, home, search, asked):
         connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
@@ -172,7 +172,7 @@ class TestOneThatFails:
                 end_sessions(home)
             return rows.count()
 
-        assert replicas.read(count) == 1
+        assert replicas.read_from_replica(count) == 1
         assert used == [replica, DEFAULT_DB_ALIAS]
 
     def test_what_takes_too_long_is_not_asked_again(self, replica, follows):
@@ -186,7 +186,7 @@ class TestOneThatFails:
                 cursor.execute("SELECT pg_sleep(9)")
 
         with pytest.raises(OperationalError, match="timeout"):
-            replicas.read(wait)
+            replicas.read_from_replica(wait)
         assert used == [replica]
 
     def test_a_server_that_takes_writes_is_no_replica(self, replica, search):
@@ -194,7 +194,7 @@ class TestOneThatFails:
         connections[replica].settings_dict["HOST"] = primary["HOST"]
         search()
 
-        assert "it takes writes" in replicas.met()["replica1"]
+        assert "it takes writes" in replicas.describe_contacts()["replica1"]
 
 
 class TestWhatIsNeverRead:
@@ -204,15 +204,20 @@ class TestWhatIsNeverRead:
             remember("Celery asks the broker")
             return Memory.objects.count()
 
-        assert replicas.read(write_and_count) == 1
+        assert replicas.read_from_replica(write_and_count) == 1
 
     def test_nothing_inside_a_transaction(self, replica, follows):
         with transaction.atomic():
-            assert replicas.read(lambda: Memory.objects.all().db) == DEFAULT_DB_ALIAS
+            assert (
+                replicas.read_from_replica(lambda: Memory.objects.all().db)
+                == DEFAULT_DB_ALIAS
+            )
 
     def test_no_jobs(self, replica, follows):
 
-        assert replicas.read(lambda: Job.objects.all().db) == DEFAULT_DB_ALIAS
+        assert (
+            replicas.read_from_replica(lambda: Job.objects.all().db) == DEFAULT_DB_ALIAS
+        )
 
     def test_nothing_outside_of_those_reads(self, replica, follows, asked, alice_api):
         _, statements = asked(lambda: alice_api.get("/api/v1/memories"))

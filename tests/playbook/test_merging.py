@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.text import literals
+from common.text.literals import find_literals
 from playbook import merging
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -49,4 +49,4 @@ class TestMerged:
         text = merging.merged(old, new)
 
         if text is not None:
-            assert literals(old) | literals(new) <= literals(text)
+            assert find_literals(old) | find_literals(new) <= find_literals(text)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from common import masks
 from common.caller import Role
+from common.erasure import redaction
 from inference.fake import Fake, outage
 from memories import purging
 from memories.models import Memory
@@ -92,7 +92,7 @@ class TestReview:
         purge(cascade=False)
 
         learned.refresh_from_db()
-        assert masks.is_masked(learned.evidence[0]["quote"])
+        assert redaction.is_redacted(learned.evidence[0]["quote"])
         assert learned.entry.content == TEXT
         asked = PlaybookDelta.objects.waiting().get()
         assert (asked.operation, asked.entry_id) == ("deprecate", learned.entry_id)
@@ -137,7 +137,7 @@ class TestCascade:
         receipt = purge(cascade=True)
 
         entry = PlaybookEntry.objects.get(pk=learned.entry_id)
-        assert entry.content == masks.masked(TEXT)
+        assert entry.content == redaction.redact(TEXT)
         assert (entry.status, entry.tags) == ("deleted", [])
         added = PlaybookChange.objects.get(entry_id=entry.pk, action="add")
         assert added.after["content"] == entry.content
@@ -160,7 +160,7 @@ class TestCascade:
 
         run = bob_api.get(f"{API}/ace/runs/{result['run_id']}").json()
         [told] = run["result"]["updated_bullets"]
-        assert told["content"] == masks.masked(TEXT)
+        assert told["content"] == redaction.redact(TEXT)
         assert told["id"] == str(learned.entry_id)
         assert run["request"]["goal"] == task["goal"]
 
@@ -181,7 +181,7 @@ class TestCascade:
         monkeypatch.setattr(Fake, "embed", slow)
         run_jobs()
 
-        assert masks.is_masked(PlaybookDelta.objects.get().content)
+        assert redaction.is_redacted(PlaybookDelta.objects.get().content)
         assert not DeltaVector.objects.exists()
 
     def test_a_repeated_request_tells_what_to_do_no_more(self, lesson, purge, bob_api):
@@ -192,8 +192,8 @@ class TestCascade:
         purge(cascade=True)
 
         told = bob_api.post(f"{API}/playbook/deltas", body, **sent).json()["payload"]
-        assert told["condition"] == masks.masked("the flu is about")
-        assert told["action"] == masks.masked("send Bob home")
+        assert told["condition"] == redaction.redact("the flu is about")
+        assert told["action"] == redaction.redact("send Bob home")
 
     def test_replay_still_gives_the_present_playbook(self, learned, purge, project):
         before = replay.state_at(project)

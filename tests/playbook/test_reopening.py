@@ -152,7 +152,7 @@ def test_it_is_refused_when_later_changes_stand_on_it(waiting, alice):
     )
     curation.edit(delta.project, wanted, alice)
 
-    with pytest.raises(errors.Conflict, match="Undo those changes first"):
+    with pytest.raises(errors.StateConflict, match="Undo those changes first"):
         reopening.reopen(delta, alice)
 
     delta.refresh_from_db()

@@ -11,7 +11,7 @@ from inference import embedding, fake
 from memories import recall
 from memories.drafts import FileRef
 from memories.queries import Filters
-from projects import finding
+from projects import project_lookup
 from search.ranking import EmbeddingsUnavailable
 
 MODES = ["keyword", "semantic", "hybrid"]
@@ -280,7 +280,7 @@ class TestLanes:
         embedded.clear()
 
         def wait(execute, sql, *rest):
-            if sql == finding.FOUND.format(column="name"):
+            if sql == project_lookup.FIND_SQL.format(column="name"):
                 assert embedded.wait(10)
             return execute(sql, *rest)
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from common.caller import SYSTEM
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 from memories import lifecycle, tags
 from memories import writing as memory_writing
@@ -16,14 +16,15 @@ from memories.models import Memory, MemoryChange, Tag
 from memories.scopes import Scope
 from playbook import curation, reading
 from playbook.models import PlaybookEntry
-from projects import search_language, writing
+from projects import lifecycle as projects_lifecycle
+from projects import search_language
 from projects.models import Project
-from projects.options import TextSearch
+from projects.options import TextSearchLanguage
 from search import query, reindexing
 from search.models import LexemeStat
 
 HOUSES = "Die alten Häuser am Hafen streicht man nach dem Sturm"
-LANGUAGES = get_args(TextSearch)
+LANGUAGES = get_args(TextSearchLanguage)
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def speak(project):
 
     def change(language, where=None):
         settings = {"search": {"language": language}}
-        writing.update(where or project, {}, SYSTEM, settings=settings)
+        projects_lifecycle.update(where or project, {}, SYSTEM, settings=settings)
         (where or project).refresh_from_db()
         return Job.objects.filter(kind=search_language.KIND).order_by("pk").last()
 
@@ -285,7 +286,9 @@ class TestChange:
         assert entries("Haus") == [changes["content"]]
 
     def test_other_settings_start_no_job(self, project, speak):
-        writing.update(project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}})
+        projects_lifecycle.update(
+            project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}}
+        )
         speak("english")
 
         assert not Job.objects.exists()
@@ -331,7 +334,7 @@ class TestJob:
         """Run a job that ends as a killed one does, after its first batch."""
 
         def run(job):
-            step = running.Run.step
+            step = runner.JobRun.step
 
             def fail(self, done, *args, **kwargs):
                 if done > 2:
@@ -339,8 +342,8 @@ class TestJob:
                 step(self, done, *args, **kwargs)
 
             with monkeypatch.context() as patched:
-                patched.setattr(running.Run, "step", fail)
-                running.run(job.pk)
+                patched.setattr(runner.JobRun, "step", fail)
+                runner.run(job.pk)
             Job.objects.filter(pk=job.pk).update(run_after=job.created_at)
 
         return run
@@ -384,7 +387,9 @@ class TestJob:
         job = speak("german")
         killed(job)
         Job.objects.filter(pk=job.pk).update(state=state)
-        writing.update(project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}})
+        projects_lifecycle.update(
+            project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}}
+        )
         run_jobs()
         assert holding("haus") == 2
 
@@ -431,7 +436,7 @@ class TestJob:
     def test_without_a_project_there_is_nothing_to_do(self, project, speak):
         job = speak("german")
         Job.objects.filter(pk=job.pk).update(project_id=job.pk)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.result) == ("done", {})
@@ -449,7 +454,7 @@ class TestJob:
                 connection.close()
 
         with transaction.atomic(), ThreadPoolExecutor(1) as thread:
-            assert search_language.hold(project.pk) == "english"
+            assert search_language.pin_language(project.pk) == "english"
             with pytest.raises(OperationalError, match="lock timeout"):
                 thread.submit(change).result()
 

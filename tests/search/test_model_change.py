@@ -19,7 +19,7 @@ from common.caller import SYSTEM
 from inference import embedding, fake, reembedding, switching
 from inference.errors import ProviderDown, Refused
 from inference.models import ActiveModel
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 from memories import lifecycle, places, recall, vectors
 from memories.models import Memory, MemoryVector
@@ -53,7 +53,7 @@ def reembed(configure):
     def run():
         configure(64)
         job = reembedding.start()
-        running.run(job.pk)
+        runner.run(job.pk)
         job.refresh_from_db()
         return job
 
@@ -80,15 +80,15 @@ def interrupted(monkeypatch, configure):
         configure(64)
         job = reembedding.start()
         monkeypatch.setattr(reembedding, "BATCH", 1)
-        step = running.Run.step
+        step = runner.JobRun.step
 
         def fail(self, *args, **kwargs):
             step(self, *args, **kwargs)
             raise error
 
         with monkeypatch.context() as patched:
-            patched.setattr(running.Run, "step", fail)
-            running.run(job.pk)
+            patched.setattr(runner.JobRun, "step", fail)
+            runner.run(job.pk)
         job.refresh_from_db()
         return job
 
@@ -376,13 +376,13 @@ class TestComparingAfterTheSwitch:
         return late("Celery asks the broker", "Redis loses it", "Nothing of this kind")
 
     def test_the_lease_is_extended_between_batches(self, three, reembed, monkeypatch):
-        left, step = [], running.Run.step
+        left, step = [], runner.JobRun.step
 
         def note(self, *args, **kwargs):
             left.append(Memory.objects.filter(is_compared=False).count())
             step(self, *args, **kwargs)
 
-        monkeypatch.setattr(running.Run, "step", note)
+        monkeypatch.setattr(runner.JobRun, "step", note)
         reembed()
 
         assert left[-2:] == [1, 0]
@@ -455,10 +455,10 @@ class TestTheJob:
         again, steps = reembedding.start(), []
         monkeypatch.setattr(reembedding, "WINDOW", 1)
         monkeypatch.setattr(
-            running.Run, "step", lambda run, done, **cursor: steps.append(cursor)
+            runner.JobRun, "step", lambda run, done, **cursor: steps.append(cursor)
         )
         filling = reembedding.Filling(
-            running.Run(again, running.HANDLERS["reembed"]), embedding.configured()
+            runner.JobRun(again, runner.HANDLERS["reembed"]), embedding.configured()
         )
         filling.fill()
 
@@ -472,7 +472,7 @@ class TestTheJob:
         job, asked, looked = reembedding.start(), [], []
         Job.objects.create(kind="another")
         by_new(monkeypatch, asked.extend)
-        monkeypatch.setattr(running, "TURN", timedelta(0))
+        monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
         monkeypatch.setattr(reembedding, "WINDOW", 1)
         lacking_of = reembedding.Shelf.lacking_of
 
@@ -483,7 +483,7 @@ class TestTheJob:
         monkeypatch.setattr(reembedding.Shelf, "lacking_of", look)
         turns = []
         for _ in range(3):
-            running.run(job.pk)
+            runner.run(job.pk)
             job.refresh_from_db()
             turns.append((job.state, job.done, job.total, tuple(looked)))
             looked.clear()
@@ -553,7 +553,7 @@ class TestTheJob:
         configure(64)
         job = reembedding.start()
         configure(None)
-        running.run(job.pk)
+        runner.run(job.pk)
 
         job.refresh_from_db()
         assert job.state == "waiting"

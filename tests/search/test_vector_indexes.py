@@ -18,7 +18,7 @@ from django.utils import timezone
 from common import locks
 from common.caller import SYSTEM
 from inference import embedding
-from jobs import queue, running
+from jobs import queue, runner
 from jobs.models import Job
 from memories import index_care, recall, writing
 from memories.drafts import Draft, build
@@ -112,7 +112,7 @@ def care():
     care_for_indexes()
     job = Job.objects.filter(kind=index_care.KIND).order_by("-pk").first()
     if job and job.state == Job.State.WAITING:
-        running.run(job.pk)
+        runner.run(job.pk)
         job.refresh_from_db()
     return job
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from access import keys
 from common import errors
 from common.caller import SYSTEM, Role
-from projects import finding
+from projects import project_lookup
 
 ROLES = {role.label: role for role in Role}
 
@@ -37,7 +37,9 @@ class Command(BaseCommand):
             issued = keys.issue(
                 name=options["name"],
                 role=ROLES[options["role"]],
-                projects=[finding.project(p, SYSTEM) for p in options["project"]],
+                projects=[
+                    project_lookup.find_project(p, SYSTEM) for p in options["project"]
+                ],
                 agent_id=options["agent_id"],
                 user_id=options["user_id"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,

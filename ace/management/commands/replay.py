@@ -16,13 +16,13 @@ import httpx2
 from django.core.management.base import BaseCommand, CommandError
 
 from access import idempotency
-from access.doors import validated
 from ace import run as runs
 from ace import serializers, sources, traces
 from common import errors
+from common.api.serializers import validate
 from common.caller import SYSTEM
 from playbook.models import PlaybookEntry
-from projects import writing
+from projects import lifecycle
 from projects.models import Project
 
 Send = Callable[[dict[str, Any], str], dict[str, Any]]
@@ -83,10 +83,10 @@ class Command(BaseCommand):
 
     def in_process(self, options: dict[str, Any]) -> Send:
         project = Project.objects.live().filter(name=options["project"]).first()
-        project = project or writing.create({"name": options["project"]}, SYSTEM)
+        project = project or lifecycle.create({"name": options["project"]}, SYSTEM)
 
         def send(request: dict[str, Any], key: str) -> dict[str, Any]:
-            ticket = idempotency.ticket(
+            ticket = idempotency.identify_request(
                 SYSTEM,
                 route="POST complete-task",
                 path="complete-task",
@@ -96,7 +96,7 @@ class Command(BaseCommand):
             )
             body = request | {"project": project.name}
             try:
-                data = validated(serializers.CompleteTask, body)
+                data = validate(serializers.CompleteTask, body)
                 task = sources.accepted(data, project, SYSTEM)
                 return runs.complete(project, task, SYSTEM, ticket=ticket).ace_result
             except errors.Refusal as refusal:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from common import errors
 from common.caller import SYSTEM
 from memories import purging
-from projects import finding
+from projects import project_lookup
 
 SELECTIONS = ("ids", "user_id", "session_id")
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         asked = {name: options[name] for name in SELECTIONS if options[name]}
         cascade = options["cascade"]
         try:
-            project = finding.project(options["project"], SYSTEM)
+            project = project_lookup.find_project(options["project"], SYSTEM)
             if options["dry_run"]:
                 counts = purging.plan(project, asked, SYSTEM, cascade=cascade).counts
                 self.stdout.write(json.dumps({"dry_run": True, "counts": counts}))

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from common import errors
 from common.caller import SYSTEM
 from playbook.exchange import exporting, files, managed_block
-from projects import finding
+from projects import project_lookup
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            project = finding.project(options["project"], SYSTEM)
+            project = project_lookup.find_project(options["project"], SYSTEM)
             text = exporting.export(project, SYSTEM, format=options["format"])
             if options["file"] is None:
                 self.stdout.write(text, ending="")

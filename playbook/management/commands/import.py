@@ -12,7 +12,7 @@ from playbook import curation
 from playbook.drafts import Producer
 from playbook.exchange import exporting, importing
 from playbook.exchange.importing import Imported
-from projects import finding
+from projects import project_lookup
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            project = finding.project(options["project"], SYSTEM)
+            project = project_lookup.find_project(options["project"], SYSTEM)
             given = {"category": options["category"]} if options["category"] else {}
             curation.refuse_unknown_category(project, given)
             imported = importing.take_in(

@@ -6,7 +6,7 @@ import pytest
 
 from ace import run as runs
 from ace.models import AceRun, Reflection
-from common import masks
+from common.erasure import redaction
 from memories import purging
 from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
@@ -439,5 +439,5 @@ class TestAPurge:
         purging.purge(project, asked, alice, reason="asked", cascade=True)
 
         [told, _] = Reflection.objects.get(run=run_id).lessons
-        assert told["placement"]["content"] == masks.masked(content)
+        assert told["placement"]["content"] == redaction.redact(content)
         assert told["content"] == PART

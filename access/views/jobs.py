@@ -1,0 +1,107 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access import job_actions
+from access import serializers as shapes
+from access.project_view import ProjectView
+from common.api.serializers import page_of
+from jobs.models import Job
+
+
+class JobListView(ProjectView):
+    @extend_schema(
+        operation_id="jobs_list",
+        summary="List jobs, newest first",
+        parameters=[shapes.ListJobs],
+        responses=page_of(shapes.JobOut),
+    )
+    def get(self, request: Request) -> Response:
+        asked = self.query(shapes.ListJobs)
+        rows = Job.objects.visible_to(self.caller)
+        if "project_id" in asked:
+            rows = rows.filter(project_id=self.project(asked).pk)
+        for name in ("kind", "state"):
+            if name in asked:
+                rows = rows.filter(**{name: asked[name]})
+        return self.page(rows, shapes.JobOut)
+
+
+class JobView(ProjectView):
+    """A door below /jobs/{id}."""
+
+    def named(self) -> Job:
+        rows = Job.objects.visible_to(self.caller)
+        job = rows.filter(pk=self.kwargs["job_id"]).first()
+        if job is None:
+            raise Http404
+        self.asked_project = job.project_id
+        return job
+
+
+class JobDetailView(JobView):
+    @extend_schema(
+        operation_id="jobs_read", summary="Read a job", responses=shapes.JobOut
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        return Response(shapes.JobOut(self.named()).data)
+
+
+class JobActionView(JobView):
+    action: ClassVar[str]
+
+    def act(self) -> Response:
+        job = self.named()
+
+        def act() -> tuple[int, dict[str, Any]]:
+            done = job_actions.perform(job, self.action, self.caller)
+            return 200, shapes.JobOut(done).data
+
+        return self.once(job.project_id, act)
+
+
+class RetryJobView(JobActionView):
+    action = "retry"
+
+    @extend_schema(
+        operation_id="jobs_retry",
+        summary="Run a failed job again",
+        request=None,
+        responses=shapes.JobOut,
+    )
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        return self.act()
+
+
+class DiscardJobView(JobActionView):
+    action = "discard"
+
+    @extend_schema(
+        operation_id="jobs_discard",
+        summary="Take a failed job off the list of dead letters",
+        request=None,
+        responses=shapes.JobOut,
+    )
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        return self.act()
+
+
+class CancelJobView(JobActionView):
+    action = "cancel"
+
+    @extend_schema(
+        operation_id="jobs_cancel",
+        summary="End a job that waits or runs",
+        request=None,
+        responses=shapes.JobOut,
+    )
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        return self.act()

@@ -1,0 +1,194 @@
+"""The doors of projects, members, keys, the audit record and jobs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access import serializers as shapes
+from access.project_view import ProjectView
+from common.api.serializers import PageQuery, page_of
+from common.caller import Role
+from projects import lifecycle, members
+from projects.models import Membership, Project
+from projects.options import ProjectOptions
+
+OWNER_ROLES = {
+    "GET": Role.VIEWER,
+    "POST": Role.OWNER,
+    "PATCH": Role.OWNER,
+    "DELETE": Role.OWNER,
+}
+
+
+class ProjectListView(ProjectView):
+    @extend_schema(
+        operation_id="projects_list",
+        summary="List the projects that you may see",
+        parameters=[shapes.ListProjects],
+        responses=page_of(shapes.ProjectOut),
+    )
+    def get(self, request: Request) -> Response:
+        asked = self.query(shapes.ListProjects)
+        rows = (
+            Project.objects.deleted_for(self.caller).in_grace()
+            if asked["deleted"]
+            else Project.objects.visible_to(self.caller)
+        )
+        if "name" in asked:
+            rows = rows.filter(name=asked["name"])
+        return self.page(rows.select_related("organization"), shapes.ProjectOut)
+
+    @extend_schema(
+        operation_id="projects_create",
+        summary="Create a project",
+        request=shapes.CreateProject,
+        responses={201: shapes.ProjectOut},
+    )
+    def post(self, request: Request) -> Response:
+        data = self.body(shapes.CreateProject)
+        organization, settings = data.pop("organization"), data.pop("settings", None)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            project = lifecycle.create(
+                data, self.caller, organization=organization, settings=settings
+            )
+            return 201, shapes.ProjectOut(project).data
+
+        return self.once(None, act)
+
+
+class OwnedProjectView(ProjectView):
+    """A door below /projects/{id}: reading needs a viewer, changing an owner."""
+
+    needs: ClassVar[dict[str, Role]] = OWNER_ROLES
+
+    def named(self) -> Project:
+        return self.project({"project_id": self.kwargs["project_id"]})
+
+
+class ProjectDetailView(OwnedProjectView):
+    @extend_schema(
+        operation_id="projects_read",
+        summary="Read a project",
+        responses=shapes.ProjectOut,
+    )
+    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+        return Response(shapes.ProjectOut(self.named()).data)
+
+    @extend_schema(
+        operation_id="projects_update",
+        summary="Change a project",
+        request=shapes.ChangeProject,
+        responses=shapes.ProjectOut,
+    )
+    def patch(self, request: Request, project_id: uuid.UUID) -> Response:
+        project, data = self.named(), self.body(shapes.ChangeProject)
+        changed = lifecycle.update(
+            project,
+            data,
+            self.caller,
+            settings=data.get("settings"),
+            version=data.get("version"),
+        )
+        return Response(shapes.ProjectOut(changed).data)
+
+    @extend_schema(
+        operation_id="projects_delete",
+        summary="Hide a project now and delete it in 30 days",
+        responses={204: None},
+    )
+    def delete(self, request: Request, project_id: uuid.UUID) -> Response:
+        lifecycle.delete(self.named(), self.caller)
+        return Response(status=204)
+
+
+class RestoreProjectView(ProjectView):
+    @extend_schema(
+        operation_id="projects_restore",
+        summary="Bring a deleted project back",
+        request=None,
+        responses=shapes.ProjectOut,
+    )
+    def post(self, request: Request, project_id: uuid.UUID) -> Response:
+        if done := self.replayed(project_id):
+            return done
+        project = Project.objects.deleted_for(self.caller).filter(pk=project_id).first()
+        if project is None:
+            raise Http404
+
+        def act() -> tuple[int, dict[str, Any]]:
+            return 200, shapes.ProjectOut(lifecycle.restore(project, self.caller)).data
+
+        return self.once(project_id, act)
+
+
+class ProjectSettingsView(OwnedProjectView):
+    @extend_schema(
+        operation_id="settings_read",
+        summary="Read a project's settings, every default filled in",
+        responses=ProjectOptions,
+    )
+    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+        return self.answer(self.named())
+
+    @extend_schema(
+        operation_id="settings_update",
+        summary="Merge settings; null returns one to its default",
+        request=OpenApiTypes.OBJECT,
+        responses=ProjectOptions,
+    )
+    def patch(self, request: Request, project_id: uuid.UUID) -> Response:
+        changes: Any = self.request.data
+        changed = lifecycle.update(self.named(), {}, self.caller, settings=changes)
+        return self.answer(changed)
+
+    @staticmethod
+    def answer(project: Project) -> Response:
+        return Response(project.options.model_dump(mode="json"))
+
+
+class ProjectMembersView(OwnedProjectView):
+    @extend_schema(
+        operation_id="members_list",
+        summary="List a project's members",
+        parameters=[PageQuery],
+        responses=page_of(shapes.MemberOut),
+    )
+    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+        rows = Membership.objects.filter(project=self.named())
+        return self.page(rows.select_related("account"), shapes.MemberOut)
+
+    @extend_schema(
+        operation_id="members_set",
+        summary="Give a person a role",
+        request=shapes.SetMember,
+        responses={200: shapes.MemberOut},
+    )
+    def post(self, request: Request, project_id: uuid.UUID) -> Response:
+        project, data = self.named(), self.body(shapes.SetMember)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            member = members.set_role(
+                project, data["username"], data["role"], self.caller
+            )
+            return 200, shapes.MemberOut(member).data
+
+        return self.once(project.pk, act)
+
+    @extend_schema(
+        operation_id="members_remove",
+        summary="Take a person's role away",
+        parameters=[shapes.RemoveMember],
+        responses={204: None},
+    )
+    def delete(self, request: Request, project_id: uuid.UUID) -> Response:
+        project, data = self.named(), self.query(shapes.RemoveMember)
+        members.remove(project, data["username"], self.caller)
+        return Response(status=204)

@@ -1,0 +1,227 @@
+"""Bodies, paths and queries are checked before anything else reads them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, NoReturn
+from urllib.parse import unquote_to_bytes
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.parsers import BaseParser
+
+from common import errors
+from common.api.problem import UnsupportedMediaType
+from common.text import plain_text
+
+SAFE_DIGITS = 18  # characters of a whole number that is below 2**63 whatever it is
+MAX_DIGITS = 20  # characters of a signed 64-bit number
+# What a body that is refused for its text must contain.
+BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+
+
+class InvalidJSON(errors.Refusal):
+    """The body is not JSON."""
+
+    code = "invalid_json"
+
+
+class InvalidText(errors.Refusal):
+    """Text must be UTF-8 without NUL characters and lone surrogates."""
+
+    code = "invalid_text"
+
+
+class InvalidNumber(errors.Refusal):
+    """Numbers must be finite, and whole numbers must fit in 64 bits."""
+
+    code = "invalid_number"
+
+
+class TooDeep(errors.Refusal):
+    """The body is nested too deeply; flatten it."""
+
+    code = "too_deep"
+
+
+class LengthRequired(errors.Refusal):
+    """Send the body with a Content-Length; chunked bodies are not read."""
+
+    code = "length_required"
+
+
+class StrictJSONParser(BaseParser):
+    """One JSON object in UTF-8, within the limits of docs/limits.md."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        given = parser_context or {}
+        refuse_charset(media_type or "")
+        raw = read_body(stream, int(declared_length(given.get("request")) or 0))
+        return parse_object(raw)
+
+
+def declared_length(request: Any) -> str:
+    return str(getattr(request, "META", {}).get("CONTENT_LENGTH") or "")
+
+
+def refuse_charset(media_type: str) -> None:
+    for part in media_type.split(";")[1:]:
+        name, _, value = part.strip().partition("=")
+        charset = value.strip("\"' ").lower()
+        if name.strip().lower() == "charset" and charset not in ("utf-8", "utf8"):
+            raise UnsupportedMediaType
+
+
+def read_body(stream: IO[Any], length: int) -> bytes:
+    limit: int = settings.BODY_LIMIT
+    too_large = errors.TooLarge(f"The body is larger than {limit} bytes; send less.")
+    if length > limit:
+        raise too_large
+    raw: bytes = stream.read(limit + 1)
+    if len(raw) > limit:
+        raise too_large
+    return raw
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Parse a JSON object; what PostgreSQL, UTF-8 or a client could not hold is refused."""
+    decoded = decode_utf8(raw)
+    value = parse_json(decoded)
+    if not isinstance(value, dict):
+        raise errors.Invalid(errors={"body": ["The body must be a JSON object."]})
+    refuse_depth(value)
+    if "\\u" in decoded and BAD_ESCAPE.search(decoded):
+        refuse_content(value)
+    return value
+
+
+def decode_utf8(raw: bytes) -> str:
+    try:
+        # With a byte order mark too: some shells on Windows add it.
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidText(
+            f"The body is not UTF-8: byte {error.start} is {raw[error.start]:#04x}."
+        ) from None
+
+
+def parse_json(decoded: str) -> Any:
+    try:
+        return json.loads(
+            decoded,
+            parse_int=parse_whole,
+            parse_float=parse_real,
+            parse_constant=refuse_constant,
+            object_pairs_hook=parse_pairs,
+        )
+    except RecursionError:
+        raise TooDeep(_depth_message()) from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InvalidJSON(f"The body is not JSON: {error.msg} at {place}.") from None
+
+
+def parse_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a key that occurs twice would be read differently by others."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = Counter(name for name, _ in pairs)
+        twice = names.most_common(1)[0][0]
+        raise InvalidJSON(
+            f"The key {plain_text.clip(twice, 80)!r} occurs twice in an object."
+        )
+    return found
+
+
+def parse_whole(digits: str) -> int:
+    if len(digits) <= SAFE_DIGITS:
+        return int(digits)
+    if len(digits) <= MAX_DIGITS and -(2**63) <= int(digits) < 2**63:
+        return int(digits)
+    raise InvalidNumber(
+        f"{plain_text.clip(digits, 40)} does not fit in 64 bits; send it as a string."
+    )
+
+
+def parse_real(digits: str) -> float:
+    if math.isfinite(value := float(digits)):
+        return value
+    raise InvalidNumber(
+        f"{plain_text.clip(digits, 40)} is too large; send it as a string."
+    )
+
+
+def refuse_constant(name: str) -> NoReturn:
+    raise InvalidNumber(f"{name} is no JSON number; send null or a string instead.")
+
+
+def refuse_depth(body: dict[str, Any]) -> None:
+    level: list[Any] = [body]
+    for _ in range(settings.BODY_DEPTH):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise TooDeep(_depth_message())
+
+
+def refuse_content(body: dict[str, Any]) -> None:
+    """Refuse bad text, naming its place as `a.b.0`."""
+    level: list[tuple[str, Any]] = [("", body)]
+    while level:
+        level = [
+            inner for path, value in level for inner in _check_container(path, value)
+        ]
+
+
+def _check_container(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Check a container's keys and strings; give the containers within it."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, inner in pairs:
+        if isinstance(name, str):
+            refuse_text(name, f"{path}.(a key)" if path else "(a key)")
+        if isinstance(inner, str):
+            refuse_text(inner, f"{path}.{name}" if path else str(name))
+        elif isinstance(inner, dict | list):
+            yield f"{path}.{name}" if path else str(name), inner
+
+
+def refuse_text(value: str, place: str) -> None:
+    if found := plain_text.find_unstorable(value):
+        raise InvalidText(f"{place} {found}; remove it.", errors={place: [found]})
+
+
+def _depth_message() -> str:
+    return f"The body is nested deeper than {settings.BODY_DEPTH} levels; flatten it."
+
+
+def refuse_request(request: HttpRequest) -> None:
+    """Refuse a path or query that is no clean UTF-8, and a body of unknown length."""
+    if problem := plain_text.find_unstorable(request.path_info):
+        raise InvalidText(f"The path {problem}.")
+    try:
+        query = unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
+    except UnicodeDecodeError:
+        raise InvalidText("The query string is not UTF-8.") from None
+    if problem := plain_text.find_unstorable(query):
+        raise InvalidText(f"The query string {problem}.")
+    if "HTTP_TRANSFER_ENCODING" in request.META and not declared_length(request):
+        raise LengthRequired
+    length = declared_length(request)
+    if length and not (length.isascii() and length.isdigit() and len(length) < 19):
+        raise LengthRequired

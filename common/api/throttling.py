@@ -1,0 +1,126 @@
+"""How many requests a key, a project and an unknown address may send."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.http import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from common import best_effort_redis
+from common.address import client_address
+from common.api.problem import TooManyRequests
+from common.caller import Caller
+
+PERIODS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@dataclass(frozen=True)
+class Rate:
+    requests: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is left of a rate until the window ends, `reset` seconds from now."""
+
+    limit: int
+    used: int
+    reset: int
+
+    @property
+    def remaining(self) -> int:
+        return max(0, self.limit - self.used)
+
+
+@functools.lru_cache(maxsize=32)
+def parse_rate(text: str) -> Rate | None:
+    """Read `1200/min`; an empty text is no limit."""
+    if not text:
+        return None
+    requests, _, period = text.partition("/")
+    return Rate(int(requests), PERIODS[period.strip()[:1]])
+
+
+def count_request(name: str, rate: Rate) -> Window | None:
+    """Count one request in the present window; None while Redis is away."""
+    now = time.time()
+    number = int(now // rate.seconds)
+    key = f"memory:throttle:{name}:{number}"
+
+    def add(store: redis.Redis) -> int:
+        pipe = store.pipeline(transaction=False)
+        pipe.incr(key)
+        pipe.expire(key, rate.seconds * 2)
+        used: int = pipe.execute()[0]
+        return used
+
+    used = best_effort_redis.call(add)
+    if used is None:
+        return None
+    left = math.ceil((number + 1) * rate.seconds - now)
+    return Window(rate.requests, used, max(1, left))
+
+
+def charge(request: Any, name: str, text: str) -> None:
+    """Count a request once under a name, and refuse it when the rate is used up."""
+    limit = parse_rate(text)
+    counted = windows_of(request)
+    if limit is None or name in counted:
+        return
+    window = count_request(name, limit)
+    if window is None:
+        return
+    counted[name] = window
+    if window.used > window.limit:
+        raise TooManyRequests(retry_after=window.reset)
+
+
+def windows_of(request: Any) -> dict[str, Window]:
+    """The windows that this request was counted in, kept on Django's own request."""
+    plain = getattr(request, "_request", request)
+    if not hasattr(plain, "throttle_windows"):
+        plain.throttle_windows = {}
+    found: dict[str, Window] = plain.throttle_windows
+    return found
+
+
+def charge_project(request: Any, project_id: uuid.UUID) -> None:
+    charge(request, f"project:{project_id}", settings.THROTTLE_PROJECT)
+
+
+def charge_address(request: Any) -> None:
+    """Count a request without a usable key, by its address."""
+    address = client_address(request)
+    charge(request, f"address:{address}", settings.THROTTLE_ANONYMOUS)
+
+
+def set_headers(request: Any, response: HttpResponseBase) -> None:
+    """Set the headers of the window with the least left; Reset is in seconds."""
+    counted = windows_of(request).values()
+    if not counted:
+        return
+    tightest = min(counted, key=lambda window: window.remaining)
+    response["X-RateLimit-Limit"] = str(tightest.limit)
+    response["X-RateLimit-Remaining"] = str(tightest.remaining)
+    response["X-RateLimit-Reset"] = str(tightest.reset)
+
+
+class CallerThrottle(BaseThrottle):
+    """Counts each request of a known caller; the refusal is raised, not returned."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        caller = request.auth
+        if isinstance(caller, Caller):
+            name = f"key:{caller.key_id}" if caller.key_id else caller.name
+            charge(request, name, settings.THROTTLE_KEY)
+        return True

@@ -1,0 +1,61 @@
+"""Redis for what may be lost: short waits, and none while it is known to be away."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import redis
+import structlog
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+T = TypeVar("T")
+
+TIMEOUT = 0.25  # seconds; a healthy answer over the network takes a hundredth of it
+AWAY_SECONDS = 10.0  # seconds for which nobody asks again after a failure
+WARN_INTERVAL = 60.0  # seconds
+
+log = structlog.get_logger(__name__)
+
+
+class Outage:
+    """When Redis may be asked again, and when to log again that it is away."""
+
+    until = 0.0
+    warn_at = 0.0
+
+    @classmethod
+    def begin(cls, error: Exception) -> None:
+        now = time.monotonic()
+        cls.until = now + AWAY_SECONDS
+        if now >= cls.warn_at:
+            cls.warn_at = now + WARN_INTERVAL
+            log.warning(
+                "redis_away", error=str(error), unthrottled_seconds=AWAY_SECONDS
+            )
+
+
+@functools.lru_cache(maxsize=4)
+def client(url: str) -> redis.Redis:
+    return redis.Redis.from_url(
+        url,
+        socket_timeout=TIMEOUT,
+        socket_connect_timeout=TIMEOUT,
+        # Once more for a connection that died while it lay in the pool.
+        retry=Retry(NoBackoff(), 1),
+    )
+
+
+def call(work: Callable[[redis.Redis], T]) -> T | None:
+    """Do something with Redis; None while it is away."""
+    if time.monotonic() < Outage.until:
+        return None
+    try:
+        return work(client(settings.REDIS_URL))
+    except redis.RedisError as error:
+        Outage.begin(error)
+        return None

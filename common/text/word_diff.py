@@ -1,0 +1,81 @@
+"""The difference of two texts, word by word."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+# Words with the blanks after them: joined they are the text again.
+WORDS = re.compile(r"\A\s+|\S+\s*")
+# Comparing takes a step for each pair of equal words: a text of one word repeated has
+# millions of them, and is then told as replaced.
+MAX_PAIRS = 20_000
+CONTEXT_CHARACTERS = (
+    120  # characters of what stayed, kept at either side of what changed
+)
+
+
+@dataclass(frozen=True)
+class DiffPart:
+    """A run of words: in both texts, or only in the older or the newer one."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+def diff_words(
+    before: str, after: str, *, most_pairs: int = MAX_PAIRS
+) -> list[DiffPart]:
+    """The difference of two texts, word by word."""
+    if before == after:
+        return [DiffPart("same", after)] if after else []
+    old, new = WORDS.findall(before), WORDS.findall(after)
+    if _count_pairs(old, new) > most_pairs:
+        return [DiffPart("removed", before), DiffPart("added", after)]
+    parts: list[DiffPart] = []
+    for kind, start, end, new_start, new_end in match_words(old, new):
+        if kind == "equal":
+            parts.append(DiffPart("same", "".join(new[new_start:new_end])))
+            continue
+        if end > start:
+            parts.append(DiffPart("removed", "".join(old[start:end])))
+        if new_end > new_start:
+            parts.append(DiffPart("added", "".join(new[new_start:new_end])))
+    return parts
+
+
+def _count_pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    counts = (Counter(word.strip() for word in words) for words in (old, new))
+    first, last = counts
+    return sum(count * last[word] for word, count in first.items())
+
+
+def match_words(
+    old: Sequence[str], new: Sequence[str]
+) -> Sequence[tuple[str, int, int, int, int]]:
+    """`SequenceMatcher.get_opcodes` over words; the blanks after them do not count."""
+    matcher = difflib.SequenceMatcher(
+        None, [w.strip() for w in old], [w.strip() for w in new], autojunk=False
+    )
+    return matcher.get_opcodes()
+
+
+def excerpt(parts: Iterable[DiffPart], limit: int) -> Iterator[DiffPart]:
+    """What changed with a little of what stands around it, cut after `limit`."""
+    for part in parts:
+        if limit <= 0:
+            yield DiffPart("same", " …")
+            return
+        text = _omit_middle(part.text) if part.kind == "same" else part.text
+        yield DiffPart(part.kind, text[:limit])
+        limit -= len(text)
+
+
+def _omit_middle(text: str) -> str:
+    if len(text) <= 3 * CONTEXT_CHARACTERS:
+        return text
+    return f"{text[:CONTEXT_CHARACTERS]} … {text[-CONTEXT_CHARACTERS:]}"

@@ -1,0 +1,198 @@
+"""Every change of a project, its settings and its members, each with its audit row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pydantic
+from django.db import IntegrityError, transaction
+
+from audit.trail import record
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from projects import project_lookup, search_language
+from projects.errors import GraceOver, ProjectExists
+from projects.models import Membership, Organization, Project
+from projects.options import ProjectOptions
+
+DEFAULT_ORGANIZATION = "default"
+FIELDS = ("name", "description", "repository_url", "current_branch")
+
+
+@write
+def create(
+    fields: Mapping[str, Any],
+    caller: Caller,
+    *,
+    organization: str = DEFAULT_ORGANIZATION,
+    settings: Mapping[str, Any] | None = None,
+) -> Project:
+    """Make a project; a person who makes one owns it."""
+    require_may_create(caller)
+    refuse_id_as_name(fields["name"])
+    group, _ = Organization.objects.get_or_create(slug=organization)
+    project = Project(organization=group, **fields)
+    project.settings = merge_settings({}, settings or {})
+    _save(project, force_insert=True)
+    if caller.account_id:
+        Membership.objects.create(
+            project=project, account_id=caller.account_id, role=Role.OWNER
+        )
+    record_event(caller, "project.created", project, after=audit_state(project))
+    return project
+
+
+def require_may_create(caller: Caller) -> None:
+    if caller.account_id or (caller.everywhere or 0) >= Role.WRITER:
+        return
+    raise errors.Forbidden(
+        "Only a signed-in person or a key for every project creates projects; "
+        "make such a key with manage.py create_key --role writer."
+    )
+
+
+@write
+def update(
+    project: Project,
+    fields: Mapping[str, Any],
+    caller: Caller,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    version: int | None = None,
+) -> Project:
+    """Change what is given; `settings` are merged into those there are.
+
+    The language said again starts the job anew that was ended before it was done.
+    """
+    caller.require(Role.OWNER, project.pk)
+    project = lock_project(project, version)
+    before, language = audit_state(project), project.options.search.language
+    if "name" in fields:
+        refuse_id_as_name(fields["name"])
+    for name in FIELDS:
+        setattr(project, name, fields.get(name, getattr(project, name)))
+    if settings is not None:
+        project.settings = merge_settings(project.settings, settings)
+    is_said = "language" in ((settings or {}).get("search") or {})
+    is_again = is_said and search_language.is_reindex_unfinished(project)
+    if audit_state(project) == before and not is_again:
+        return project
+    project.version += 1
+    _save(project, update_fields=[*FIELDS, "settings", "version", "updated_at"])
+    if is_again or project.options.search.language != language:
+        search_language.start_reindex(project)
+    record_event(
+        caller, "project.changed", project, before=before, after=audit_state(project)
+    )
+    return project
+
+
+@write
+def delete(project: Project, caller: Caller) -> Project:
+    """Hide a project at once; a job deletes it when its grace is over.
+
+    The grace of one that is deleted already stays as it is.
+    """
+    caller.require(Role.OWNER, project.pk)
+    project = lock_project(project)
+    if project.delete_after:
+        return project
+    project.hide()
+    project.save(update_fields=["delete_after", "updated_at"])
+    until = project.delete_after.isoformat() if project.delete_after else ""
+    record_event(caller, "project.deleted", project, delete_after=until)
+    return project
+
+
+@write
+def restore(project: Project, caller: Caller) -> Project:
+    caller.require(Role.OWNER, project.pk)
+    project = lock_project(project)
+    if project.is_over:
+        raise GraceOver
+    project.delete_after = None
+    project.save(update_fields=["delete_after", "updated_at"])
+    record_event(caller, "project.restored", project)
+    return project
+
+
+def lock_project(project: Project, version: int | None = None) -> Project:
+    """Lock the row, so that two changes of it follow one another."""
+    held = (
+        Project.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("organization")
+        .filter(pk=project.pk)
+        .first()
+    )
+    if held is None:
+        raise errors.NotFound
+    if version is not None and version != held.version:
+        raise errors.StaleVersion(current_version=held.version)
+    return held
+
+
+def merge_settings(
+    old: Mapping[str, Any], changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Merge as RFC 7396: a null returns a setting to its default. Refuses bad values."""
+    new = _merge_patch(old, changes)
+    try:
+        ProjectOptions.model_validate(new)
+    except pydantic.ValidationError as error:
+        raise errors.Invalid(errors=_option_errors(error)) from None
+    return new
+
+
+def _merge_patch(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    new = dict(old)
+    for name, value in changes.items():
+        if value is None:
+            new.pop(name, None)
+        elif isinstance(value, Mapping):
+            inner = new.get(name)
+            new[name] = _merge_patch(inner if isinstance(inner, Mapping) else {}, value)
+        else:
+            new[name] = value
+    return new
+
+
+def _option_errors(error: pydantic.ValidationError) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in error.errors(include_url=False, include_input=False):
+        path = ".".join(["settings", *map(str, one["loc"])])
+        found.setdefault(path, []).append(one["msg"])
+    return found
+
+
+def refuse_id_as_name(name: str) -> None:
+    if project_lookup.parse_id(name):
+        raise errors.Invalid(
+            errors={"name": ["A name that reads as an id would stand for another row."]}
+        )
+
+
+def audit_state(project: Project) -> dict[str, Any]:
+    return {name: getattr(project, name) for name in (*FIELDS, "settings")}
+
+
+def _save(project: Project, **how: Any) -> None:
+    try:
+        with transaction.atomic():
+            project.save(**how)
+    except IntegrityError as error:
+        if "name" in str(error):
+            raise ProjectExists from error
+        raise
+
+
+def record_event(caller: Caller, verb: str, project: Project, **more: Any) -> None:
+    record(
+        caller,
+        verb,
+        project_id=project.pk,
+        object_type="project",
+        object_id=project.pk,
+        **more,
+    )

@@ -1,0 +1,28 @@
+"""Whether a project lets the language model be asked, and on what account."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+
+from inference import language
+from inference.accounts import Account
+from projects.models import Project
+
+
+def is_enabled(project: Project) -> bool:
+    """Whether the service has a language model and the project lets it be asked."""
+    is_there: bool = settings.LANGUAGE_PROVIDER != language.NONE
+    return is_there and project.options.language.enabled
+
+
+def account_for(project: Project, run_id: uuid.UUID) -> Account:
+    """The project's caps of the day; all calls of one run share the model's timeout."""
+    options = project.options.language
+    return Account(
+        project_id=project.pk,
+        run_id=run_id,
+        tokens_per_day=options.tokens_per_day,
+        cost_per_day=options.cost_per_day,
+    )
