@@ -62,11 +62,11 @@ def post_worker_init(worker: Any) -> None:
 def _warm() -> None:
     from django.db import Error, connection
 
-    from inference import embedding
+    from inference.embedding import active_model
     from inference.errors import InferenceError
 
     try:
-        embedding.embed_query("warm")
+        active_model.embed_query("warm")
     except (InferenceError, Error) as error:
         logging.getLogger("inference").warning("the model does not answer: %s", error)
     finally:

@@ -16,7 +16,7 @@ from memories.queries import Filters
 from playbook import reading
 from playbook.models import Anchor, PlaybookEntry, Support
 from projects.models import Project
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 MEMORIES = 100  # shown of a file, newest first; the counts are of all
 RELATED = 20  # files shown beside it
@@ -96,7 +96,7 @@ def _entries(
 def _by_relation(links: Any) -> dict[str, list[Memory]]:
     found: dict[str, list[Memory]] = defaultdict(list)
     newest = links.select_related("memory").order_by("-memory_id")
-    for link in newest.defer(*searched_of("memory"))[:MEMORIES]:
+    for link in newest.defer(*search_columns_of("memory"))[:MEMORIES]:
         found[link.relation_type].append(link.memory)
     return dict(found)
 

@@ -8,8 +8,9 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
-from inference import embedding, language, minilm
-from inference.errors import Misconfigured
+from inference.embedding import embedder, minilm
+from inference.errors import ProviderMisconfiguration
+from inference.language import language_model
 
 # Seconds: less than the lease of a job (jobs.runner), which the rest of a run needs too.
 LONGEST_RUN = 90
@@ -20,7 +21,7 @@ def embedding_provider(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
     provider = settings.EMBEDDING_PROVIDER
-    known = sorted(embedding.registry.table)
+    known = sorted(embedder.registry.table)
     if provider not in known:
         return [_unknown("EMBEDDING_PROVIDER", known=known, id="inference.E001")]
     if provider == "openai":
@@ -33,18 +34,18 @@ def embedding_provider(
                 id="inference.E003",
             )
         ]
-    return list(_bundled()) if provider == "minilm" else []
+    return list(_bundled_files()) if provider == "minilm" else []
 
 
 @register(Tags.compatibility)
 def language_provider(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    known = sorted([language.NONE, *language.registry.table])
+    known = sorted([language_model.NONE, *language_model.registry.table])
     if settings.LANGUAGE_PROVIDER not in known:
         return [_unknown("LANGUAGE_PROVIDER", known=known, id="inference.E005")]
     if settings.LANGUAGE_PROVIDER == "openai":
-        return [*_endpoint("LANGUAGE", id="inference.E006"), *_patience()]
+        return [*_endpoint("LANGUAGE", id="inference.E006"), *_long_timeout()]
     return list(_unused_language())
 
 
@@ -88,7 +89,7 @@ def _endpoint(prefix: str, *, id: str) -> Iterator[CheckMessage]:
         )
 
 
-def _patience() -> Iterator[CheckMessage]:
+def _long_timeout() -> Iterator[CheckMessage]:
     if settings.LANGUAGE_TIMEOUT > LONGEST_RUN:
         yield Warning(
             f"LANGUAGE_TIMEOUT is {settings.LANGUAGE_TIMEOUT} s: a job that waits so "
@@ -99,7 +100,7 @@ def _patience() -> Iterator[CheckMessage]:
 
 
 def _unused_language() -> Iterator[CheckMessage]:
-    if settings.LANGUAGE_PROVIDER != language.NONE:
+    if settings.LANGUAGE_PROVIDER != language_model.NONE:
         return
     for setting in ("LANGUAGE_URL", "LANGUAGE_MODEL"):
         if getattr(settings, setting):
@@ -110,11 +111,11 @@ def _unused_language() -> Iterator[CheckMessage]:
             )
 
 
-def _bundled() -> Iterator[CheckMessage]:
+def _bundled_files() -> Iterator[CheckMessage]:
     for distribution, name, _ in (minilm.WEIGHTS, minilm.TOKENIZER):
         try:
-            minilm.located(distribution, name)
-        except Misconfigured as error:
+            minilm.locate_file(distribution, name)
+        except ProviderMisconfiguration as error:
             yield Error(
                 error.detail,
                 hint="Install the locked requirements again.",

@@ -20,18 +20,18 @@ from inference.errors import (
     InferenceError,
     ProviderDown,
     ProviderTimeout,
-    RateLimited,
-    Refused,
+    RateLimitError,
+    RequestRefusal,
 )
-from inference.json_text import storable
+from inference.json_text import make_storable
 
 # 2,048 texts (the most a hosted endpoint takes) of 1,536 numbers are about 64 MB.
-LARGEST_ANSWER = 64 * 1024 * 1024  # bytes
-LEAST_WAIT = 0.01  # seconds; 0 would be a socket that does not wait at all
-LONGEST_WAIT = 3600.0  # seconds; a longer Retry-After would park a job for good
-WORTH_RETRYING = {408, 409, 425}
+MAX_ANSWER_BYTES = 64 * 1024 * 1024  # bytes
+MIN_WAIT = 0.01  # seconds; 0 would be a socket that does not wait at all
+MAX_WAIT = 3600.0  # seconds; a longer Retry-After would park a job for good
+RETRYABLE_STATUSES = {408, 409, 425}
 NOT_IMPLEMENTED = 501  # what the server cannot do it cannot do later either
-QUOTED = 200  # characters of the provider's own message that are passed on
+MAX_QUOTED = 200  # characters of the provider's own message that are passed on
 
 
 class Endpoint:
@@ -44,7 +44,7 @@ class Endpoint:
             timeout=timeout,
             # The caller's job tries again; the client would sleep as Retry-After says.
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(transport=_Bounded()),
+            http_client=openai.DefaultHttpxClient(transport=_BoundedTransport()),
         )
 
     def post(
@@ -55,7 +55,7 @@ class Endpoint:
         `timeout` in seconds takes the place of the endpoint's own.
         """
         options: RequestOptions = {} if timeout is None else {"timeout": timeout}
-        with _translated(self._key):
+        with _translate_errors(self._key):
             response = self._client.post(
                 path, body=body, cast_to=httpx2.Response, options=options
             )
@@ -66,29 +66,29 @@ class Endpoint:
 
 
 @contextmanager
-def _translated(key: str) -> Iterator[None]:
+def _translate_errors(key: str) -> Iterator[None]:
     try:
         yield
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise ProviderTimeout from error
     except openai.APIStatusError as error:
-        raise _of_status(error, key) from error
+        raise _error_of_status(error, key) from error
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
         cause = error.__cause__ or error
         raise ProviderDown(f"The model provider cannot be reached: {cause}") from error
 
 
-def _of_status(error: openai.APIStatusError, key: str) -> InferenceError:
+def _error_of_status(error: openai.APIStatusError, key: str) -> InferenceError:
     status = error.status_code
     # Errors are stored and shown, and servers have been seen to repeat the key.
     told = error.message.replace(key, "[key]") if key else error.message
-    detail = f"The model provider answered {status}: {storable(told[:QUOTED])}"
+    detail = f"The model provider answered {status}: {make_storable(told[:MAX_QUOTED])}"
     wait = retry_after(error.response.headers.get("retry-after"))
     if status == 429:
-        return RateLimited(detail, retry_after=wait)
-    if status in WORTH_RETRYING or (status >= 500 and status != NOT_IMPLEMENTED):
+        return RateLimitError(detail, retry_after=wait)
+    if status in RETRYABLE_STATUSES or (status >= 500 and status != NOT_IMPLEMENTED):
         return ProviderDown(detail, retry_after=wait)
-    return Refused(detail, status=status)
+    return RequestRefusal(detail, status=status)
 
 
 def retry_after(header: str | None) -> float | None:
@@ -99,7 +99,7 @@ def retry_after(header: str | None) -> float | None:
         seconds = float(header)
     except ValueError:
         seconds = _seconds_until(header)
-    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else None
+    return min(max(seconds, 0.0), MAX_WAIT) if math.isfinite(seconds) else None
 
 
 def _seconds_until(date: str) -> float:
@@ -110,7 +110,7 @@ def _seconds_until(date: str) -> float:
     return (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds()
 
 
-class _Bounded(httpx2.HTTPTransport):
+class _BoundedTransport(httpx2.HTTPTransport):
     """Ends an answer that drips or grows for ever.
 
     The client's own timeout starts again with every byte that arrives."""
@@ -120,7 +120,7 @@ class _Bounded(httpx2.HTTPTransport):
         deadline = time.monotonic() + patience["read"]
         response = super().handle_request(request)
         # What is left: else an answer that stops half-way is waited for once more.
-        patience["read"] = max(deadline - time.monotonic(), LEAST_WAIT)
+        patience["read"] = max(deadline - time.monotonic(), MIN_WAIT)
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _BoundedStream(response.stream, deadline=deadline)
         return response
@@ -135,7 +135,7 @@ class _BoundedStream(httpx2.SyncByteStream):
         size = 0
         for chunk in self._stream:
             size += len(chunk)
-            if size > LARGEST_ANSWER:
+            if size > MAX_ANSWER_BYTES:
                 raise httpx2.ReadError("the answer is too large")
             if time.monotonic() > self._deadline:
                 raise httpx2.ReadTimeout("the answer does not end")

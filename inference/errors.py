@@ -35,7 +35,7 @@ class InferenceError(Exception):
         super().__init__(self.detail)
 
 
-class Misconfigured(InferenceError):
+class ProviderMisconfiguration(InferenceError):
     """The provider cannot run as it is configured; run `manage.py check`."""
 
 
@@ -51,13 +51,13 @@ class ProviderTimeout(InferenceError):
     retryable = True
 
 
-class RateLimited(InferenceError):
+class RateLimitError(InferenceError):
     """The model provider takes no more calls for now; try again later."""
 
     retryable = True
 
 
-class Refused(InferenceError):
+class RequestRefusal(InferenceError):
     """The model provider refused the request; the same request will not succeed."""
 
     def __init__(self, detail: str = "", *, status: int) -> None:
@@ -86,5 +86,5 @@ class BadAnswer(InferenceError):
         self.usage = usage
 
 
-class CapReached(InferenceError):
+class BudgetExceeded(InferenceError):
     """The project has used up what it may ask of a language model today."""

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from inference.errors import Misconfigured
+from inference.errors import ProviderMisconfiguration
 
 Provider = TypeVar("Provider")
 
@@ -44,6 +44,8 @@ class Registry(Generic[Provider]):
         """A new instance of a provider by its name in the table."""
         if name not in self.table:
             known = ", ".join(sorted(self.table))
-            raise Misconfigured(f"{self.choice} is {name!r}; it can be {known}.")
+            raise ProviderMisconfiguration(
+                f"{self.choice} is {name!r}; it can be {known}."
+            )
         provider: Provider = import_string(self.table[name])(*arguments)
         return provider

@@ -11,12 +11,12 @@ from django.db.models import Q
 from pgvector.django import CosineDistance
 
 from common.db import Statement
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import disagreement
 from memories.models import Memory, MemoryVector, PossibleDuplicate
 from projects.models import Project
-from search import closeness
-from search.closeness import Close
+from search import near as search_near
+from search.near import Neighbours
 from search.semantic import Scores
 
 # Neighbours looked at: the nearest may be guarded while the next is a duplicate.
@@ -68,7 +68,7 @@ def is_compared(memory: Memory) -> bool:
 def looking(project: Project, vectors: Sequence[Vector]) -> Statement:
     """The statement that finds what of a project is near vectors, for `judge`."""
     threshold = project.options.dedup.threshold
-    return closeness.looking(
+    return search_near.neighbours_statement(
         Memory, vectors, project_id=project.pk, threshold=threshold
     )
 
@@ -76,7 +76,7 @@ def looking(project: Project, vectors: Sequence[Vector]) -> Statement:
 def judge(
     memory: Memory,
     vector: Vector,
-    close: Close,
+    close: Neighbours,
     stored: Sequence[tuple[Memory, Vector]],
 ) -> Verdict:
     """Compare a new memory with what was close to it, and with what was stored since."""
@@ -115,7 +115,7 @@ def weigh(
     *,
     threshold: float,
     among: Any = None,
-    close: Close | None = None,
+    close: Neighbours | None = None,
 ) -> Verdict:
     """Compare a memory with its nearest peers (REQ-MEM-DEDUP-001).
 
@@ -136,9 +136,11 @@ def weigh(
 
 def near(
     project_id: uuid.UUID, vectors: Sequence[Vector], *, threshold: float
-) -> list[Close]:
+) -> list[Neighbours]:
     """What of a project is at or above a cosine, for each vector."""
-    return closeness.close(Memory, vectors, project_id=project_id, threshold=threshold)
+    return search_near.find_neighbours(
+        Memory, vectors, project_id=project_id, threshold=threshold
+    )
 
 
 def near_each(
@@ -146,7 +148,7 @@ def near_each(
     embedded: Sequence[tuple[Memory, Vector]],
     *,
     threshold: float,
-) -> Iterator[tuple[Memory, Vector, Close]]:
+) -> Iterator[tuple[Memory, Vector, Neighbours]]:
     """The stored memories that have others near them, each with what is near."""
     found = near(project_id, [vector for _, vector in embedded], threshold=threshold)
     for (memory, vector), close in zip(embedded, found, strict=True):
@@ -156,7 +158,7 @@ def near_each(
 
 
 def neighbours(
-    memory: Memory, vector: Vector, rows: Any, *, threshold: float, close: Close
+    memory: Memory, vector: Vector, rows: Any, *, threshold: float, close: Neighbours
 ) -> list[Likeness]:
     """The nearest of its peers at or above a cosine, nearest first, each guarded.
 

@@ -13,8 +13,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from audit import trail
 from common.caller import SYSTEM, Caller, Role
 from common.db import delete_in_batches, write
-from inference import embedding
-from inference.vectors import Vector
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from jobs import queue, runner
 from jobs.models import Job
 from memories import alike, duplicates
@@ -109,7 +109,7 @@ def forget_findings() -> None:
 def _embedded(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
     """Those that the active model has embedded, with their vectors."""
     stored = MemoryVector.objects.filter(
-        memory__in=batch, model=embedding.active().name
+        memory__in=batch, model=active_model.get().name
     )
     vectors = {each.memory_id: each.vector for each in stored}
     return [(each, vectors[each.pk]) for each in batch if each.pk in vectors]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from common.caller import Caller
 from common.db import write
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import admission, drafts, lifecycle, vectors, writing
 from memories.drafts import Draft
 from memories.models import Memory

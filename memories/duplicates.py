@@ -11,7 +11,7 @@ from audit import trail
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.db import write
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import alike, history, places
 from memories.alike import NO_VERDICT, Likeness, Verdict
 from memories.models import Memory, MemoryChange, PossibleDuplicate

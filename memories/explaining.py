@@ -13,10 +13,10 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
-from search import meaning, ranking
-from search import query as queries
-from search.query import Term
-from search.ranking import Question, Ranked
+from search import nearest_rows, search
+from search import parse_query as queries
+from search.bm25 import Term
+from search.search import Ranking, RankingRequest
 
 # Fields that say how others narrow.
 MANNERS = ("include_duplicates", "tags_match")
@@ -34,7 +34,7 @@ class Asked:
     """A search as it was asked, for `explain` to look at again."""
 
     project: Project
-    question: Question
+    question: RankingRequest
     filters: Filters
     scope: Scope | None
     min_score: float
@@ -50,7 +50,7 @@ class Drop:
     why: str
 
 
-def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, Any]:
+def of_search(asked: Asked, ranked: Ranking, rows: MemoryQuerySet) -> dict[str, Any]:
     question = asked.question
     return {
         "rows_after_filters": rows.count(),
@@ -66,7 +66,7 @@ def of_search(asked: Asked, ranked: Ranked, rows: MemoryQuerySet) -> dict[str, A
     }
 
 
-def _asked(ranked: Ranked, caller: Caller) -> dict[str, Any] | None:
+def _asked(ranked: Ranking, caller: Caller) -> dict[str, Any] | None:
     """What the lane asked for, chosen by the counts; a bound caller sees none of these."""
     if ranked.sought is None or caller.user_id:
         return None
@@ -74,12 +74,12 @@ def _asked(ranked: Ranked, caller: Caller) -> dict[str, Any] | None:
     return {"asked": asked, "all_rows": ranked.sought.is_all}
 
 
-def _semantic(asked: Asked, ranked: Ranked) -> dict[str, Any] | None:
+def _semantic(asked: Asked, ranked: Ranking) -> dict[str, Any] | None:
     """How the lane found its rows; why tells of rows that a bound caller never sees."""
     if ranked.vector is None:
         return None
     project_id = asked.question.project_id
-    told = meaning.how(ranked.look, Memory, ranked.vector, project_id)
+    told = nearest_rows.describe_scan(ranked.look, Memory, ranked.vector, project_id)
     return {"how": told["how"]} if asked.caller.user_id else told
 
 
@@ -99,7 +99,7 @@ def find(memory_id: uuid.UUID, caller: Caller) -> Memory:
     raise errors.NotFound("There is no such memory to explain.")
 
 
-def of_memory(asked: Asked, ranked: Ranked, memory: Memory) -> dict[str, Any]:
+def of_memory(asked: Asked, ranked: Ranking, memory: Memory) -> dict[str, Any]:
     """Whether a memory is in the answer, else the first thing that kept it out."""
     drop = next(_drops(asked, ranked, memory), None)
     return {
@@ -110,14 +110,14 @@ def of_memory(asked: Asked, ranked: Ranked, memory: Memory) -> dict[str, Any]:
     }
 
 
-def _drops(asked: Asked, ranked: Ranked, memory: Memory) -> Iterator[Drop]:
+def _drops(asked: Asked, ranked: Ranking, memory: Memory) -> Iterator[Drop]:
     """In the order in which a search asks: what it covers, filters, lanes, the end."""
     itself = Memory.objects.visible_to(asked.caller).filter(pk=memory.pk)
     if not itself.covering(asked.project, asked.scope).exists():
         yield _out_of_scope(asked, memory, itself)
     yield from _filtered(asked.filters, itself)
     parsed = queries.parse(asked.question.query)
-    condition = queries.condition(parsed, asked.question.language)
+    condition = queries.build_condition(parsed, asked.question.language)
     if condition and not itself.filter(content_tsv=condition.query).exists():
         yield Drop("query", BY_QUERY)
     places = {hit.id: place for place, hit in enumerate(ranked.hits)}
@@ -153,9 +153,9 @@ def _filtered(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop]:
             yield Drop(name, "it does not fit")
 
 
-def _beaten(question: Question, ranked: Ranked, memory: Memory) -> str:
+def _beaten(question: RankingRequest, ranked: Ranking, memory: Memory) -> str:
     """Why no lane has it among its best."""
-    scores = ranking.scores_of(memory, ranked)
+    scores = search.score_row(memory, ranked)
     if not ranked.vector:
         unseen = "the model did not answer"
     elif memory.is_duplicate:

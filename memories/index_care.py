@@ -8,7 +8,7 @@ from typing import Any
 from jobs import errors, queue, runner
 from jobs.models import Job
 from memories.models import MemoryVector
-from search import vector_indexes
+from search import vector_index
 
 KIND = "vector_indexes"
 
@@ -17,7 +17,7 @@ def start_due() -> None:
     """Start the job when an index is missing, to go, or bloated."""
     if Job.objects.unfinished().filter(kind=KIND).exists():
         return
-    if len(vector_indexes.due(MemoryVector)):
+    if len(vector_index.plan_changes(MemoryVector)):
         queue.enqueue(KIND, key=KIND)
 
 
@@ -25,6 +25,6 @@ def start_due() -> None:
 @runner.handler(KIND, lease=timedelta(hours=1))
 def care(run: runner.JobRun) -> dict[str, Any]:
     try:
-        return dict(vector_indexes.care(MemoryVector, run.step))
-    except vector_indexes.Busy as busy:
+        return dict(vector_index.maintain(MemoryVector, run.step))
+    except vector_index.IndexWorkRunning as busy:
         raise errors.Later("another process works on the indexes") from busy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from common.text import plain_text
 from memories.models import Memory
-from search import fields, reindexing, words
+from search import columns, reindex, tokenise
 
 CORPUS = "memories"
 
@@ -12,10 +12,10 @@ CORPUS = "memories"
 def fill(memory: Memory, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
     memory.similarity_hash = plain_text.similarity_hash(memory.content)
-    arms = [fields.arm_lexeme("p", memory.project_id)]
+    arms = [columns.partition_lexeme("p", memory.project_id)]
     if memory.scope_kind == Memory.Scope.ORG:
-        arms.append(fields.arm_lexeme("o", memory.organization_id))
-    memory.content_tsv = fields.lexemes(
+        arms.append(columns.partition_lexeme("o", memory.organization_id))
+    memory.content_tsv = columns.lexemes(
         strong=f"{memory.title} {memory.key}".strip(),
         body=memory.content,
         weak="\n".join([*_unsaid(memory), " ".join(memory.tags)]).strip(),
@@ -36,11 +36,11 @@ def _repeats(content: str, part: str) -> bool:
 
 
 def _as_words(value: str) -> str:
-    return f" {' '.join(words.spaced(value).split())} "
+    return f" {' '.join(tokenise.separate_words(value).split())} "
 
 
-reindexing.SHELVES.append(
-    reindexing.Shelf(
+reindex.INDEXED_TABLES.append(
+    reindex.IndexedTable(
         CORPUS, rows=Memory.objects.light, counted=Memory.objects.current, fill=fill
     )
 )

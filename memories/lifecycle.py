@@ -14,7 +14,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from common.erasure import redaction
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import (
     drafts,
     duplicates,

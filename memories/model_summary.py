@@ -11,10 +11,10 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from common.text import literals, secrets
-from inference import calls, prompts
-from inference.calls import Question
 from inference.errors import InferenceError
-from inference.fence import Part, fenced
+from inference.language import client, prompts
+from inference.language.client import Question
+from inference.language.fence import FencedText, fence_texts
 from memories import summarizing
 from memories.summarizing import LENGTH, MODEL, SHORTER, Summary
 from projects import model_access
@@ -86,15 +86,17 @@ def _best(sources: Sequence[str]) -> str:
 
 
 def _prompt(sources: Sequence[str], most: int) -> str:
-    parts = [Part(f"note {n}", text) for n, text in enumerate(sources, start=1)]
-    return f"{fenced(parts)}\n\nWrite the one text, in {most:,} characters at most."
+    parts = [FencedText(f"note {n}", text) for n, text in enumerate(sources, start=1)]
+    return (
+        f"{fence_texts(parts)}\n\nWrite the one text, in {most:,} characters at most."
+    )
 
 
 def _said(project: Project, told: str, run_id: uuid.UUID) -> tuple[str, str]:
     """The text and the name of the model."""
     prompt = prompts.read(PROMPT)
     question = Question(PURPOSE, prompt.version, prompt.text, told, MAX_TOKENS)
-    answer = calls.ask(question, Said, model_access.account_for(project, run_id))
+    answer = client.ask(question, Said, model_access.account_for(project, run_id))
     return answer.value.text.strip(), answer.model
 
 

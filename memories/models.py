@@ -8,7 +8,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
-from inference.vectors import Stored, Vector
+from inference.embedding.vector import StoredVector, Vector
 from memories.queries import (
     CURRENT_COLUMNS,
     OWNER,
@@ -22,7 +22,7 @@ from memories.queries import (
 )
 from memories.scopes import Scope
 from projects.models import Project
-from search.fields import TermsField, lexeme_index, terms_of
+from search.columns import TermsField, lexeme_gin_index, terms_of
 
 
 class Memory(models.Model):
@@ -211,7 +211,7 @@ class Memory(models.Model):
             ),
         ]
         indexes = [
-            lexeme_index("memory_lexemes"),
+            lexeme_gin_index("memory_lexemes"),
             GinIndex(fields=["tags"], name="memory_tags"),
             models.Index(fields=["project", "-id"], name="memory_project_newest"),
             models.Index(
@@ -295,9 +295,9 @@ class Memory(models.Model):
     @property
     def embedding(self) -> Vector | None:
         """The vector of the active model; None while it is not embedded."""
-        from inference import embedding  # loads the model runtime
+        from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=embedding.active().name).first()
+        vector = self.vectors.filter(model=active_model.get().name).first()
         return vector.vector if vector else None
 
     @property
@@ -306,7 +306,7 @@ class Memory(models.Model):
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
-class MemoryVector(Stored, models.Model):
+class MemoryVector(StoredVector, models.Model):
     """The vector of a memory by one model; spaces are never mixed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -10,13 +10,13 @@ from django.db.models import Model, QuerySet
 
 from common.db import RowReader
 from memories.models import File, Memory, MemoryFile
-from search.fields import SEARCHED
-from search.filtered import Filtered
+from search.columns import SEARCH_COLUMNS
+from search.row_filter import RowFilter
 
 M = TypeVar("M", bound=Model)
 
 
-def of(rows: Filtered, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
+def of(rows: RowFilter, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
     """Those of the ids that are still among the rows, as `in_full()` has them.
 
     As a queryset with its prefetch, building the statements took longer than they.
@@ -27,7 +27,7 @@ def of(rows: Filtered, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
     return {memory.pk: _with_files(memory, linked) for memory, (linked,) in found}
 
 
-MEMORIES = RowReader(Memory, without=SEARCHED)
+MEMORIES = RowReader(Memory, without=SEARCH_COLUMNS)
 PAGE = f"""
 SELECT {MEMORIES.columns}, (
     SELECT json_agg(json_build_array(to_json(link), to_json(file)) ORDER BY file.id)

@@ -22,7 +22,7 @@ from common.caller import Caller, Role
 from common.db import write
 from common.erasure import handlers, redaction, row_erasure
 from common.erasure.scope import Descendant, ErasureScope
-from inference import embedding
+from inference.embedding import active_model
 from jobs import queue, runner
 from memories import scopes
 from memories.models import Memory, Purge, PurgedText
@@ -164,7 +164,7 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
         counts=counts,
     )
     # Vectors of what was searched for lately, by its text.
-    transaction.on_commit(embedding.forget_queries)
+    transaction.on_commit(active_model.forget_queries)
     return row
 
 

@@ -13,7 +13,7 @@ from audit.models import AuditEvent
 from common.caller import SYSTEM, Caller, Role
 from memories.scopes import Scope
 from projects.models import Project
-from search.fields import SEARCHED, searched_of
+from search.columns import SEARCH_COLUMNS, search_columns_of
 
 # `current()` without the clock, which no index can hold.
 CURRENT_COLUMNS: dict[str, Any] = {
@@ -194,7 +194,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def light(self) -> Self:
         """Without the search columns, which only search reads."""
-        return self.defer(*SEARCHED)
+        return self.defer(*SEARCH_COLUMNS)
 
     def in_full(self) -> Self:
         """With what the API shows of a memory, in a fixed number of queries."""
@@ -321,7 +321,7 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
 
     def light(self) -> Self:
         """With both memories, without what only search reads."""
-        heavy = searched_of("memory", "other")
+        heavy = search_columns_of("memory", "other")
         return self.select_related("memory", "other").defer(*heavy)
 
     def waiting(self) -> Self:

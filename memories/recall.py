@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from common.caller import Caller, Role
 from common.pagination import DEFAULT_LIMIT
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import explaining
 from memories import page as pages
 from memories.explaining import Asked
@@ -24,9 +24,11 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet, is_shared_with
 from memories.scopes import Scope
 from projects.models import Project
-from search import ranking, semantic, snippets
-from search.fields import arm_lexeme
-from search.ranking import Fusion, Lane, Mode
+from search import search as search_search
+from search import semantic, snippets
+from search.columns import partition_lexeme
+from search.fuse import Fusion
+from search.search import LaneRank, Mode
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Request:
 class Hit:
     memory: Memory
     score: float
-    lanes: dict[str, Lane]
+    lanes: dict[str, LaneRank]
     snippet: str
 
 
@@ -77,16 +79,16 @@ def search(
     started = time.perf_counter()
     question = _question(project, request, wanted=request.limit)
     beside = None if request.scope else is_shared_with(project)
-    begun = ranking.begin(question, Memory.objects.db, beside, vector)
+    begun = search_search.begin(question, Memory.objects.db, beside, vector)
     shared = bool(begun.beside)
     rows = readable(project, request.scope, request.filters, caller, shared)
-    ranked = ranking.rank(rows, question, _arms(project, shared), begun)
+    ranked = search_search.rank(rows, question, _arms(project, shared), begun)
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
     # What is gone since a moment ago is no hit.
     page = pages.of(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
     contents = {pk: memory.content for pk, memory in page.items()}
-    texts = snippets.of(contents, ranked.terms, question.language)
+    texts = snippets.build(contents, ranked.terms, question.language)
     hits = [
         Hit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
         for hit in best
@@ -104,9 +106,11 @@ def search(
     )
 
 
-def rank(project: Project, rows: MemoryQuerySet, request: Request) -> ranking.Ranked:
+def rank(
+    project: Project, rows: MemoryQuerySet, request: Request
+) -> search_search.Ranking:
     """Every candidate among these rows, best first; the request narrows no further."""
-    return ranking.rank(rows, _question(project, request), _arms(project))
+    return search_search.rank(rows, _question(project, request), _arms(project))
 
 
 def readable(
@@ -125,16 +129,16 @@ def readable(
 
 def _arms(project: Project, shared: bool = True) -> list[str]:
     """`shared`: the rows may hold some of the organization's other projects."""
-    own = [arm_lexeme("p", project.pk)]
-    return [*own, arm_lexeme("o", project.organization_id)] if shared else own
+    own = [partition_lexeme("p", project.pk)]
+    return [*own, partition_lexeme("o", project.organization_id)] if shared else own
 
 
 def _question(
     project: Project, request: Request, wanted: int = semantic.DEPTH
-) -> ranking.Question:
+) -> search_search.RankingRequest:
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
-    return ranking.Question(
+    return search_search.RankingRequest(
         query=request.query,
         project_id=project.pk,
         corpus=CORPUS,
@@ -148,7 +152,7 @@ def _question(
 
 
 def _explanation(
-    request: Request, asked: Asked, ranked: ranking.Ranked, rows: MemoryQuerySet
+    request: Request, asked: Asked, ranked: search_search.Ranking, rows: MemoryQuerySet
 ) -> dict[str, Any] | None:
     if not request.explain:
         return None

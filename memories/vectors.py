@@ -14,13 +14,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from common import locks
 from common.db import Statement, execute_many, write
 from common.ids import uuid7
-from inference import embedding, reembedding, refusals
+from inference.embedding import active_model, reembed, row_vectors
+from inference.embedding.vector import Vector, batches
 from inference.errors import InferenceError
-from inference.vectors import Vector, batches
 from jobs import queue, runner
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ AT_ONCE = 20
 def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
     """The vectors of these texts, or None and why there are none yet."""
     try:
-        return embedding.embed(texts), ""
+        return active_model.embed(texts), ""
     except InferenceError as error:
         log.warning("embedding_deferred", error=str(error))
         return None, f"not embedded yet, a job will: {error}"
@@ -53,7 +53,7 @@ def put(
     in the same message, before.
     """
     memory, vector = embedded[0]
-    if not embedding.is_active(vector, [*after, _stored(embedded)]):
+    if not active_model.is_active(vector, [*after, _stored(embedded)]):
         embed_later(memory.project_id)
 
 
@@ -81,7 +81,7 @@ def embed_later(project_id: uuid.UUID) -> None:
 def waiting(project_id: uuid.UUID) -> MemoryQuerySet:
     """Live rows of a project that the active model has not embedded."""
     have = MemoryVector.objects.filter(
-        memory=OuterRef("pk"), model=embedding.active().name
+        memory=OuterRef("pk"), model=active_model.get().name
     )
     rows: MemoryQuerySet = Memory.objects.filter(
         ~Exists(have), LIVE, project_id=project_id
@@ -99,22 +99,24 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """
     project_id = run.job.project_id
     assert project_id
-    done, refused = run.job.done, refusals.Why()
+    done, refused = run.job.done, row_vectors.Refusals()
     while ids := _waiting_ids(project_id, refused):
         with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
             if not is_mine:
                 break
             for batch, begun in _begun(project_id, ids):
-                made = list(refusals.embed_rows(batch, _text, refused, begun=begun))
+                made = list(row_vectors.embed_rows(batch, _text, refused, begun=begun))
                 _keep(made)
                 done += len(made)
                 run.step(done)
                 if made:
                     run.give_way()
-    return {"embedded": done, "refused": refusals.told(refused)}
+    return {"embedded": done, "refused": row_vectors.describe(refused)}
 
 
-def _waiting_ids(project_id: uuid.UUID, refused: refusals.Why) -> list[uuid.UUID]:
+def _waiting_ids(
+    project_id: uuid.UUID, refused: row_vectors.Refusals
+) -> list[uuid.UUID]:
     rows = waiting(project_id).exclude(pk__in=list(refused)).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:WINDOW])
 
@@ -127,7 +129,7 @@ def _begun(
     for chosen in batches(ids, size=BATCH):
         rows = waiting(project_id).filter(pk__in=chosen)
         batch = list(rows.light().order_by("pk"))
-        begun = embedding.begin(list(map(_text, batch)))
+        begun = active_model.begin_embed(list(map(_text, batch)))
         if before:
             yield before
         before = batch, begun
@@ -179,7 +181,7 @@ def compare_embedded(step: Callable[[], None]) -> None:
     projects = _uncompared().order_by("project_id").values_list("project_id", flat=True)
     for project_id in list(projects.distinct()):
         rows = _uncompared().filter(project_id=project_id)
-        light = rows.select_related("memory").defer(*searched_of("memory"))
+        light = rows.select_related("memory").defer(*search_columns_of("memory"))
         for ids in _newest_first(rows):
             batch = light.filter(memory_id__in=ids).order_by("memory_id")
             _keep([(stored.memory, stored.vector) for stored in batch])
@@ -188,7 +190,7 @@ def compare_embedded(step: Callable[[], None]) -> None:
 
 def _uncompared() -> QuerySet[MemoryVector]:
     rows = Memory.objects.filter(LIVE, is_compared=False)
-    return MemoryVector.objects.filter(model=embedding.active().name, memory__in=rows)
+    return MemoryVector.objects.filter(model=active_model.get().name, memory__in=rows)
 
 
 def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
@@ -204,8 +206,8 @@ def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]
         yield from batches(window, size=BATCH)
 
 
-reembedding.SHELVES.append(
-    reembedding.Shelf(
+reembed.EMBEDDED_TABLES.append(
+    reembed.EmbeddedTable(
         vectors=MemoryVector,
         owner="memory",
         rows=Memory.objects.light(),

@@ -13,7 +13,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.db import execute_many, insert_new, write
 from common.ids import uuid7
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import (
     admission,
     alike,
@@ -34,8 +34,8 @@ from memories.quotas import QuotaExceeded
 from memories.receipts import Receipt
 from projects import search_language
 from projects.models import Project
-from search import closeness
-from search.closeness import Close
+from search import near as search_near
+from search.near import Neighbours
 
 # Another writer can win the same place a few times, not for ever.
 ATTEMPTS = 5
@@ -155,7 +155,7 @@ def commit(prepared: Prepared) -> list[Receipt]:
     return [receipts[position] for position in sorted(receipts)]
 
 
-def _held(prepared: Prepared) -> tuple[str, dict[int, Close]]:
+def _held(prepared: Prepared) -> tuple[str, dict[int, Neighbours]]:
     """The project's language, held, and what is close to each vector: in one message."""
     project, vectors = prepared.project, prepared.vectors
     rows = prepared.rows if project.options.dedup.enabled else {}
@@ -164,7 +164,7 @@ def _held(prepared: Prepared) -> tuple[str, dict[int, Close]]:
     *near, _, language = execute_many(
         *looks, *search_language.pin_statements(project.pk)
     )
-    close = closeness.found(near[0], len(compared)) if near else []
+    close = search_near.read_neighbours(near[0], len(compared)) if near else []
     return search_language.read_pinned(language), dict(
         zip(compared, close, strict=True)
     )

@@ -20,8 +20,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from common import replicas
-from inference import accounts, embedding, language
+from inference.embedding import active_model, embedder
 from inference.errors import InferenceError
+from inference.language import budget, language_model
 from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 
@@ -108,7 +109,7 @@ def check_database() -> dict[str, HealthCheck]:
     }
     if replicas.aliases():
         checks["replicas"] = check_replicas()
-    if settings.LANGUAGE_PROVIDER != language.NONE:
+    if settings.LANGUAGE_PROVIDER != language_model.NONE:
         checks["language_model"] = check_language_model()
     return checks
 
@@ -172,7 +173,7 @@ def check_last_success(beats: dict[str, datetime]) -> HealthCheck:
 def check_embeddings() -> HealthCheck:
     """Never a reason not to serve: searches go on with the model that they use."""
     try:
-        used, wanted = embedding.active().name, embedding.configured().name
+        used, wanted = active_model.get().name, embedder.from_settings().name
     except InferenceError as error:
         return HealthCheck(True, f"the settings name no embedding model: {error}")
     if used == wanted:
@@ -192,7 +193,7 @@ def check_replicas() -> HealthCheck:
 
 def check_language_model() -> HealthCheck:
     """Never a reason not to serve: without the model the rules learn."""
-    used = accounts.used_today()
+    used = budget.use_today()
     newest = ModelCall.objects.first()
     told = "nothing was asked yet"
     if newest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from common.caller import Caller
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import disputes, operations
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta
 from playbook.revisions import Cause, Revision

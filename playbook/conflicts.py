@@ -26,13 +26,13 @@ from django.db.models.functions import Coalesce
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import disagreement
 from playbook import neighbours, rejected
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry, Support
 from playbook.queries import WAITING, ConflictQuerySet
 from projects.models import Project
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 State = Conflict.State
 Status = PlaybookDelta.Status
@@ -161,7 +161,7 @@ def light(rows: ConflictQuerySet) -> QuerySet[Conflict]:
     """With the rows of both sides, without what only search reads."""
     sides = ("left", "right", "delta__entry")
     found: QuerySet[Conflict] = rows.select_related("project", "delta", *sides)
-    return found.defer(*searched_of(*sides))
+    return found.defer(*search_columns_of(*sides))
 
 
 def _supports(entry: str) -> Coalesce:

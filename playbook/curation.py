@@ -10,7 +10,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from common.text import secrets
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories.drafts import SecretFound
 from memories.models import Memory
 from playbook import (

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from common.text import plain_text, secrets
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.neighbours import Match
 from playbook.queries import TRUSTED

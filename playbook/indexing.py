@@ -6,19 +6,19 @@ import uuid
 
 from common.text import plain_text
 from playbook.models import Playbook, PlaybookEntry
-from search import fields, reindexing
+from search import columns, reindex
 
 CORPUS = "playbook"
 
 
 def arm(project_id: uuid.UUID) -> str:
-    return fields.arm_lexeme("p", project_id)
+    return columns.partition_lexeme("p", project_id)
 
 
 def fill(entry: PlaybookEntry, language: str) -> None:
     """Set the columns that follow from the text; the next save writes them."""
     entry.similarity_hash = plain_text.similarity_hash(entry.content)
-    entry.content_tsv = fields.lexemes(
+    entry.content_tsv = columns.lexemes(
         strong=entry.condition,
         body=entry.content,
         weak=" ".join([entry.category, *entry.tags]),
@@ -31,8 +31,8 @@ def _hold(project_id: uuid.UUID) -> None:
     Playbook.objects.select_for_update(no_key=True).filter(project=project_id).first()
 
 
-reindexing.SHELVES.append(
-    reindexing.Shelf(
+reindex.INDEXED_TABLES.append(
+    reindex.IndexedTable(
         CORPUS,
         rows=PlaybookEntry.objects.light,
         counted=PlaybookEntry.objects.current,

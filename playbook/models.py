@@ -12,7 +12,7 @@ from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
 from inference import tokens
-from inference.vectors import Stored, Vector
+from inference.embedding.vector import StoredVector, Vector
 from memories.models import Memory
 from playbook.queries import (
     QUOTES,
@@ -26,7 +26,7 @@ from playbook.queries import (
     InProject,
 )
 from projects.models import Project
-from search.fields import TermsField, lexeme_index, terms_of
+from search.columns import TermsField, lexeme_gin_index, terms_of
 
 
 class Playbook(models.Model):
@@ -138,7 +138,7 @@ class PlaybookEntry(models.Model):
             ),
         ]
         indexes = [
-            lexeme_index("entry_lexemes"),
+            lexeme_gin_index("entry_lexemes"),
             GinIndex(fields=["tags"], name="entry_tags"),
             models.Index(fields=["project", "status", "-id"], name="entry_newest"),
         ]
@@ -191,9 +191,9 @@ class PlaybookEntry(models.Model):
     @property
     def embedding(self) -> Vector | None:
         """The vector of the active model; None while it is not embedded."""
-        from inference import embedding  # loads the model runtime
+        from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=embedding.active().name).first()
+        vector = self.vectors.filter(model=active_model.get().name).first()
         return vector.vector if vector else None
 
     @property
@@ -238,7 +238,7 @@ class Support(models.Model):
         return f"{self.memory_id} supports {self.entry_id}"
 
 
-class EntryVector(Stored, models.Model):
+class EntryVector(StoredVector, models.Model):
     """The vector of an entry by one model."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -425,7 +425,7 @@ class PlaybookDelta(models.Model):
         return f"{self.operation} ({self.status})"
 
 
-class DeltaVector(Stored, models.Model):
+class DeltaVector(StoredVector, models.Model):
     """The vector of a lesson that waits or was rejected: its paraphrase is known too."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

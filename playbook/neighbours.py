@@ -10,15 +10,15 @@ from typing import Literal
 
 from common.text import literals
 from common.text import plain_text as texts
-from inference import embedding
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from inference.vectors import Vector
 from memories import disagreement
 from playbook import merging, wording
 from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 from projects.models import Project
-from search import ranking
+from search import semantic
 
 # Cosines (docs/playbook.md, "What the curator does with a lesson"): from MERGE on two
 # rules are one unless a guard objects; between ALIKE and MERGE a person is asked; below
@@ -64,7 +64,7 @@ NEW = Match("new")
 def embed(lines: Sequence[str]) -> list[Vector] | None:
     """The vectors of texts; None when the model does not answer."""
     try:
-        return embedding.embed(lines) if lines else []
+        return active_model.embed(lines) if lines else []
     except InferenceError:
         return None
 
@@ -101,7 +101,7 @@ def nearest(
 def _nearest(
     rows: EntryQuerySet, vector: Vector, top: int, threshold: float
 ) -> list[Neighbour]:
-    scores = ranking.semantic_lane(rows, vector)
+    scores = semantic.exact_cosines(rows, vector)
     best = [pk for pk, score in scores.items() if score >= threshold][:top]
     entries = PlaybookEntry.objects.light().in_bulk(best)
     return [Neighbour(entries[pk], round(scores[pk], 4)) for pk in best]

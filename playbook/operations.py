@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from common import errors
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories.models import Memory
 from playbook import votes
 from playbook.models import PlaybookDelta, PlaybookEntry

@@ -17,7 +17,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories.drafts import SecretFound
 from playbook import (
     applying,

@@ -7,7 +7,7 @@ from django.db import models
 from common.caller import Caller
 from memories.models import Memory
 from projects.models import Project
-from search.fields import SEARCHED, searched_of
+from search.columns import SEARCH_COLUMNS, search_columns_of
 
 M = TypeVar("M", bound=models.Model)
 # The order of the inbox; the index `delta_inbox` holds these expressions. What is in
@@ -49,7 +49,7 @@ class EntryQuerySet(InProject[Any]):
 
     def light(self) -> Self:
         """Without what only search reads."""
-        return self.defer(*SEARCHED)
+        return self.defer(*SEARCH_COLUMNS)
 
 
 class DeltaQuerySet(InProject[Any]):
@@ -77,7 +77,7 @@ class DeltaQuerySet(InProject[Any]):
 
     def with_entry(self) -> Self:
         """With the entry and the project, without what only search reads."""
-        heavy = searched_of("entry")
+        heavy = search_columns_of("entry")
         return self.select_related("project", "entry").defer(*heavy)
 
 

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, Prefetch, QuerySet, Val
 
 from common import errors
 from common.caller import Caller, Role
-from inference import embedding
+from inference.embedding import active_model
 from memories.models import Memory
 from playbook import freshness, indexing, replay
 from playbook.freshness import Freshness
@@ -29,8 +29,8 @@ from playbook.models import (
 from playbook.queries import ChangeQuerySet, DeltaQuerySet, EntryQuerySet
 from playbook.revisions import SUPPORTS, State
 from projects.models import Project
-from search import ranking
-from search.fields import SEARCHED
+from search import search
+from search.columns import SEARCH_COLUMNS
 
 # Supporting memories shown with an entry; an entry of long use has thousands.
 SUPPORTS_SHOWN = 100
@@ -120,12 +120,12 @@ def in_full(rows: QuerySet[PlaybookEntry], caller: Caller) -> QuerySet[PlaybookE
     seen = Memory.objects.visible_to(caller).readable()
     shown = Support.objects.filter(memory__in=seen).order_by("-pk")[:SUPPORTS_SHOWN]
     vectors = EntryVector.objects.filter(
-        entry=OuterRef("pk"), model=embedding.active().name
+        entry=OuterRef("pk"), model=active_model.get().name
     )
     disputed = Conflict.objects.filter(state=Conflict.State.OPEN)
     return (
         freshness.annotated(rows, caller)
-        .defer(*SEARCHED)
+        .defer(*SEARCH_COLUMNS)
         .prefetch_related(Prefetch("supports", shown, to_attr="shown_supports"))
         .annotate(
             support_count=Count("supports"),
@@ -143,10 +143,10 @@ def ordered(rows: QuerySet[PlaybookEntry], order: Order) -> list[uuid.UUID]:
     return list(rows.order_by(*keys).values_list("pk", flat=True))
 
 
-def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> ranking.Ranked:
+def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> search.Ranking:
     """The hybrid search of memories over entries."""
     options = project.options.search
-    question = ranking.Question(
+    question = search.RankingRequest(
         query=query,
         project_id=project.pk,
         corpus=indexing.CORPUS,
@@ -155,7 +155,7 @@ def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> ranking
         keyword_weight=options.keyword_weight,
         semantic_weight=options.semantic_weight,
     )
-    return ranking.rank(rows, question, [indexing.arm(project.pk)])
+    return search.rank(rows, question, [indexing.arm(project.pk)])
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from common.caller import Caller, Role
 from common.db import write
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import checking, deciding, disputes, operations, proposals, reviewing
 from playbook.drafts import Item, Operation
 from playbook.gates import Gate

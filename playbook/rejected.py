@@ -16,8 +16,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from inference import embedding, reembedding, refusals
-from inference.vectors import Vector
+from inference.embedding import active_model, reembed, row_vectors
+from inference.embedding.vector import Vector
 from jobs import queue, runner
 from memories import disagreement
 from playbook import neighbours
@@ -26,7 +26,7 @@ from playbook.drafts import Item, Operation, Proposal
 from playbook.models import DeltaVector, PlaybookDelta
 from playbook.neighbours import LOOKED_AT, MERGE
 from projects.models import Project
-from search import ranking
+from search import semantic
 
 Status = PlaybookDelta.Status
 # A rejected lesson is back in the inbox when it was met so many times more.
@@ -113,7 +113,7 @@ def _met(project: Project, item: Item) -> Iterator[PlaybookDelta]:
         yield from rows.filter(status, similarity_hash=item.hash).order_by("-pk")[:1]
     if not item.vector:
         return
-    lane = ranking.semantic_lane(rows.filter(KNOWN), item.vector)
+    lane = semantic.exact_cosines(rows.filter(KNOWN), item.vector)
     near = [pk for pk, cosine in lane.items() if cosine >= MERGE][:LOOKED_AT]
     found = PlaybookDelta.objects.in_bulk(near)
     for pk in near:
@@ -133,7 +133,7 @@ def remember(delta: PlaybookDelta, vector: Vector | None) -> None:
 
 def recalled(delta: PlaybookDelta) -> Vector | None:
     """The vector that was kept for the text as it was proposed."""
-    kept = delta.vectors.filter(model=embedding.active().name).first()
+    kept = delta.vectors.filter(model=active_model.get().name).first()
     return kept.vector if kept else None
 
 
@@ -149,7 +149,7 @@ def embed_later(project_id: uuid.UUID) -> None:
 def waiting(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     """Lessons of a project that are looked for and have no vector of the model."""
     have = DeltaVector.objects.filter(
-        delta=OuterRef("pk"), model=embedding.active().name
+        delta=OuterRef("pk"), model=active_model.get().name
     )
     rows: QuerySet[PlaybookDelta] = PlaybookDelta.objects.filter(
         KNOWN, ~Exists(have), project_id=project_id, operation__in=LESSONS
@@ -162,7 +162,7 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed the lessons that the model did not answer for when they came."""
     project_id = run.job.project_id
     assert project_id
-    return refusals.embed_left(run, lambda: waiting(project_id), _text, _put)
+    return row_vectors.embed_waiting(run, lambda: waiting(project_id), _text, _put)
 
 
 def _text(delta: PlaybookDelta) -> str:
@@ -171,7 +171,7 @@ def _text(delta: PlaybookDelta) -> str:
 
 def _put(delta: PlaybookDelta, vector: Vector) -> None:
     _store_unchanged(delta, vector)
-    if not embedding.is_active(vector):
+    if not active_model.is_active(vector):
         embed_later(delta.project_id)
 
 
@@ -190,8 +190,8 @@ def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
 # The change of the model
 
 
-reembedding.SHELVES.append(
-    reembedding.Shelf(
+reembed.EMBEDDED_TABLES.append(
+    reembed.EmbeddedTable(
         vectors=DeltaVector,
         owner="delta",
         rows=PlaybookDelta.objects.exclude(content=""),

@@ -11,9 +11,9 @@ from django.db.models import Case, Exists, F, OuterRef, Value, When
 from pgvector.django import CosineDistance
 
 from common.text import question_focus
-from inference import embedding
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from inference.vectors import Vector
 from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from projects.models import Project
@@ -63,7 +63,7 @@ def of(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
     """
     found = question_focus.find_focus(task)
     try:
-        vector = embedding.embed_query(found.words if found else task)
+        vector = active_model.embed_query(found.words if found else task)
     except InferenceError as error:
         return Relevances(notes=(f"no relevance: {error}",))
     return Relevances(dict(_measured(project, rows, vector)))

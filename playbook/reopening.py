@@ -7,7 +7,7 @@ from datetime import datetime
 
 from common.caller import Caller, Role
 from common.db import write
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import conflicts, disputes, rebasing, rejected, reverting, reviewing
 from playbook.conflicts import ConflictState
 from playbook.drafts import Operation

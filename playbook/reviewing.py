@@ -11,7 +11,7 @@ from common import errors
 from common.caller import Caller
 from common.db import write
 from common.text import plain_text as texts
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import neighbours, rejected
 from playbook.drafts import WRITES_TEXT
 from playbook.models import Playbook, PlaybookDelta

@@ -20,7 +20,7 @@ from audit.models import AuditEvent
 from common import errors
 from common.caller import Caller
 from common.erasure import redaction
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import anchors, freshness, indexing, vectors
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects import search_language

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from common.caller import Caller
 from common.ids import uuid7
 from common.text import plain_text as texts
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from playbook import applying, curation, rejected, reviewing
 from playbook.conflicts import Side, Sides
 from playbook.drafts import Operation, Producer

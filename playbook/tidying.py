@@ -18,8 +18,8 @@ from django.utils import timezone
 from common.caller import SYSTEM, Caller
 from common.text import literals
 from common.text import plain_text as texts
-from inference import embedding
-from inference.vectors import Vector
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from jobs import queue, runner
 from jobs.models import Job
 from playbook import curator, merging, neighbours, proposals, votes
@@ -63,7 +63,7 @@ def _looked_at(project: Project, since: int) -> Iterator[Proposal | None]:
     yield from (curator.retirement(entry) for entry in _refuted(rows))
     taken = _waiting(project)
     vectors = EntryVector.objects.filter(
-        project_id=project.pk, model=embedding.active().name, entry__in=rows
+        project_id=project.pk, model=active_model.get().name, entry__in=rows
     ).order_by("entry_id")
     for stored in vectors.iterator(chunk_size=CHUNK):
         merge = _merge_of(project, stored.entry_id, stored.vector, taken)

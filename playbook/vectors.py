@@ -11,8 +11,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from inference import embedding, reembedding, refusals
-from inference.vectors import Vector
+from inference.embedding import active_model, reembed, row_vectors
+from inference.embedding.vector import Vector
 from jobs import queue, runner
 from playbook.models import EntryVector, PlaybookEntry
 from playbook.queries import EntryQuerySet
@@ -21,7 +21,7 @@ from playbook.queries import EntryQuerySet
 def put(entry: PlaybookEntry, vector: Vector) -> None:
     """Store a vector; when its model is the active one no more, a job makes another."""
     store(entry, vector)
-    if not embedding.is_active(vector):
+    if not active_model.is_active(vector):
         embed_later(entry.project_id)
 
 
@@ -41,7 +41,7 @@ def add(entry: PlaybookEntry, vector: Vector) -> None:
         model=vector.model,
         embedding=list(vector),
     )
-    if not embedding.is_active(vector):
+    if not active_model.is_active(vector):
         embed_later(entry.project_id)
 
 
@@ -57,7 +57,7 @@ def embed_later(project_id: uuid.UUID) -> None:
 def waiting(project_id: uuid.UUID) -> EntryQuerySet:
     """Entries of a project that the active model has not embedded."""
     have = EntryVector.objects.filter(
-        entry=OuterRef("pk"), model=embedding.active().name
+        entry=OuterRef("pk"), model=active_model.get().name
     )
     rows: EntryQuerySet = PlaybookEntry.objects.filter(
         ~Exists(have), project_id=project_id
@@ -70,7 +70,7 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed what a failing or slow model left behind."""
     project_id = run.job.project_id
     assert project_id
-    return refusals.embed_left(
+    return row_vectors.embed_waiting(
         run, lambda: waiting(project_id).light(), _text, partial(_keep, keep=put)
     )
 
@@ -93,8 +93,8 @@ def _keep(
 # The change of the model
 
 
-reembedding.SHELVES.append(
-    reembedding.Shelf(
+reembed.EMBEDDED_TABLES.append(
+    reembed.EmbeddedTable(
         vectors=EntryVector,
         owner="entry",
         rows=PlaybookEntry.objects.light(),

@@ -6,21 +6,21 @@ import uuid
 
 from django.conf import settings
 
-from inference import language
-from inference.accounts import Account
+from inference.language import language_model
+from inference.language.budget import DailyBudget
 from projects.models import Project
 
 
 def is_enabled(project: Project) -> bool:
     """Whether the service has a language model and the project lets it be asked."""
-    is_there: bool = settings.LANGUAGE_PROVIDER != language.NONE
+    is_there: bool = settings.LANGUAGE_PROVIDER != language_model.NONE
     return is_there and project.options.language.enabled
 
 
-def account_for(project: Project, run_id: uuid.UUID) -> Account:
+def account_for(project: Project, run_id: uuid.UUID) -> DailyBudget:
     """The project's caps of the day; all calls of one run share the model's timeout."""
     options = project.options.language
-    return Account(
+    return DailyBudget(
         project_id=project.pk,
         run_id=run_id,
         tokens_per_day=options.tokens_per_day,

@@ -15,7 +15,7 @@ from jobs.models import Job
 from projects.models import Project
 from projects.options import SearchSettings
 
-KIND = "reindex"  # run by `search.reindexing`
+KIND = "reindex"  # run by `search.reindex`
 
 
 def pin_language(project_id: uuid.UUID) -> str:

@@ -8,18 +8,18 @@ from itertools import combinations
 from typing import NamedTuple
 
 from search import semantic
-from search.fields import TIERS, within_arm
-from search.query import Term
+from search.bm25 import Term
+from search.columns import TIERS, lexeme_in_partition
 
 # The rows that a search looks at, by what is known of their lexemes. What more costs and
 # gains, and the next four numbers: docs/ranking.md, "Candidate rows".
 CANDIDATE_ROWS = 1_000
 # So many are looked at in any case: as many as the lane gives.
-LEAST_ROWS = semantic.DEPTH
+MIN_ROWS = semantic.DEPTH
 # So many of the rarest lexemes are asked for together too, two and three of them.
 FEW, TOGETHER = 4, (2, 3)
 # Two lexemes of a query stand in one text so much more often than by chance.
-OFTENER = 2.0
+COOCCURRENCE = 2.0
 
 
 class Posting(NamedTuple):
@@ -38,7 +38,7 @@ class Posting(NamedTuple):
         return other.known.issuperset(self.lexemes)
 
 
-class Sought(NamedTuple):
+class CandidateQuery(NamedTuple):
     """The postings of candidate rows, and whether these are all that hold a lexeme."""
 
     tsquery: str
@@ -46,56 +46,56 @@ class Sought(NamedTuple):
     is_all: bool
 
 
-def candidates(
+def build_candidate_query(
     found: Sequence[Term],
     arms: Iterable[str],
     held: Iterable[str],
     most: float,
-) -> Sought:
+) -> CandidateQuery:
     """Rows of an arm that hold any of the lexemes and all that are `held`.
 
     About `most`, those that score highest by what is known without looking at them, but
     not below LEAST_ROWS.
     """
-    postings = [_of(term)[0] for term in found]
-    if _rows(postings) > most:
-        postings = _promising(found, most)
+    postings = [_postings_of_term(term)[0] for term in found]
+    if _row_count(postings) > most:
+        postings = _choose_postings(found, most)
     lexemes = tuple(posting.lexemes for posting in postings)
     is_all = set(lexemes) == {(term.lexeme,) for term in found}
-    return Sought(within(arms, lexemes, held), lexemes, is_all)
+    return CandidateQuery(partition_tsquery(arms, lexemes, held), lexemes, is_all)
 
 
-def _promising(found: Sequence[Term], most: float) -> list[Posting]:
+def _choose_postings(found: Sequence[Term], most: float) -> list[Posting]:
     taken: list[Posting] = []
     left: list[Posting] = []
-    for posting in sorted(_postings(found), key=lambda each: -each.score):
-        more = _with(taken, posting)
-        if _rows(more) <= most:
+    for posting in sorted(_all_postings(found), key=lambda each: -each.score):
+        more = _add(taken, posting)
+        if _row_count(more) <= most:
             taken = more
         else:
             left.append(posting)
     for posting in sorted(left, key=lambda each: each.rows):
-        if _rows(taken) >= LEAST_ROWS:
+        if _row_count(taken) >= MIN_ROWS:
             break
-        taken = _with(taken, posting)
+        taken = _add(taken, posting)
     return taken
 
 
-def _with(taken: list[Posting], posting: Posting) -> list[Posting]:
+def _add(taken: list[Posting], posting: Posting) -> list[Posting]:
     return [*(each for each in taken if not posting.covers(each)), posting]
 
 
-def _rows(postings: Iterable[Posting]) -> float:
+def _row_count(postings: Iterable[Posting]) -> float:
     return sum(posting.rows for posting in postings)
 
 
-def _postings(found: Sequence[Term]) -> Iterator[Posting]:
+def _all_postings(found: Sequence[Term]) -> Iterator[Posting]:
     """Of each lexeme, and of several of the rarest together."""
     for term in found:
-        yield from _of(term)
+        yield from _postings_of_term(term)
     for size in TOGETHER:
         for several in combinations(found[:FEW], size):
-            rows = _rows_of_all(several)
+            rows = _estimate_rows(several)
             # Else the rarest of them finds as few.
             if rows < several[0].df:
                 lexemes = tuple(term.lexeme for term in several)
@@ -103,7 +103,7 @@ def _postings(found: Sequence[Term]) -> Iterator[Posting]:
                 yield Posting(lexemes, rows, score, frozenset(lexemes))
 
 
-def _of(term: Term) -> list[Posting]:
+def _postings_of_term(term: Term) -> list[Posting]:
     """All rows of a lexeme, then fewer and fewer of its best, where they are counted."""
     # A lexeme adds about 1 in a middling row.
     counted: list[tuple[str, float, int | None]] = [("", 1.0, term.df)]
@@ -119,7 +119,7 @@ def _of(term: Term) -> list[Posting]:
     return found
 
 
-def _rows_of_all(several: Sequence[Term]) -> float:
+def _estimate_rows(several: Sequence[Term]) -> float:
     """About how many rows hold all of these."""
     # A part of an identifier stands wherever the whole does.
     apart = [
@@ -129,25 +129,30 @@ def _rows_of_all(several: Sequence[Term]) -> float:
     ]
     documents = several[0].documents
     by_chance = documents * math.prod(term.df / documents for term in apart)
-    return by_chance * OFTENER ** (len(apart) - 1)
+    return by_chance * COOCCURRENCE ** (len(apart) - 1)
 
 
 def _is_part(lexeme: str, other: str) -> bool:
     return lexeme != other and lexeme in other
 
 
-def within(
+def partition_tsquery(
     arms: Iterable[str], postings: Iterable[Sequence[str]], held: Iterable[str] = ()
 ) -> str:
     """The tsquery of the rows of any arm that hold a posting, and all that is held."""
     postings, held = list(postings), list(held)
-    return " | ".join(_of_arm(arm, postings, held) for arm in arms)
+    return " | ".join(_one_partition(arm, postings, held) for arm in arms)
 
 
-def _of_arm(arm: str, postings: Sequence[Sequence[str]], held: Sequence[str]) -> str:
+def _one_partition(
+    arm: str, postings: Sequence[Sequence[str]], held: Sequence[str]
+) -> str:
     def all_of(lexemes: Sequence[str]) -> str:
-        return " & ".join(f"'{within_arm(arm, lexeme)}'" for lexeme in lexemes)
+        return " & ".join(f"'{lexeme_in_partition(arm, lexeme)}'" for lexeme in lexemes)
 
     any_posting = " | ".join(f"({all_of(lexemes)})" for lexemes in postings)
     parts = [f"({any_posting})"] if postings else []
     return " & ".join([*parts, all_of(held)] if held else parts)
+
+
+MATCHES_TSQUERY = "within_arms(content_tsv) @@ %s::tsquery"

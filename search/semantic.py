@@ -8,24 +8,24 @@ from typing import Any
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from pgvector.django import CosineDistance
 
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 
 Scores = dict[uuid.UUID, float]
 
 # Each lane's best rows that enter the fusion; both lanes then score all of them.
 DEPTH = 100
 # Of a lane that has found so many no more are asked, unless the answer needs them.
-ENOUGH = 50
+MIN_CANDIDATES = 50
 # A project's nearest rows, of which the filters are asked first: when a third of the
 # rows pass, ENOUGH of these do. Measured in docs/ranking.md.
 NEAREST = 160
 # Where fewer passed, and so many times NEAREST promise enough, those are asked.
-WIDER = 3
+WIDEN_FACTOR = 3
 
 
-def enough(wanted: int) -> int:
+def min_candidates(wanted: int) -> int:
     """How many rows a lane has to find for an answer of so many."""
-    return min(DEPTH, max(ENOUGH, wanted))
+    return min(DEPTH, max(MIN_CANDIDATES, wanted))
 
 
 def ef_search(nearest: int) -> int:
@@ -36,7 +36,7 @@ def ef_search(nearest: int) -> int:
     return nearest + 16
 
 
-def searched(ef_search: int, *, goes_on: bool = True) -> str:
+def hnsw_options(ef_search: int, *, goes_on: bool = True) -> str:
     """A condition that is always true, and sets how an index is searched.
 
     `goes_on`: until there are enough rows, however many other conditions drop. It is
@@ -50,7 +50,7 @@ def searched(ef_search: int, *, goes_on: bool = True) -> str:
     )
 
 
-def semantic_lane(rows: QuerySet[Any], vector: Vector) -> Scores:
+def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
     """Cosine: {id: score} of the nearest rows, by an exact scan.
 
     It asks the narrow table of vectors. The project stands in both tables, so that

@@ -11,21 +11,21 @@ from typing import NamedTuple, TypeVar
 
 from django.db import connection
 
-from search import words
-from search.query import Term
-from search.words import Span
+from search import tokenise
+from search.bm25 import Term
+from search.tokenise import Span
 
 LENGTH = 240  # characters shown of a text
 LEAD = 40  # characters shown before the first marked word
 # Characters looked at: more text is stored, but what it is about stands earlier.
-DEEPEST = 10_000
+MAX_CHARACTERS = 10_000
 # Here a word begins as its stem does, but for the stem's last letter (`happy`, `happi`),
 # and alike in two letters at least: most texts need no second look. Other languages
 # change the beginning: German takes umlauts off, Arabic prefixes.
-ALIKE = {"simple": 2, "english": 2}
-ANY = ("",)
+SHARED_LETTERS = {"simple": 2, "english": 2}
+ANY_BEGINNING = ("",)
 # Words of a language whose lexemes a process remembers (3 MB), and their characters.
-MOST_KNOWN, LONGEST_KNOWN = 20_000, 50
+MAX_CACHED_WORDS, MAX_CACHED_LENGTH = 20_000, 50
 
 K = TypeVar("K", bound=Hashable)
 
@@ -48,27 +48,27 @@ class Word(NamedTuple):
     parts: tuple[Word, ...] = ()
 
 
-def of(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
+def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
     """HTML-escaped extracts with the matched words in `<mark>`.
 
     A text in which no word of the query stands is shown from its beginning.
     """
     wanted = {term.lexeme: term.weight for term in terms}
-    shown = {key: _shown(text) for key, text in texts.items()}
+    shown = {key: _normalise(text) for key, text in texts.items()}
     if not wanted:
         return {key: extract(text, []) for key, text in shown.items()}
     beginnings = _beginnings(wanted, language)
-    found = {key: list(_likely(text, beginnings)) for key, text in shown.items()}
-    meaning = _meaning(chain.from_iterable(found.values()), wanted, language)
+    found = {key: list(_find_words(text, beginnings)) for key, text in shown.items()}
+    meaning = _match_lexemes(chain.from_iterable(found.values()), wanted, language)
     return {
         key: extract(text, list(_marks(found[key], meaning, wanted)))
         for key, text in shown.items()
     }
 
 
-def _shown(text: str) -> str:
+def _normalise(text: str) -> str:
     """What is looked at of a text; an accent of its own would end a word."""
-    return unicodedata.normalize("NFC", " ".join(text[:DEEPEST].split()))
+    return unicodedata.normalize("NFC", " ".join(text[:MAX_CHARACTERS].split()))
 
 
 def extract(text: str, marks: list[Mark]) -> str:
@@ -91,7 +91,7 @@ def extract(text: str, marks: list[Mark]) -> str:
 def _window(text: str, marks: list[Mark]) -> Span:
     best, start = 0.0, 0
     for place, first in enumerate(marks):
-        near = _until(marks, place, first.start + LENGTH - LEAD)
+        near = _marks_until(marks, place, first.start + LENGTH - LEAD)
         if (worth := sum({mark.lexeme: mark.weight for mark in near}.values())) > best:
             best, start = worth, first.start
     start = _word_start(text, max(0, min(start - LEAD, len(text) - LENGTH)))
@@ -103,7 +103,7 @@ def _window(text: str, marks: list[Mark]) -> Span:
     return start, space if space > 0 else end
 
 
-def _until(marks: list[Mark], place: int, end: int) -> Iterator[Mark]:
+def _marks_until(marks: list[Mark], place: int, end: int) -> Iterator[Mark]:
     while place < len(marks) and marks[place].end <= end:
         yield marks[place]
         place += 1
@@ -118,30 +118,30 @@ def _word_start(text: str, at: int) -> int:
 
 def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
     """How the words begin that may mean these lexemes."""
-    alike = ALIKE.get(language, 0)
+    alike = SHARED_LETTERS.get(language, 0)
     if not alike:
-        return ANY
+        return ANY_BEGINNING
     return tuple({lexeme[: max(alike, len(lexeme) - 1)] for lexeme in lexemes})
 
 
-def _likely(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
+def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
     """The words of a text, or those parts of them, that may mean a wanted lexeme."""
-    for start, end in _stretches(text, beginnings):
-        for match in words.found(text, start, end):
-            folded = words.folded(match[0])
-            spans = words.part_spans(match[0])
+    for start, end in _spans_to_search(text, beginnings):
+        for match in tokenise.find_words(text, start, end):
+            folded = tokenise.fold(match[0])
+            spans = tokenise.part_spans(match[0])
             parts = _parts(match, spans, beginnings) if spans else ()
             if parts or folded.startswith(beginnings):
                 yield Word(match.start(), match.end(), folded, parts)
 
 
-def _stretches(text: str, beginnings: tuple[str, ...]) -> list[Span]:
+def _spans_to_search(text: str, beginnings: tuple[str, ...]) -> list[Span]:
     """What stands between spaces and may hold such a word.
 
     Each beginning is looked for by itself: to compile a pattern of them took longer.
     """
     # Folding makes other letters of some.
-    if beginnings == ANY or not text.isascii():
+    if beginnings == ANY_BEGINNING or not text.isascii():
         return [(0, len(text))]
     lower, found = text.lower(), set[Span]()
     for beginning in beginnings:
@@ -161,7 +161,7 @@ def _parts(
     return tuple(
         Word(start + a, start + b, part)
         for a, b in spans
-        if (part := words.folded(word[a:b])).startswith(beginnings)
+        if (part := tokenise.fold(word[a:b])).startswith(beginnings)
     )
 
 
@@ -177,7 +177,7 @@ def _marks(
             yield from _marks(list(word.parts), meaning, wanted)
 
 
-def _meaning(
+def _match_lexemes(
     found: Iterable[Word], wanted: Container[str], language: str
 ) -> dict[str, str]:
     """The wanted lexemes that words mean: {folded word: lexeme}."""
@@ -188,21 +188,21 @@ def _meaning(
 
 def _stems(likely: set[str], language: str) -> dict[str, str | None]:
     """The lexemes of words, None where they have none; the same words come again."""
-    known = _known.setdefault(language, {})
+    known = _stem_cache.setdefault(language, {})
     told = {word: known[word] for word in likely if word in known}
     if missing := likely - told.keys():
         with connection.cursor() as cursor:
             cursor.execute(STEMS, [language, list(missing)])
             new = dict.fromkeys(missing) | dict(cursor.fetchall())
-        if len(known) + len(new) > MOST_KNOWN:
-            known = _known[language] = {}
-        known.update(item for item in new.items() if len(item[0]) <= LONGEST_KNOWN)
+        if len(known) + len(new) > MAX_CACHED_WORDS:
+            known = _stem_cache[language] = {}
+        known.update(item for item in new.items() if len(item[0]) <= MAX_CACHED_LENGTH)
         told |= new
     return told
 
 
 # {language: {word: lexeme}}, by what PostgreSQL told this process.
-_known: dict[str, dict[str, str | None]] = {}
+_stem_cache: dict[str, dict[str, str | None]] = {}
 
 # PostgreSQL stems words of letters, those of ASCII by a dictionary of their own (1; the
 # others: 2), which is the English one in Russian; words with digits are lexemes as they are.

@@ -49,14 +49,14 @@ def _refresh(rows: QuerySet[Model], project_id: uuid.UUID, name: str) -> None:
     """Count a project anew, unless another process is at it."""
     if not is_stale(rows, project_id=project_id, name=name):
         return
-    with locks.try_advisory_lock(_lock(project_id, name)) as is_mine:
+    with locks.try_advisory_lock(_lock_name(project_id, name)) as is_mine:
         if is_mine:
             # A very large project takes longer than a statement may.
             with locks.no_timeouts():
                 rebuild(rows, project_id=project_id, name=name)
 
 
-def _lock(project_id: uuid.UUID, name: str) -> str:
+def _lock_name(project_id: uuid.UUID, name: str) -> str:
     return f"statistics:{name}:{project_id}"
 
 
@@ -77,7 +77,7 @@ def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpu
     """Count the lexemes of a project's rows anew; readers see the old count until then."""
     chosen = rows.filter(project_id=project_id)
     with transaction.atomic():
-        locks.lock_in_transaction(_lock(project_id, name))
+        locks.lock_in_transaction(_lock_name(project_id, name))
         newest = chosen.order_by("-pk").values_list("pk", flat=True).first()
         corpus, _ = Corpus.objects.update_or_create(
             project_id=project_id,

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from access import refusals
 from access.models import ApiKey
 from common.caller import Caller, Role
-from inference import embedding, switching
+from inference.embedding import active_model, model_record
 from inference.errors import InferenceError
 from jobs import runner
 from jobs.models import Job
@@ -52,7 +52,7 @@ def _deterministic_models(settings):
 @pytest.fixture(autouse=True)
 def _the_configured_model_is_active(monkeypatch):
     """No process of a test goes by what another test recorded."""
-    monkeypatch.setattr(switching, "_known", (math.inf, None))
+    monkeypatch.setattr(model_record, "_cache", (math.inf, None))
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def charlie_api(client_of, other_project):
 @pytest.fixture
 def refuse(monkeypatch):
     """Have the model refuse the texts that hold these words; what it is asked."""
-    embed_by, asked = embedding.embed_by, []
+    embed_by, asked = active_model.embed_with, []
 
     def refuse(words):
         def picky(model, texts):
@@ -146,7 +146,7 @@ def refuse(monkeypatch):
                 raise InferenceError("too odd", retryable=False)
             return embed_by(model, texts)
 
-        monkeypatch.setattr(embedding, "embed_by", picky)
+        monkeypatch.setattr(active_model, "embed_with", picky)
         return asked
 
     return refuse

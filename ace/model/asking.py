@@ -9,9 +9,9 @@ from django.conf import settings
 from pydantic import BaseModel
 
 from ace.models import AceRun
-from inference import calls
-from inference.calls import Answer, Question
-from inference.prompts import Prompt
+from inference.language import client
+from inference.language.client import Answer, Question
+from inference.language.prompts import Prompt
 from projects import model_access
 from projects.models import Project
 
@@ -36,4 +36,4 @@ def ask(
 ) -> Answer[Shape]:
     """Raises InferenceError; then the rules go on alone."""
     question = Question(purpose, prompt.version, prompt.text, told, max_tokens)
-    return calls.ask(question, shape, model_access.account_for(run.project, run.pk))
+    return client.ask(question, shape, model_access.account_for(run.project, run.pk))

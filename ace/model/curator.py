@@ -12,9 +12,9 @@ from pydantic import BaseModel, create_model, model_validator
 from ace.model import asking, prompts
 from ace.models import AceRun
 from common.text.plain_text import clip
-from inference import schemas
 from inference.errors import InferenceError
-from inference.fence import Part, fenced
+from inference.language import schemas
+from inference.language.fence import FencedText, fence_texts
 from playbook import neighbours
 from playbook.models import PlaybookEntry
 from playbook.placements import Choice, Placement, Target
@@ -121,14 +121,14 @@ def shape(asked: Sequence[Candidate]) -> type[BaseModel]:
 def _prompt(asked: Sequence[Candidate]) -> str:
     parts = [part for each in asked for part in _parts(each)]
     keys = ", ".join(each.key for each in asked)
-    return f"{fenced(parts)}\n\nChoose an operation for each of: {keys}."
+    return f"{fence_texts(parts)}\n\nChoose an operation for each of: {keys}."
 
 
-def _parts(each: Candidate) -> list[Part]:
+def _parts(each: Candidate) -> list[FencedText]:
     quotes = [f"- {span['quote']}" for span in each.lesson["evidence"]]
     told = "\n".join([each.lesson["content"], "Its quotes:", *quotes])
     rules = "\n".join(_line(entry) for entry in each.near)
-    return [Part(each.key, told), Part(f"rules near {each.key}", rules)]
+    return [FencedText(each.key, told), FencedText(f"rules near {each.key}", rules)]
 
 
 def _line(entry: PlaybookEntry) -> str:

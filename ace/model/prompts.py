@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inference import prompts
-from inference.prompts import Prompt
+from inference.language import prompts
+from inference.language.prompts import Prompt
 
 FOLDER = Path(__file__).parent.parent / "prompts"
 

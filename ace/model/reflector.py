@@ -17,8 +17,8 @@ from ace.rules.evidence import MAX_QUOTE, Evidence
 from ace.rules.lessons import Lesson
 from ace.rules.task import Task
 from common.text.plain_text import clip
-from inference import schemas
 from inference.errors import InferenceError
+from inference.language import schemas
 from playbook.drafts import Producer
 from projects import model_access
 from projects.models import Project

@@ -9,7 +9,7 @@ from ace.rules import causes
 from ace.rules import evidence as spans
 from ace.rules.task import Task, ToolCall
 from common.text.plain_text import clip
-from inference.fence import Part, fenced, shortened
+from inference.language.fence import FencedText, fence_texts, keep_ends
 from projects.models import Project
 
 # Characters. All together about 8,000 tokens: what a local model reads in one go.
@@ -27,7 +27,7 @@ def prompt(task: Task, project: Project, read: Reflected) -> str:
         f"The feedback is by: {task.feedback_source}.\n"
         f"Categories: {', '.join(project.options.categories)}\n"
         f"Root causes: {codes}\n\n"
-        f"{fenced([*parts(task, read)])}\n\n"
+        f"{fence_texts([*parts(task, read)])}\n\n"
         "Write down what this record teaches."
     )
 
@@ -39,17 +39,17 @@ def root_causes(project: Project) -> list[str]:
     return list(dict.fromkeys(codes))
 
 
-def parts(task: Task, read: Reflected) -> Iterator[Part]:
+def parts(task: Task, read: Reflected) -> Iterator[FencedText]:
     for field in ("goal", "result", "feedback"):
         if text := task.text(field):
-            yield Part(field, shortened(text, TEXT))
+            yield FencedText(field, keep_ends(text, TEXT))
     chosen = _chosen(task, read)
     for call in chosen:
         yield from _of_call(call)
     if left_out := len(task.calls) - len(chosen):
-        yield Part("left out", f"{left_out} further tool calls")
+        yield FencedText("left out", f"{left_out} further tool calls")
     if hints := _hints(task, read):
-        yield Part("marks that rules have found", hints)
+        yield FencedText("marks that rules have found", hints)
 
 
 def _chosen(task: Task, read: Reflected) -> list[ToolCall]:
@@ -71,10 +71,10 @@ def _chosen(task: Task, read: Reflected) -> list[ToolCall]:
     return sorted(chosen, key=lambda call: call.index)
 
 
-def _of_call(call: ToolCall) -> Iterator[Part]:
-    yield Part(call.name_field, shortened(call.tool_name, HINT))
-    yield Part(call.arguments_field, shortened(call.arguments_text, CALL))
-    yield Part(call.result_field, shortened(call.result, CALL))
+def _of_call(call: ToolCall) -> Iterator[FencedText]:
+    yield FencedText(call.name_field, keep_ends(call.tool_name, HINT))
+    yield FencedText(call.arguments_field, keep_ends(call.arguments_text, CALL))
+    yield FencedText(call.result_field, keep_ends(call.result, CALL))
 
 
 def _hints(task: Task, read: Reflected) -> str:

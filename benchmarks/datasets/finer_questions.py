@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 
 from common.caller import SYSTEM
 from common.text import literals
-from inference import embedding
+from inference.embedding import active_model
 from playbook import rendering
 from projects.models import Project
 
@@ -109,7 +109,7 @@ class TagAnswerer:
 
     def __init__(self, project: Project, tags: Sequence[str]) -> None:
         self.project = project
-        vectors = embedding.active().embed([tag_words(tag) for tag in tags])
+        vectors = active_model.get().embed([tag_words(tag) for tag in tags])
         self._vectors = dict(zip(tags, vectors, strict=True))
         self._nearest: dict[FinerQuestion, str] = {}
 
@@ -123,7 +123,7 @@ class TagAnswerer:
     def without_playbook(self, question: FinerQuestion) -> str:
         if question not in self._nearest:
             asked = f"{question.entity}: {question.sentence}"
-            (vector,) = embedding.active().embed([asked])
+            (vector,) = active_model.get().embed([asked])
             self._nearest[question] = _nearest(vector, self._vectors)
         return self._nearest[question]
 

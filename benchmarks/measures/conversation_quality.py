@@ -18,7 +18,7 @@ from benchmarks.options import BenchmarkOptions
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from projects.models import Project
-from search import words
+from search import tokenise
 
 HELP = "nDCG@10 and recall@10 on turns of recorded runs, beside the BM25 of bm25s."
 TURNS = 2_000
@@ -87,7 +87,7 @@ class RivalBM25:
 
     def _lexemes(self, text: str) -> list[str]:
         """All of them: the keyword lane asks the rarest 64 at most."""
-        spaced, whole = words.spaced(text), words.compounds(text)
+        spaced, whole = tokenise.separate_words(text), tokenise.compounds(text)
         with connection.cursor() as cursor:
             cursor.execute(QUERY, [self.language, spaced])
             (lexemes,) = cursor.fetchone()

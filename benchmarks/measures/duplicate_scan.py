@@ -27,7 +27,7 @@ from benchmarks.product import product_processes
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from common.text import plain_text
-from inference import embedding
+from inference.embedding import active_model
 from jobs.models import Job
 from memories import deduplication
 from memories.models import DuplicateFinding, Memory, MemoryVector
@@ -125,7 +125,7 @@ def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
         MemoryVector(
             memory=memory,
             project_id=project.pk,
-            model=embedding.active().name,
+            model=active_model.get().name,
             embedding=(vector / np.linalg.norm(vector)).tolist(),
         )
         for memory, vector in zip(memories, vectors, strict=True)

@@ -13,7 +13,7 @@ from benchmarks.datasets import labelled_pairs
 from benchmarks.datasets.labelled_pairs import PairSet, TextPair
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report.progress_bar import ProgressBar
-from inference import embedding
+from inference.embedding import active_model
 from memories import alike
 from memories.models import Memory
 from playbook import neighbours
@@ -140,7 +140,7 @@ def _score_pairs(labelled: PairSet) -> list[ScoredPair]:
     vectors: dict[str, Any] = {}
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
-        made = np.asarray(embedding.active().embed(batch))
+        made = np.asarray(active_model.get().embed(batch))
         vectors.update(zip(batch, made, strict=True))
         bar.show(start + len(batch))
     return [

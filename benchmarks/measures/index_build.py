@@ -13,11 +13,11 @@ from django.db import connection
 from benchmarks.report import quality_metrics
 from common import locks
 from common.caller import SYSTEM
-from inference import embedding
+from inference.embedding import active_model
 from memories import recall
 from memories.models import MemoryVector
 from projects.models import Project
-from search import vector_indexes
+from search import vector_index
 
 DEPTH = 20
 
@@ -28,7 +28,7 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
     The answers are compared with those before, which the index gave.
     """
     before = {query: _timed_search(project, query)[0] for query in queries}
-    index = vector_indexes.name(MemoryVector, project.pk, embedding.active().name)
+    index = vector_index.index_name(MemoryVector, project.pk, active_model.get().name)
     with connection.cursor() as cursor:
         cursor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{index}"')
     started = time.perf_counter()
@@ -43,7 +43,7 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
         "p95_ms": round(quality_metrics.percentile([ms for _, ms in asked], 0.95), 1),
         "is_valid": any(
             each.is_valid and each.name == index
-            for each in vector_indexes.found(MemoryVector)
+            for each in vector_index.list_indexes(MemoryVector)
         ),
     }
 
@@ -51,7 +51,7 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
 def _build(project: Project) -> None:
     try:
         with locks.no_timeouts():
-            vector_indexes.build(MemoryVector, project.pk)
+            vector_index.build(MemoryVector, project.pk)
     finally:
         connection.close()
 

@@ -21,11 +21,11 @@ from benchmarks.product.web_server import WebClient
 from benchmarks.report import bar_chart, quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
-from inference import embedding
+from inference.embedding import active_model
 from memories import recall
 from memories.queries import Filters
 from projects.models import Project
-from search.ranking import Mode
+from search.search import Mode
 
 HELP = "p50, p95, p99 of searches over HTTP, beside the same SQL called directly."
 MEMORIES, SIZE, PROJECTS, QUERIES = 1_000_000, 100_000, 31, 400
@@ -196,7 +196,7 @@ def _direct_ms(project: Project, request: recall.Request) -> float:
         recall.search(project, request, SYSTEM)
     started = time.perf_counter()
     if request.mode != "keyword":
-        embedding.active().embed([request.query])
+        active_model.get().embed([request.query])
     with connection.cursor() as cursor:
         for sql, params in statements:
             cursor.execute(sql, params)

@@ -18,7 +18,7 @@ from benchmarks.options import BenchmarkOptions
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
-from inference import embedding
+from inference.embedding import active_model
 from memories import recall, vectors, writing
 from memories.drafts import Draft
 from projects.models import Project
@@ -189,7 +189,7 @@ def run_query(
     """Search as a caller does. A query's own document is taken out of its ranking."""
     request = recall.Request(query.text, limit=DEPTH + 1, **LANES[lane])
     # Every mode pays for the query's vector.
-    embedding.forget_queries()
+    active_model.forget_queries()
     started = time.perf_counter()
     answer = recall.search(project, request, SYSTEM)
     ms = (time.perf_counter() - started) * 1000

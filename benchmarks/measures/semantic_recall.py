@@ -13,16 +13,16 @@ from benchmarks.options import BenchmarkOptions
 from benchmarks.report import bar_chart, quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
-from inference import embedding
-from inference.vectors import Vector
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from memories import recall
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from projects.models import Project
-from search import meaning, semantic
-from search.fields import arm_lexeme
-from search.filtered import Filtered
-from search.lanes import Asked, Found
+from search import nearest_rows, semantic
+from search.columns import partition_lexeme
+from search.row_filter import RowFilter
+from search.search_plan import Candidates, SearchPlan
 
 HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
 DEPTH = 20
@@ -82,7 +82,7 @@ def plot(cells: Sequence[Mapping[str, Any]]) -> str:
 
 def _queries(texts: Sequence[str]) -> list[Vector]:
     """Real queries, of which no memory was made."""
-    return [Vector(row, model=embedding.active().name) for row in _embed(texts)]
+    return [Vector(row, model=active_model.get().name) for row in _embed(texts)]
 
 
 def _embed(texts: Sequence[str]) -> list[list[float]]:
@@ -124,14 +124,16 @@ def _cell(
 def _compare_answer(
     project: Project, rows: MemoryQuerySet, vector: Vector
 ) -> dict[str, Any]:
-    arms = (arm_lexeme("p", project.pk),)
+    arms = (partition_lexeme("p", project.pk),)
     started = time.perf_counter()
-    asked = Asked(Filtered.of(rows), project.pk, arms, enough=semantic.enough(DEPTH))
-    near = meaning.by_meaning(asked, vector, Found())
+    asked = SearchPlan(
+        RowFilter.of(rows), project.pk, arms, enough=semantic.min_candidates(DEPTH)
+    )
+    near = nearest_rows.add_candidates(asked, vector, Candidates())
     answered = time.perf_counter()
-    exact = semantic.semantic_lane(rows, vector)
+    exact = semantic.exact_cosines(rows, vector)
     ended = time.perf_counter()
-    how = meaning.how(near.look, Memory, vector, project.pk)["how"]
+    how = nearest_rows.describe_scan(near.look, Memory, vector, project.pk)["how"]
     nearest = sorted(
         near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
     )

@@ -22,7 +22,7 @@ from benchmarks.product.web_server import WebClient
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import Role
-from inference import embedding
+from inference.embedding import active_model
 from memories import vectors
 from projects.models import Project
 
@@ -99,7 +99,7 @@ def _numbered_texts(documents: Sequence[str], numbers: range) -> list[str]:
 
 def _embed_alone(texts: Sequence[str]) -> float:
     """Seconds of embedding alone, by this process, in the batches of the job."""
-    model = embedding.active()
+    model = active_model.get()
     model.embed(texts[:1])
     bar = ProgressBar("embedded alone", len(texts))
     started = time.perf_counter()
@@ -157,7 +157,7 @@ def _one_by_one(client: WebClient, texts: Sequence[str]) -> dict[str, Any]:
             ask(_memory(text))
         for text in bar.over(texts[WARM:]):
             started = time.perf_counter()
-            embedding.active().embed([text])
+            active_model.get().embed([text])
             embedded.append((time.perf_counter() - started) * 1000)
             written.append(ask(_memory(text)))
     added = [whole - own for whole, own in zip(written, embedded, strict=True)]

@@ -17,9 +17,9 @@ from django.db.models.functions import Left
 from ace.models import AceRun
 from common.caller import Caller
 from common.text import question_focus
-from inference import embedding
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from inference.vectors import Vector
 from memories import disagreement
 from playbook import exposures, neighbours, relevance, reviewing
 from playbook.exposures import Use
@@ -105,7 +105,7 @@ def _affected_run(
 ) -> AffectedRun:
     found = question_focus.find_focus(goal)
     # Remembered: the next card is compared with the same runs.
-    task = embedding.embed_query(found.words if found else goal)
+    task = active_model.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))
     is_given = relevance.of_text(delta.content, similarity)
     return AffectedRun(run_id, goal, at, similarity, is_given)

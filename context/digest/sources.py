@@ -15,7 +15,7 @@ from memories.models import Memory
 from memories.queries import MemoryQuerySet
 from memories.recall import Request
 from projects.models import Project
-from search.ranking import Mode
+from search.search import Mode
 
 # Tagged memories looked at; far more than any budget has room for.
 TAGGED = 200

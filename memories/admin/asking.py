@@ -13,7 +13,7 @@ from memories import recall
 from memories.queries import SHARED_SCOPES, Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
-from search.ranking import Mode
+from search.search import Mode
 
 BEST = 100  # as many hits as one answer of the API may hold
 # Each project and scope is searched on its own; more would make a person wait.

@@ -25,7 +25,7 @@ from memories.models import (
     Memory,
     MemoryFile,
 )
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 
 @admin.register(MemoryFile)
@@ -123,7 +123,7 @@ class FileAdmin(RowsAdmin):
         links = (
             MemoryFile.objects.filter(file=row, memory__in=seen)
             .select_related("memory")
-            .defer(*searched_of("memory"))
+            .defer(*search_columns_of("memory"))
             .order_by("-memory_id")
         )
         yield panels.table(

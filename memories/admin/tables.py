@@ -16,7 +16,7 @@ from memories.models import (
     MemoryChange,
     MemoryVector,
 )
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 
 class OfMemory(RowsAdmin):
@@ -26,7 +26,9 @@ class OfMemory(RowsAdmin):
 
     def visible_to(self, caller: Caller) -> Any:
         seen = Memory.objects.visible_to(caller)
-        return self.model.objects.filter(memory__in=seen).defer(*searched_of("memory"))
+        return self.model.objects.filter(memory__in=seen).defer(
+            *search_columns_of("memory")
+        )
 
     @admin.display(description="memory")
     def memory_shown(self, row: Any) -> Any:
@@ -43,7 +45,11 @@ class MemoryVectorAdmin(OfMemory):
     fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("embedding", *searched_of("memory"))
+        return (
+            super()
+            .get_queryset(request)
+            .defer("embedding", *search_columns_of("memory"))
+        )
 
     @admin.display(description="dimensions")
     def dimensions(self, vector: MemoryVector) -> int:

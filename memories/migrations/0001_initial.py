@@ -10,7 +10,7 @@ import pgvector.django.halfvec
 from django.db import migrations, models
 
 import common.ids
-import search.fields
+import search.columns
 from common import append_only
 
 
@@ -199,9 +199,11 @@ class Migration(migrations.Migration):
                         expression=models.Func(
                             models.F("content_tsv"),
                             function="bm25_terms",
-                            output_field=search.fields.TermsField(dimensions=268435456),
+                            output_field=search.columns.TermsField(
+                                dimensions=268435456
+                            ),
                         ),
-                        output_field=search.fields.TermsField(dimensions=268435456),
+                        output_field=search.columns.TermsField(dimensions=268435456),
                     ),
                 ),
                 (

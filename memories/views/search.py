@@ -14,7 +14,7 @@ from common.api.serializers import represent
 from common.caller import Role
 from memories import recall
 from memories.serializers import search as search_forms
-from search import ranking
+from search import search
 
 
 class SearchDoor(ProjectView):
@@ -29,7 +29,7 @@ class SearchDoor(ProjectView):
         """Search memories by meaning, by words, or by both."""
         data = self.body(search_forms.SearchRequest)
         # The model works while the project is looked up.
-        vector = ranking.begin_vector(data["query"], data["mode"])
+        vector = search.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
         wanted = search_forms.request_of(data, project, self.caller)
         answer = replicas.read_from_replica(

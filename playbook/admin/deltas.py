@@ -35,7 +35,7 @@ from playbook.models import (
     PlaybookDelta,
 )
 from playbook.serializers.entries import CONTENT
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 DECISIONS = {
     "pending": "warning",
@@ -242,7 +242,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = searched_of("entry")
+        heavy = search_columns_of("entry")
         return super().get_queryset(request).select_related("entry").defer(*heavy)
 
     @admin.display(description="operation", ordering="operation")

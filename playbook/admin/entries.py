@@ -34,7 +34,7 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
 )
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 STATUSES = {
     "active": "success",
@@ -284,7 +284,9 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     @staticmethod
     def _supports(entry: PlaybookEntry) -> Panel:
-        supports = entry.supports.select_related("memory").defer(*searched_of("memory"))
+        supports = entry.supports.select_related("memory").defer(
+            *search_columns_of("memory")
+        )
         return panels.table(
             "Memories that speak for it",
             ["Memory", "Type", "Since"],

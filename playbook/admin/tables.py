@@ -18,7 +18,7 @@ from playbook.models import (
     PlaybookEntry,
     Support,
 )
-from search.fields import searched_of
+from search.columns import search_columns_of
 
 
 class OfEntry(RowsAdmin):
@@ -32,7 +32,7 @@ class OfEntry(RowsAdmin):
         return (
             self.model.objects.filter(entry__in=seen)
             .select_related("entry")
-            .defer(*searched_of("entry"))
+            .defer(*search_columns_of("entry"))
         )
 
     @admin.display(description="entry")
@@ -55,7 +55,7 @@ class SupportAdmin(OfMemory):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         rows = super().get_queryset(request).select_related("entry", "memory")
-        return rows.defer(*searched_of("entry", "memory"))
+        return rows.defer(*search_columns_of("entry", "memory"))
 
     @admin.display(description="entry")
     def entry_shown(self, row: Support) -> Any:
@@ -71,7 +71,7 @@ class EntryVectorAdmin(OfEntry):
     fields = ["id", "entry_shown", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("embedding", *searched_of("entry"))
+        heavy = ("embedding", *search_columns_of("entry"))
         return super().get_queryset(request).defer(*heavy)
 
     @admin.display(description="dimensions")

@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 
 from common.caller import SYSTEM
 from common.db import write
-from inference import refusals
-from inference.vectors import Vector
+from inference.embedding import row_vectors
+from inference.embedding.vector import Vector
 from jobs import queue, runner
 from playbook import checking, deciding, disputes, proposals, rejected, reviewing
 from playbook.gates import Gate
@@ -45,7 +45,7 @@ def compare_waiting(run: runner.JobRun) -> dict[str, Any]:
     project_id = run.job.project_id
     assert project_id
     rows = partial(waiting, project_id)
-    return refusals.embed_left(run, rows, lambda delta: delta.content, _compare)
+    return row_vectors.embed_waiting(run, rows, lambda delta: delta.content, _compare)
 
 
 @write

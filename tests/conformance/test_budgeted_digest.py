@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from context.digest import making
-from inference import fake
+from inference.embedding import fake
 from memories import scopes, store
 from tests.conformance.doors import dated
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from ace.models import AceRun
 from audit.models import AuditEvent
 from common.caller import Role
-from inference import embedding
+from inference.embedding import active_model
 from inference.errors import InferenceError
 from memories import writing
 from memories.drafts import Draft
@@ -760,7 +760,7 @@ class TestOneCard:
 
         delta = waiting(RULE)
         delta.vectors.all().delete()
-        monkeypatch.setattr(embedding, "embed", fail)
+        monkeypatch.setattr(active_model, "embed", fail)
 
         answer = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
 

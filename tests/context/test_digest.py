@@ -8,7 +8,7 @@ import pytest
 from common.text import prompt_injection
 from context.digest import making
 from context.models import DigestConfig
-from inference import fake
+from inference.embedding import fake
 from memories import store
 
 URL = "/api/v1/context/digest"

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from common.caller import Role
-from inference import fake, tokens
+from inference import tokens
+from inference.embedding import fake
 from memories import writing
 from memories.drafts import Draft, FileRef
 from playbook import curation

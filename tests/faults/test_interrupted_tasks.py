@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ace import run as runs
 from ace.models import AceRun
-from inference import fake
+from inference.embedding import fake
 from jobs import runner
 from jobs.models import Job
 from memories.models import Memory, MemoryVector

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from inference import embedding
+from inference.embedding import active_model
 
 
 class Endpoint:
@@ -85,6 +85,6 @@ def refusing_url() -> str:
 
 @pytest.fixture(autouse=True)
 def no_remembered_queries():
-    embedding.forget_queries()
+    active_model.forget_queries()
     yield
-    embedding.forget_queries()
+    active_model.forget_queries()

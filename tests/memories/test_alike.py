@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from tests.search.test_vector_indexes import ROWS, drop_all, fill
 
-from inference.vectors import Vector
+from inference.embedding.vector import Vector
 from memories import alike
 from memories.drafts import Draft, build
 from memories.models import Memory, MemoryVector, PossibleDuplicate
 from memories.scopes import Scope
-from search import closeness, vector_indexes
-from tests.search.test_vector_indexes import ROWS, drop_all, fill
+from search import near, vector_index
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIKE = 0.75  # as near as rows of one topic are to each other
@@ -21,9 +21,9 @@ LIKE = 0.75  # as near as rows of one topic are to each other
 @pytest.fixture
 def _indexed(project, monkeypatch):
     """Six rows about each of a hundred things, and the project's own index."""
-    monkeypatch.setattr(vector_indexes, "FROM_ROWS", 400)
+    monkeypatch.setattr(vector_index, "MIN_ROWS", 400)
     fill(project, ROWS)
-    vector_indexes.build(MemoryVector, project.pk)
+    vector_index.build(MemoryVector, project.pk)
     yield
     drop_all()
 
@@ -36,7 +36,7 @@ def verdict(memory, **options):
 def exact(memory):
     """The same by a scan of every peer."""
     vector = memory.vectors.get().vector
-    unknown = closeness.Close({}, is_all=False)
+    unknown = near.Neighbours({}, is_all=False)
     return alike.weigh(memory, vector, threshold=LIKE, close=unknown)
 
 
@@ -67,21 +67,21 @@ class TestByIndex:
             cursor.execute("SET LOCAL enable_sort = off")
             cursor.execute(f"EXPLAIN {queries[0]['sql']}")
             plan = "\n".join(line for (line,) in cursor.fetchall())
-        index = vector_indexes.name(MemoryVector, project.pk, vector.model)
+        index = vector_index.index_name(MemoryVector, project.pk, vector.model)
         assert index in plan
 
     @pytest.mark.parametrize("looked_at", [1, 2, 4])
     def test_it_compares_every_peer_when_the_nearest_decide_nothing(
         self, project, monkeypatch, looked_at
     ):
-        monkeypatch.setattr(closeness, "LOOKED_AT", looked_at)
+        monkeypatch.setattr(near, "MAX_NEIGHBOURS", looked_at)
 
         found = [shown(verdict(memory)) for memory in some(project)]
 
         assert found == [shown(exact(memory)) for memory in some(project)]
 
     def test_what_is_no_peer_does_not_hide_one_that_is(self, project, monkeypatch):
-        monkeypatch.setattr(closeness, "LOOKED_AT", 3)
+        monkeypatch.setattr(near, "MAX_NEIGHBOURS", 3)
         memory, *_ = some(project, 1)
         topic = [row.pk for row, *_ in [(n.memory,) for n in exact(memory).doubts]]
         hidden = Memory.objects.filter(pk__in=topic[:3])

@@ -18,7 +18,7 @@ from memories.drafts import Draft, FileRef
 from memories.models import DuplicateFinding, File, Memory, PossibleDuplicate, Tag
 from memories.scopes import Scope
 from memories.tasks import forget_findings
-from search import closeness
+from search import near
 from tests.faults.test_purges_meanwhile import is_blocked
 
 TEXT = "the cache is cleared by the nightly job of the search service"
@@ -92,7 +92,7 @@ class TestNear:
     ):
         project.settings = {"dedup": {"threshold": 0.75}}
         project.save(update_fields=["settings"])
-        monkeypatch.setattr(closeness, "LOOKED_AT", 1)
+        monkeypatch.setattr(near, "MAX_NEIGHBOURS", 1)
         text = "anchor beacon copper dynamo ember funnel girder hammer island jacket"
         store(text, sensitivity="sensitive")  # so near that it is all that is found
         nearest = store(text.replace("jacket", "kettle"))

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from common.ids import uuid7
-from inference import calls
+from inference.language import client
 from inference.models import ModelCall
 from memories import model_summary
 from memories.models import Memory
@@ -60,7 +60,7 @@ def model(settings, endpoint, monkeypatch):
     settings.LANGUAGE_API_KEY = "secret"
     settings.LANGUAGE_MODEL = "small"
     settings.LANGUAGE_TIMEOUT = 20
-    monkeypatch.setattr(calls, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(client, "PAUSES", (0.01, 0.01))
     return Model(endpoint)
 
 

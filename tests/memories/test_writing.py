@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM
-from inference import fake
+from inference.embedding import fake
 from jobs.models import Job
 from memories import writing
 from memories.drafts import Draft

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from inference import switching
+from inference.embedding import model_record
 from inference.models import ActiveModel, ModelCall
 from jobs import runner
 from jobs.models import Heartbeat, Job
@@ -70,7 +70,7 @@ class TestReadyz:
     @pytest.mark.usefixtures("_alive")
     def test_it_tells_that_another_model_is_configured(self, client, monkeypatch):
         used = ActiveModel(name="fake@64", choice=FAKE_64)
-        monkeypatch.setattr(switching, "recorded", lambda: used)
+        monkeypatch.setattr(model_record, "read", lambda: used)
         status, answer = readyz(client)
 
         detail = answer["checks"]["embeddings"]["detail"]

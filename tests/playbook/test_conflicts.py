@@ -8,7 +8,7 @@ from django.db import connection
 
 from common.caller import Role
 from common.errors import Refusal, StaleVersion
-from inference.fake import outage
+from inference.embedding.fake import outage
 from memories import writing
 from memories.drafts import Draft
 from memories.scopes import Scope

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from common.errors import NotFound
-from inference.fake import outage
+from inference.embedding.fake import outage
 from playbook import curation, curator, proposals
 from playbook.models import EntryVector, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.votes import Vote

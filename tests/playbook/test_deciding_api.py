@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from inference.fake import outage
+from inference.embedding.fake import outage
 from playbook import curation, proposals, replay
 from playbook.drafts import Quote
 from playbook.models import (

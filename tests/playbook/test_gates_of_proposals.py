@@ -4,7 +4,7 @@ import pytest
 
 from common.caller import Caller, Role
 from common.errors import Forbidden
-from inference.fake import outage
+from inference.embedding.fake import outage
 from memories.drafts import SecretFound
 from playbook import curation, proposals
 from playbook.drafts import Quote

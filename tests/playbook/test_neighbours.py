@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from inference.fake import outage
+from inference.embedding.fake import outage
 from jobs.models import Job
 from playbook import curation, neighbours
 from playbook.models import EntryVector

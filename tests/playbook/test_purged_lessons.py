@@ -4,7 +4,7 @@ import pytest
 
 from common.caller import Role
 from common.erasure import redaction
-from inference.fake import Fake, outage
+from inference.embedding.fake import FakeEmbedder, outage
 from memories import purging
 from memories.models import Memory
 from playbook import curation, rejected, replay, reverting, votes
@@ -171,14 +171,14 @@ class TestCascade:
             bob_api.post(f"{API}/playbook/deltas", lesson)
         PlaybookDelta.objects.update(status="pending")
         rejected.embed_later(project.pk)
-        embed = Fake.embed
+        embed = FakeEmbedder.embed
 
         def slow(self, texts):
             if TEXT in texts:
                 purge(cascade=True)
             return embed(self, texts)
 
-        monkeypatch.setattr(Fake, "embed", slow)
+        monkeypatch.setattr(FakeEmbedder, "embed", slow)
         run_jobs()
 
         assert redaction.is_redacted(PlaybookDelta.objects.get().content)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from inference.fake import outage
+from inference.embedding.fake import outage
 from jobs.models import Job
 from playbook import curation, proposals, reverting
 from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from inference.fake import outage
+from inference.embedding.fake import outage
 from playbook import proposals, relevance, votes
 from playbook.models import Conflict, PlaybookEntry
 from playbook.revisions import Cause

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import Forbidden, NotFound
-from inference import fake, tokens
+from inference import tokens
+from inference.embedding import fake
 from playbook import relevance, rendering
 from playbook.models import Conflict, PlaybookEntry
 from playbook.relevance import Relevance, Relevances

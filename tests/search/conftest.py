@@ -7,7 +7,7 @@ from memories import recall, writing
 from memories.drafts import Draft
 from memories.indexing import CORPUS
 from memories.models import Memory
-from search import query, statistics
+from search import bm25, statistics
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def terms_of(project):
     """The lexemes of a query: `terms_of("red apples")`."""
 
     def ask(words, language="english"):
-        return query.terms(
+        return bm25.look_up_terms(
             words, project_id=project.pk, corpus=CORPUS, language=language
         ).terms
 

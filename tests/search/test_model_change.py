@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM
-from inference import embedding, fake, reembedding, switching
-from inference.errors import ProviderDown, Refused
+from inference.embedding import active_model, embedder, fake, model_record
+from inference.embedding import reembed as embedding_reembed
+from inference.errors import ProviderDown, RequestRefusal
 from inference.models import ActiveModel
 from jobs import queue, runner
 from jobs.models import Job
@@ -32,8 +33,8 @@ OLD, NEW = "fake", "fake@64"
 
 @pytest.fixture(autouse=True)
 def _processes_know_at_once(monkeypatch):
-    monkeypatch.setattr(switching, "SECONDS", -1.0)
-    switching.forget()
+    monkeypatch.setattr(model_record, "CACHE_SECONDS", -1.0)
+    model_record.forget()
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def reembed(configure):
 
     def run():
         configure(64)
-        job = reembedding.start()
+        job = embedding_reembed.start()
         runner.run(job.pk)
         job.refresh_from_db()
         return job
@@ -78,8 +79,8 @@ def interrupted(monkeypatch, configure):
 
     def run(error):
         configure(64)
-        job = reembedding.start()
-        monkeypatch.setattr(reembedding, "BATCH", 1)
+        job = embedding_reembed.start()
+        monkeypatch.setattr(embedding_reembed, "BATCH", 1)
         step = runner.JobRun.step
 
         def fail(self, *args, **kwargs):
@@ -97,14 +98,14 @@ def interrupted(monkeypatch, configure):
 
 def by_new(monkeypatch, answer):
     """Let `answer` stand before what the new model does with texts."""
-    embed = fake.Fake.embed
+    embed = fake.FakeEmbedder.embed
 
     def asked(self, texts):
         if self.name == NEW:
             answer(texts)
         return embed(self, texts)
 
-    monkeypatch.setattr(fake.Fake, "embed", asked)
+    monkeypatch.setattr(fake.FakeEmbedder, "embed", asked)
 
 
 def models(table=MemoryVector):
@@ -123,8 +124,8 @@ class TestTheActiveModel:
         remember("Celery acknowledges early")
         configure(64)
 
-        assert embedding.active().name == OLD
-        assert embedding.configured().name == NEW
+        assert active_model.get().name == OLD
+        assert embedder.from_settings().name == NEW
 
     def test_writes_use_it_too(self, remember, configure):
         remember("Celery acknowledges early")
@@ -141,13 +142,13 @@ class TestTheActiveModel:
 
     def test_an_endpoint_is_not_sent_the_key_of_another(self, settings):
         settings.EMBEDDING_URL = "https://old.example"
-        old = embedding.Choice.of_settings()
+        old = embedder.EmbeddingChoice.of_settings()
         settings.EMBEDDING_URL = "https://new.example"
         settings.EMBEDDING_API_KEY = "new"
         settings.EMBEDDING_PREVIOUS_API_KEY = "old"
 
         assert old.key == "old"
-        assert embedding.Choice.of_settings().key == "new"
+        assert embedder.EmbeddingChoice.of_settings().key == "new"
 
     def test_one_that_is_gone_leaves_the_keyword_lane(
         self, settings, remember, project
@@ -203,23 +204,23 @@ class TestSearching:
         before = found()
         reembed()
 
-        assert embedding.active().name == NEW
+        assert active_model.get().name == NEW
         assert {pk for pk, _ in found()} == {pk for pk, _ in before}
 
     def test_a_process_that_does_not_know_yet_finds_as_before(
         self, three, found, reembed, monkeypatch
     ):
         before = found()
-        known = switching.recorded()
+        known = model_record.read()
         reembed()
-        monkeypatch.setattr(switching, "recorded", lambda: known)
+        monkeypatch.setattr(model_record, "read", lambda: known)
 
         assert found() == before
 
     def test_a_switch_between_query_and_rows_mixes_nothing(
         self, three, search, reembed, monkeypatch
     ):
-        begin_query = embedding.begin_query
+        begin_query = active_model.begin_query
 
         def switch_after(text):
             begun = begin_query(text)
@@ -227,7 +228,7 @@ class TestSearching:
             reembed()
             return begun
 
-        monkeypatch.setattr(embedding, "begin_query", switch_after)
+        monkeypatch.setattr(active_model, "begin_query", switch_after)
 
         assert len(search("celery broker", mode="semantic")) == 3
 
@@ -287,14 +288,14 @@ class TestWritesMeanwhile:
         self, remember, reembed, monkeypatch
     ):
         remember("Celery asks the broker")
-        hold_alone, written = switching.hold_alone, []
+        hold_alone, written = model_record.lock, []
 
         def write_first():
             if not written:
                 written.append(remember("Redis may lose anything"))
             return hold_alone()
 
-        monkeypatch.setattr(switching, "hold_alone", write_first)
+        monkeypatch.setattr(model_record, "lock", write_first)
         reembed()
 
         assert set(written[0].vectors.values_list("model", flat=True)) == {OLD, NEW}
@@ -303,7 +304,7 @@ class TestWritesMeanwhile:
         self, remember, reembed, monkeypatch
     ):
         remember("Celery asks the broker")
-        monkeypatch.setattr(reembedding, "WRITING", timedelta())
+        monkeypatch.setattr(embedding_reembed, "LONGEST_WRITE", timedelta())
         with CaptureQueriesContext(connection) as queries:
             reembed()
 
@@ -326,7 +327,7 @@ class TestWritesMeanwhile:
 
         monkeypatch.setattr(vectors, "embed_or_none", switch_after)
         late = remember("Redis may lose anything")
-        switching.forget()
+        model_record.forget()
         run_jobs()
 
         assert set(late.vectors.values_list("model", flat=True)) == {OLD, NEW}
@@ -452,13 +453,13 @@ class TestTheJob:
         self, two, reembed, monkeypatch
     ):
         reembed()
-        again, steps = reembedding.start(), []
-        monkeypatch.setattr(reembedding, "WINDOW", 1)
+        again, steps = embedding_reembed.start(), []
+        monkeypatch.setattr(embedding_reembed, "WINDOW", 1)
         monkeypatch.setattr(
             runner.JobRun, "step", lambda run, done, **cursor: steps.append(cursor)
         )
-        filling = reembedding.Filling(
-            runner.JobRun(again, runner.HANDLERS["reembed"]), embedding.configured()
+        filling = embedding_reembed.ReembedAttempt(
+            runner.JobRun(again, runner.HANDLERS["reembed"]), embedder.from_settings()
         )
         filling.fill()
 
@@ -469,18 +470,18 @@ class TestTheJob:
         self, two, configure, monkeypatch
     ):
         configure(64)
-        job, asked, looked = reembedding.start(), [], []
+        job, asked, looked = embedding_reembed.start(), [], []
         Job.objects.create(kind="another")
         by_new(monkeypatch, asked.extend)
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
-        monkeypatch.setattr(reembedding, "WINDOW", 1)
-        lacking_of = reembedding.Shelf.lacking_of
+        monkeypatch.setattr(embedding_reembed, "WINDOW", 1)
+        lacking_of = embedding_reembed.EmbeddedTable.lacking_of
 
         def look(shelf, ids, model):
             looked.extend(two.index(memory) for memory in two if memory.pk in ids)
             return lacking_of(shelf, ids, model)
 
-        monkeypatch.setattr(reembedding.Shelf, "lacking_of", look)
+        monkeypatch.setattr(embedding_reembed.EmbeddedTable, "lacking_of", look)
         turns = []
         for _ in range(3):
             runner.run(job.pk)
@@ -499,14 +500,14 @@ class TestTheJob:
         queue.cancel(job)
         run_jobs()
 
-        assert embedding.active().name == OLD
+        assert active_model.get().name == OLD
 
     def test_going_back_removes_what_was_made(
         self, two, interrupted, configure, run_jobs
     ):
         queue.cancel(interrupted(RuntimeError("stopped")))
         configure(None)
-        reembedding.start()
+        embedding_reembed.start()
         run_jobs()
 
         assert models() == {OLD}
@@ -520,38 +521,38 @@ class TestTheJob:
         with monkeypatch.context() as patched:
             by_new(patched, down)
             job = reembed()
-        assert (job.state, embedding.active().name) == ("waiting", OLD)
+        assert (job.state, active_model.get().name) == ("waiting", OLD)
 
         finish()
-        assert embedding.active().name == NEW
+        assert active_model.get().name == NEW
 
     def test_a_text_that_the_model_refuses_does_not_hold_it_up(
         self, two, reembed, monkeypatch
     ):
         def refuse(texts):
             if two[0].content in texts:
-                raise Refused("too long", status=400)
+                raise RequestRefusal("too long", status=400)
 
         by_new(monkeypatch, refuse)
         job = reembed()
 
         assert job.result["refused"] == [f"{two[0].pk}: too long"]
-        assert embedding.active().name == NEW
+        assert active_model.get().name == NEW
 
     def test_a_model_that_refuses_everything_is_not_switched_to(
         self, two, reembed, monkeypatch
     ):
         def refuse(texts):
-            raise Refused("wrong key", status=401)
+            raise RequestRefusal("wrong key", status=401)
 
         by_new(monkeypatch, refuse)
         job = reembed()
 
-        assert (job.state, embedding.active().name) == ("failed", OLD)
+        assert (job.state, active_model.get().name) == ("failed", OLD)
 
     def test_a_worker_with_other_settings_leaves_it(self, two, configure):
         configure(64)
-        job = reembedding.start()
+        job = embedding_reembed.start()
         configure(None)
         runner.run(job.pk)
 
@@ -562,17 +563,17 @@ class TestTheJob:
     def test_it_is_not_started_twice(self, two, configure):
         configure(64)
 
-        assert reembedding.start() == reembedding.start()
+        assert embedding_reembed.start() == embedding_reembed.start()
 
     def test_a_change_to_yet_another_model_ends_it(self, two, configure, run_jobs):
         configure(64)
-        given_up = reembedding.start()
+        given_up = embedding_reembed.start()
         configure(128)
-        reembedding.start()
+        embedding_reembed.start()
         run_jobs()
 
         given_up.refresh_from_db()
-        assert (given_up.state, embedding.active().name) == ("cancelled", "fake@128")
+        assert (given_up.state, active_model.get().name) == ("cancelled", "fake@128")
 
     def test_the_switch_is_on_record(self, two, reembed):
         reembed()
@@ -584,7 +585,7 @@ class TestTheJob:
         reembed()
         finish()
         before = list(MemoryVector.objects.order_by("pk").values_list("pk", flat=True))
-        reembedding.start()
+        embedding_reembed.start()
         finish()
 
         assert before == list(
@@ -601,7 +602,7 @@ class TestTheJob:
 
     def test_an_operator_sees_and_cancels_it(self, two, configure, client_of):
         configure(64)
-        job = reembedding.start()
+        job = embedding_reembed.start()
         api = client_of()
 
         assert api.get(f"/api/v1/jobs/{job.pk}").json()["kind"] == "reembed"
@@ -609,6 +610,6 @@ class TestTheJob:
 
     def test_others_do_not(self, two, configure, alice_api):
         configure(64)
-        job = reembedding.start()
+        job = embedding_reembed.start()
 
         assert alice_api.get(f"/api/v1/jobs/{job.pk}").status_code == 404

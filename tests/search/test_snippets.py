@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from search import snippets
-from search.query import Term
+from search.bm25 import Term
 
 
 def terms(*lexemes):
@@ -15,7 +15,7 @@ def terms(*lexemes):
 @pytest.fixture
 def extract(db):
     def of(text, *lexemes):
-        return snippets.of({1: text}, terms(*lexemes), "english")[1]
+        return snippets.build({1: text}, terms(*lexemes), "english")[1]
 
     return of
 
@@ -58,13 +58,13 @@ class TestMarks:
             )
 
     def test_the_stems_that_are_remembered_are_bounded(self, extract, monkeypatch):
-        monkeypatch.setattr(snippets, "MOST_KNOWN", 3)
+        monkeypatch.setattr(snippets, "MAX_CACHED_WORDS", 3)
         text = "migrate, migrated, migrates, migrating, migration and migrations"
 
         for _ in range(2):
             assert extract(text, "migrat").count("<mark>") == 6
             assert extract("migrates", "migrat") == "<mark>migrates</mark>"
-        assert len(snippets._known["english"]) <= 6
+        assert len(snippets._stem_cache["english"]) <= 6
 
     def test_it_marks_overlapping_pairs_once_each(self, extract):
         assert extract("日本語", "日本", "本語") == "<mark>日本</mark><mark>語</mark>"
@@ -74,7 +74,7 @@ class TestMarks:
     def test_a_letter_of_another_alphabet_changes_no_other_mark(self, db, parts):
         text = " ".join(parts)
         plain, mixed = (
-            snippets.of({1: each}, terms("page", "index"), "english")[1]
+            snippets.build({1: each}, terms("page", "index"), "english")[1]
             for each in (text, f"{text} é".strip())
         )
 

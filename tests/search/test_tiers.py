@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from django.db import connection
 
 from memories.models import Memory
-from search.fields import SEARCHED
+from search.columns import SEARCH_COLUMNS
 from search.migrations import _tiers
 from search.models import Corpus
 
@@ -15,7 +15,7 @@ TABLE = Memory._meta.db_table
 
 
 def columns():
-    return list(Memory.objects.order_by("pk").values_list(*SEARCHED))
+    return list(Memory.objects.order_by("pk").values_list(*SEARCH_COLUMNS))
 
 
 def rewrite(value):

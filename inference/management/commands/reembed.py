@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from inference import embedding, reembedding
+from inference.embedding import active_model, embedder, reembed
 from inference.errors import InferenceError
 
 
@@ -16,10 +16,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            old, new = embedding.active().name, embedding.configured().name
+            old, new = active_model.get().name, embedder.from_settings().name
         except InferenceError as error:
             raise CommandError(str(error)) from error
-        job = reembedding.start()
+        job = reembed.start()
         told = f"From {old} to {new}" if old != new else f"{new} stays"
         self.stdout.write(
             f"{told}: job {job.pk}, {job.state}. Follow it with GET /api/v1/jobs/{job.pk} "

@@ -14,7 +14,7 @@ from ace import run as runs
 from ace.model.reflector import Taught
 from ace.models import AceRun, Reflection
 from ace.rules import task as tasks
-from inference.errors import Refused
+from inference.errors import RequestRefusal
 from inference.models import ModelCall
 from playbook.models import PlaybookDelta, PlaybookEntry
 from projects import deletion
@@ -597,9 +597,9 @@ def test_no_transaction_is_open_while_the_model_thinks(
 
     def look(self, **asked):
         seen.append(connection.in_atomic_block)
-        raise Refused("no", status=400)
+        raise RequestRefusal("no", status=400)
 
-    monkeypatch.setattr("inference.fake_language.FakeLanguage.complete_json", look)
+    monkeypatch.setattr("inference.language.fake.FakeLanguage.complete_json", look)
 
     complete()
 

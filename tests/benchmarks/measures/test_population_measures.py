@@ -15,7 +15,7 @@ from access.models import ApiKey
 from benchmarks.fixtures import population
 from memories.models import Memory
 from projects.models import Project
-from search import meaning
+from search import nearest_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,7 +92,7 @@ class TestRecall:
         assert not Project.objects.exists()
 
     def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
-        by_meaning = meaning.by_meaning
+        by_meaning = nearest_rows.add_candidates
 
         def forgetful(*args):
             found = by_meaning(*args)
@@ -100,7 +100,7 @@ class TestRecall:
             kept = worst_first[11:-1]
             return replace(found, candidates=kept, by_meaning=len(kept))
 
-        monkeypatch.setattr(meaning, "by_meaning", forgetful)
+        monkeypatch.setattr(nearest_rows, "add_candidates", forgetful)
 
         whole = benchmark("recall", *self.SIZES)[0]["cells"][0]
 

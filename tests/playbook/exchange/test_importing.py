@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from inference import embedding
+from inference.embedding import active_model
 from inference.errors import InferenceError
 from jobs.models import Job
 from playbook import curation
@@ -25,7 +25,7 @@ def broken_model(monkeypatch):
     def fail(self, lines):
         raise InferenceError("away", retryable=True)
 
-    monkeypatch.setattr(type(embedding.active()), "embed", fail)
+    monkeypatch.setattr(type(active_model.get()), "embed", fail)
 
 
 class TestNewTexts:

@@ -1,0 +1,87 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from inference.registry import Registry
+
+
+@dataclass(frozen=True)
+class EmbeddingChoice:
+    """Which model makes vectors and where it runs, without its key."""
+
+    provider: str
+    model: str
+    url: str
+    dimensions: int | None
+
+    @classmethod
+    def of_settings(cls) -> EmbeddingChoice:
+        return cls(
+            settings.EMBEDDING_PROVIDER,
+            settings.EMBEDDING_MODEL,
+            settings.EMBEDDING_URL,
+            settings.EMBEDDING_DIMENSIONS,
+        )
+
+    @property
+    def key(self) -> str:
+        """No endpoint is sent the key of another."""
+        if self.url == settings.EMBEDDING_URL:
+            return str(settings.EMBEDDING_API_KEY)
+        return str(settings.EMBEDDING_PREVIOUS_API_KEY)
+
+
+class Embedder(ABC):
+    """Turns texts into vectors; one instance serves all threads of a process."""
+
+    def __init__(self, choice: EmbeddingChoice | None = None) -> None:
+        """`choice` is that of the settings, unless another is meant."""
+        self.choice = choice or EmbeddingChoice.of_settings()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The vector space, stored with each vector so that spaces are never mixed."""
+
+    @property
+    @abstractmethod
+    def dimensions(self) -> int:
+        """The width of the vectors; may ask the provider, so may raise InferenceError."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector of length 1 for each text, in their order.
+
+        A text's vector does not depend on the texts beside it. Any number of texts is
+        taken; calls and model runs hold at most EMBEDDING_BATCH of them. Raises
+        InferenceError; then none of the texts has a vector.
+        """
+
+
+registry = Registry[Embedder](
+    choice="EMBEDDING_PROVIDER",
+    table={
+        "minilm": "inference.embedding.minilm.MiniLM",
+        "openai": "inference.embedding.openai_compatible.OpenAICompatible",
+        "fastembed": "inference.embedding.fastembed.FastEmbed",
+        "fake": "inference.embedding.fake.FakeEmbedder",
+    },
+    reads=[
+        "EMBEDDING_MODEL",
+        "EMBEDDING_URL",
+        "EMBEDDING_API_KEY",
+        "EMBEDDING_DIMENSIONS",
+        "EMBEDDING_TIMEOUT",
+    ],
+)
+
+
+def from_settings() -> Embedder:
+    """The model that the settings name."""
+    return registry.active()

@@ -1,0 +1,70 @@
+"""The embedder of the tests: words instead of meaning, and an outage at will."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from inference.embedding import active_model, embedder
+from inference.embedding.vector import normalise
+from inference.errors import ProviderDown
+
+_outages: list[object] = []
+
+
+class FakeEmbedder(embedder.Embedder):
+    """Each word is a fixed random direction, a text the sum of its words.
+
+    So the cosine of two texts is about the share of their words in common, and
+    0 ± 0.05 when they have none.
+    """
+
+    def __init__(self, choice: embedder.EmbeddingChoice | None = None) -> None:
+        super().__init__(choice)
+        self._asked = self.choice.dimensions
+
+    @property
+    def name(self) -> str:
+        """With EMBEDDING_DIMENSIONS also the width, as `fake@64`."""
+        return f"fake@{self._asked}" if self._asked else "fake"
+
+    @property
+    def dimensions(self) -> int:
+        """A multiple of 8, at most 512."""
+        return self._asked or 384
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if _outages:
+            raise ProviderDown
+        return [_vector(text, self.dimensions) for text in texts]
+
+
+@contextmanager
+def outage() -> Iterator[None]:
+    """Make every call fail as if the provider were down, in all threads."""
+    # A remembered query would still be answered.
+    active_model.forget_queries()
+    mark = object()
+    _outages.append(mark)
+    try:
+        yield
+    finally:
+        _outages.remove(mark)
+
+
+def _vector(text: str, width: int) -> list[float]:
+    words = re.findall(r"\w+", text.casefold()) or [text]
+    columns = zip(*(_direction(word, width) for word in words), strict=True)
+    return normalise([sum(column) for column in columns])
+
+
+@lru_cache(maxsize=4096)
+def _direction(word: str, width: int) -> tuple[int, ...]:
+    """Return `width` times 1 or -1."""
+    digest = hashlib.blake2b(
+        word.encode("utf-8", "surrogatepass"), digest_size=width // 8
+    ).digest()
+    return tuple(1 if byte >> bit & 1 else -1 for byte in digest for bit in range(8))

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from inference.embedding.embedder import Embedder, EmbeddingChoice
+from inference.embedding.vector import normalise
+from inference.errors import BadAnswer, ProviderDown, ProviderMisconfiguration
+
+DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
+THREADS = 2  # several processes share the cores
+
+
+class FastEmbed(Embedder):
+    """Any model of the optional package `fastembed`, which downloads it once."""
+
+    def __init__(self, choice: EmbeddingChoice | None = None) -> None:
+        super().__init__(choice)
+        self._name: str = self.choice.model or DEFAULT_MODEL
+        self._loading = threading.Lock()
+        self._model: Any = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        try:
+            return int(_text_embedding().get_embedding_size(self.name))
+        except ValueError as error:
+            raise ProviderMisconfiguration(
+                f"fastembed has no model {self.name!r}."
+            ) from error
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if not texts:
+            return []
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        # One text a run: quantised models give other vectors in other batches.
+        found = self._loaded().embed(clean, batch_size=1)
+        vectors = [normalise(vector.tolist()) for vector in found]
+        if len(vectors) != len(texts):
+            raise BadAnswer("fastembed gave another number of vectors than of texts.")
+        return vectors
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def _load(self) -> Any:
+        width = self.dimensions  # refuses an unknown model before anything is fetched
+        try:
+            return _text_embedding()(model_name=self.name, threads=THREADS)
+        except (OSError, ValueError) as error:
+            raise ProviderDown(
+                f"fastembed could not load {self.name} ({width} dimensions): {error}"
+            ) from error
+
+
+def _text_embedding() -> Any:
+    try:
+        return import_module("fastembed").TextEmbedding
+    except ModuleNotFoundError as error:
+        raise ProviderMisconfiguration(
+            "EMBEDDING_PROVIDER=fastembed needs the package: pip install fastembed"
+        ) from error

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from inference.errors import BadAnswer
+
+T = TypeVar("T")
+
+
+def batches(items: Sequence[T], *, size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def normalise(numbers: object) -> list[float]:
+    """Return a provider's vector at length 1; refuse what is no vector."""
+    if not isinstance(numbers, list) or not all(map(_is_number, numbers)):
+        raise BadAnswer("The embedding provider's vector is not a list of numbers.")
+    length = _length(numbers)
+    if not math.isfinite(length) or length == 0:
+        # The same text gives the same NaN again.
+        raise BadAnswer(
+            "The embedding provider's vector has no direction: it is empty, zero, "
+            "infinite or not a number.",
+            retryable=False,
+        )
+    return [number / length for number in numbers]
+
+
+def _length(numbers: Sequence[float]) -> float:
+    try:
+        return math.hypot(*numbers)
+    except OverflowError:  # JSON allows integers that no float can hold
+        return math.inf
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or type(value) is int
+
+
+class Vector(list[float]):
+    """A vector and the model that made it: only those of one model are compared."""
+
+    def __init__(self, values: Iterable[float], *, model: str) -> None:
+        super().__init__(values)
+        self.model = model
+
+    @functools.cached_property
+    def text(self) -> str:
+        """As SQL reads it, with as many digits as tell all 32-bit numbers apart.
+
+        Tables hold 16 bits of each. Made once for the row and for what is near it.
+        """
+        return "[" + ",".join(["%.9g"] * len(self)) % tuple(self) + "]"
+
+    def cosine(self, other: Vector) -> float:
+        """Of vectors of length 1, as all providers' are."""
+        return math.fsum(map(operator.mul, self, other))
+
+
+class StoredVector:
+    """What a row of any table of vectors knows."""
+
+    model: Any
+    embedding: Any
+
+    @property
+    def vector(self) -> Vector:
+        return Vector(self.embedding, model=self.model)

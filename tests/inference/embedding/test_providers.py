@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import math
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from inference.embedding import active_model, fake
+from inference.errors import ProviderDown, ProviderMisconfiguration
+from inference.language import language_model
+
+
+@pytest.fixture
+def faked(settings):
+    settings.EMBEDDING_PROVIDER = "fake"
+
+
+def cosine(left, right):
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+class TestActive:
+    @pytest.mark.parametrize(
+        ("provider", "name", "dimensions"),
+        [("minilm", "all-MiniLM-L6-v2-int8", 384), ("fake", "fake", 384)],
+    )
+    def test_it_is_the_one_of_the_settings(self, settings, provider, name, dimensions):
+        settings.EMBEDDING_PROVIDER = provider
+
+        active = active_model.get()
+
+        assert (active.name, active.dimensions) == (name, dimensions)
+
+    def test_it_is_made_once(self, faked):
+        assert active_model.get() is active_model.get()
+
+    def test_it_is_made_again_when_a_setting_changes(self, faked, settings):
+        before = active_model.get()
+        settings.EMBEDDING_TIMEOUT = 99
+
+        assert active_model.get() is not before
+
+    def test_it_is_made_again_in_a_forked_process(self, faked, monkeypatch):
+        before = active_model.get()
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+
+        assert active_model.get() is not before
+
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_a_forked_process_begins_queries_by_threads_of_its_own(self, faked):
+        assert active_model.begin_query("before the fork").result(10)
+
+        child = os.fork()
+        if child == 0:
+            try:
+                active_model.begin_query("after the fork").result(10)
+                os._exit(0)
+            finally:
+                os._exit(1)
+
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+
+    def test_an_unknown_name_is_refused_with_the_known_ones(self, settings):
+        settings.EMBEDDING_PROVIDER = "cohere"
+
+        with pytest.raises(
+            ProviderMisconfiguration, match="it can be fake, fastembed, minilm"
+        ):
+            active_model.get()
+
+    def test_a_language_model_is_not_used_by_default(self, settings):
+        settings.LANGUAGE_PROVIDER = "none"
+
+        assert language_model.from_settings() is None
+
+
+class TestFake:
+    def test_the_same_words_give_the_same_vector(self, faked):
+        one, two = active_model.get().embed(["Retry the call", "retry, the CALL!"])
+
+        assert one == two
+        assert math.isclose(math.hypot(*one), 1)
+
+    def test_shared_words_bring_texts_nearer(self, faked):
+        texts = ["retry the failed call", "retry the broken call", "green apples"]
+        one, near, far = active_model.get().embed(texts)
+
+        assert cosine(one, near) > 0.6
+        assert abs(cosine(one, far)) < 0.2
+
+    @pytest.mark.parametrize("text", ["", "?!", "\ud800"])
+    def test_a_text_without_words_has_a_vector_too(self, faked, text):
+        [vector] = active_model.get().embed([text])
+
+        assert math.isclose(math.hypot(*vector), 1)
+
+
+class TestOutage:
+    def test_calls_fail_until_it_ends(self, faked):
+        with fake.outage(), pytest.raises(ProviderDown) as caught:
+            active_model.get().embed(["a"])
+
+        assert caught.value.retryable is True
+        assert active_model.get().embed(["a"])
+
+    def test_a_remembered_query_fails_too(self, faked):
+        active_model.embed_query("a")
+
+        with fake.outage(), pytest.raises(ProviderDown):
+            active_model.embed_query("a")
+
+
+class TestQueries:
+    def test_a_repeated_query_is_embedded_once(self, faked, monkeypatch):
+        calls = []
+        embed = fake.FakeEmbedder.embed
+        monkeypatch.setattr(
+            fake.FakeEmbedder,
+            "embed",
+            lambda self, texts: calls.append(1) or embed(self, texts),
+        )
+
+        first, second = active_model.embed_query("a"), active_model.embed_query("a")
+
+        assert first == second == active_model.get().embed(["a"])[0]
+        assert len(calls) == 2
+
+    def test_a_caller_may_change_its_vector(self, faked):
+        active_model.embed_query("a").clear()
+
+        assert len(active_model.embed_query("a")) == 384
+
+    def test_a_failure_is_not_remembered(self, faked):
+        with fake.outage(), pytest.raises(ProviderDown):
+            active_model.embed_query("a")
+
+        assert active_model.embed_query("a")
+
+    def test_spaces_are_not_mixed(self, faked, settings):
+        of_fake = active_model.embed_query("a")
+        settings.EMBEDDING_PROVIDER = "minilm"
+
+        assert active_model.embed_query("a") != of_fake
+
+
+class Numbers(list):
+    """A vector as fastembed gives it: it has `tolist`."""
+
+    def tolist(self):
+        return list(self)
+
+
+class TextEmbedding:
+    def __init__(self, *, model_name, threads):
+        if model_name == "unreachable":
+            raise OSError("no route to host")
+
+    @staticmethod
+    def get_embedding_size(name):
+        if name == "unknown":
+            raise ValueError(name)
+        return 2
+
+    def embed(self, texts, *, batch_size):
+        return (Numbers([3.0, 4.0]) for _ in texts)
+
+
+class TestFastembed:
+    @pytest.fixture(autouse=True)
+    def chosen(self, settings, monkeypatch):
+        module = SimpleNamespace(TextEmbedding=TextEmbedding)
+        monkeypatch.setitem(sys.modules, "fastembed", module)
+        settings.EMBEDDING_PROVIDER = "fastembed"
+        settings.EMBEDDING_MODEL = ""
+
+    def test_it_embeds_with_a_small_model_by_default(self):
+        active = active_model.get()
+
+        assert (active.name, active.dimensions) == ("BAAI/bge-small-en-v1.5", 2)
+        assert active.embed(["a", "b"]) == [[0.6, 0.8], [0.6, 0.8]]
+
+    def test_an_absent_package_is_named(self, monkeypatch, settings):
+        monkeypatch.setitem(sys.modules, "fastembed", None)
+        # No other test has loaded it: a loaded model needs no package any more.
+        settings.EMBEDDING_MODEL = "of an absent package"
+
+        with pytest.raises(ProviderMisconfiguration, match="pip install fastembed"):
+            active_model.get().embed(["a"])
+
+    def test_an_unknown_model_is_named(self, settings):
+        settings.EMBEDDING_MODEL = "unknown"
+
+        with pytest.raises(ProviderMisconfiguration, match="'unknown'"):
+            active_model.get().embed(["a"])
+
+    def test_a_failed_download_is_worth_another_try(self, settings):
+        settings.EMBEDDING_MODEL = "unreachable"
+
+        with pytest.raises(ProviderDown, match="no route") as caught:
+            active_model.get().embed(["a"])
+
+        assert caught.value.retryable is True
