@@ -9,9 +9,9 @@ from ace.rules import classify, outcome, tagging, tools
 from ace.rules.task import Task
 from common.caller import Caller
 from common.text import plain_text
-from memories.drafts import CONTENT, PART, Draft, FileRef
 from memories.models import Tag
-from memories.receipts import Receipt
+from memories.store.drafts import MAX_CONTENT, MAX_PART, Draft, FileRef
+from memories.store.receipt import Receipt
 from projects.models import Project
 
 
@@ -26,9 +26,9 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         content=content_of(task),
         memory_type=classify.memory_type(task, ended.value),
         agent_id=agent_id,
-        goal=plain_text.clip(task.goal, PART),
-        result=plain_text.clip(task.result, PART),
-        feedback=plain_text.clip(task.feedback, PART),
+        goal=plain_text.clip(task.goal, MAX_PART),
+        result=plain_text.clip(task.result, MAX_PART),
+        feedback=plain_text.clip(task.feedback, MAX_PART),
         tool_usage=[_brief(call.tool_name, call.arguments) for call in task.calls],
         outcome=ended.value,
         tags=tuple(tagging.tags(task, links, vocabulary(project, caller))),
@@ -51,7 +51,7 @@ def content_of(task: Task) -> str:
     if feedback and feedback not in said:
         parts.append(f"Feedback: {task.feedback}")
     return plain_text.clip(
-        "\n\n".join(part.strip() for part in parts if part.strip()), CONTENT
+        "\n\n".join(part.strip() for part in parts if part.strip()), MAX_CONTENT
     )
 
 

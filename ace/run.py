@@ -29,7 +29,8 @@ from common.db import write
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
-from memories import drafts, writing
+from memories.store import secret_policy
+from memories.store import write as store_write
 from projects.models import Project
 
 log = structlog.get_logger(__name__)
@@ -88,14 +89,14 @@ def _start(
 ) -> AceRun:
     started = time.monotonic()
     agent_id = caller.acting_as(str(request.get("agent_id") or ""))
-    kept, masked = drafts.guard(project.options.secrets, dict(request))
+    kept, masked = secret_policy.guard(project.options.secrets, dict(request))
     task = tasks.parse(kept)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
     notes = named.notes(project, kept)
     if masked:
         notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)
     draft = replace(draft, notes=notes)
-    prepared = writing.prepare(project, [draft], caller)
+    prepared = store_write.prepare(project, [draft], caller)
     for refusal in prepared.refused.values():
         raise refusal
     run = AceRun(
@@ -111,7 +112,7 @@ def _start(
 @write
 def _commit(
     run: AceRun,
-    prepared: writing.Prepared,
+    prepared: store_write.PreparedBatch,
     caller: Caller,
     *,
     ticket: idempotency.RequestIdentity | None,
@@ -123,7 +124,7 @@ def _commit(
         first = earlier(ticket)
         assert first  # `claim` waited for the transaction that holds the key
         return first
-    receipt = writing.commit(prepared)[0]
+    receipt = store_write.commit(prepared)[0]
     run.memory = receipt.memory
     run.phases = {"executor": _done(started)}
     run.result = executor.result_of(receipt)

@@ -13,7 +13,7 @@ from ace.rules import task as tasks
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from common.caller import Caller
-from memories.admin.shown import standing
+from memories.admin.status import status_of
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 
@@ -96,7 +96,7 @@ def _memory_line(run: AceRun, caller: Caller) -> Iterable[list[Any]]:
     memory = rows.filter(pk=run.memory_id).first()
     if memory:
         shown = row_link("memories_memory", memory.pk, memory, PANEL_LIMIT)
-        yield ["memory", shown, standing(memory), "", ""]
+        yield ["memory", shown, status_of(memory), "", ""]
 
 
 def _delta_line(delta: PlaybookDelta) -> list[Any]:

@@ -10,9 +10,9 @@ from django.db.models import Count, Exists, OuterRef
 
 from common import errors
 from common.caller import Caller, Role
-from memories import recall
 from memories.models import File, Memory, MemoryFile
 from memories.queries import Filters
+from memories.read import retrieve
 from playbook import reading
 from playbook.models import Anchor, PlaybookEntry, Support
 from projects.models import Project
@@ -56,7 +56,9 @@ def graph(project: Project, path: str, caller: Caller) -> FileGraph:
     if file is None:
         raise errors.NotFound(f"The project has no file {path}.")
     # As every read without a scope (docs/api.md, "Search"): shared kinds, nothing sensitive.
-    seen = recall.readable(project, None, Filters(), caller).filter(project=project)
+    seen = retrieve.readable_rows(project, None, Filters(), caller).filter(
+        project=project
+    )
     links = MemoryFile.objects.filter(file=file, memory__in=seen)
     linked = seen.filter(file_links__file=file).distinct()
     count = linked.count()

@@ -14,8 +14,8 @@ from context.digest import lines as memory_lines
 from context.digest.lines import flat
 from context.selection import Budget, Line, Selection
 from inference import tokens
-from memories import recall
 from memories.models import File, MemoryFile
+from memories.read import search
 from playbook import exposures, freshness, reading, relevance
 from playbook.models import Exposure, PlaybookEntry
 from projects.models import Project
@@ -55,7 +55,7 @@ class Rule:
 class Remembered:
     """A memory and how well it fits the task, 0..1."""
 
-    hit: recall.Hit
+    hit: search.MemoryHit
     reason: str
 
 
@@ -93,7 +93,7 @@ def for_task(
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.agent_of(caller, agent_id)
-    found = recall.search(project, recall.Request(description, limit=top_k), caller)
+    found = search.find(project, search.MemorySearch(description, limit=top_k), caller)
     known = rules(project, description, caller, limit=top_k)
     wanted = recommended(project, description, found.hits, caller, limit=top_k)
     told = _told(known.rules, found.hits, wanted, token_budget)
@@ -122,7 +122,7 @@ def for_task(
 
 def _told(
     rules: Iterable[Rule],
-    hits: Iterable[recall.Hit],
+    hits: Iterable[search.MemoryHit],
     files: Iterable[RecommendedFile],
     token_budget: int | None,
 ) -> Selection[Item]:
@@ -150,7 +150,7 @@ def _rule_line(rule: Rule) -> Line[Item]:
     return Line(rule, "rule", len(line), lambda: line)
 
 
-def _memory_line(hit: recall.Hit) -> Line[Item]:
+def _memory_line(hit: search.MemoryHit) -> Line[Item]:
     line = memory_lines.line(hit.memory)
     item = Remembered(hit, _lanes(hit))
     return Line(item, "memory", line.head, line.write)
@@ -161,7 +161,7 @@ def _file_line(file: RecommendedFile) -> Line[Item]:
     return Line(file, "file", len(line), lambda: line)
 
 
-def _lanes(hit: recall.Hit) -> str:
+def _lanes(hit: search.MemoryHit) -> str:
     """By which lanes of the search it was found: "words (1st), meaning (3rd)"."""
     names = {"keyword": "words", "semantic": "meaning"}
     found = [
@@ -206,7 +206,7 @@ def _why(entry: PlaybookEntry) -> str:
 def recommended(
     project: Project,
     description: str,
-    hits: Iterable[recall.Hit],
+    hits: Iterable[search.MemoryHit],
     caller: Caller,
     *,
     limit: int,

@@ -8,8 +8,8 @@ from typing import Any
 
 from ace import run
 from common.caller import SYSTEM
-from memories import writing
-from memories.drafts import Draft, FileRef
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
 from projects import lifecycle as projects
 from projects.models import Project
 
@@ -28,7 +28,7 @@ def seed() -> Project | None:
     story = json.loads(STORY.read_text())
     project = projects.create(story["project"], SYSTEM)
     drafts = [draft_of(memory) for memory in story["memories"]]
-    writing.commit(writing.prepare(project, drafts, SYSTEM))
+    write.commit(write.prepare(project, drafts, SYSTEM))
     for task in story["tasks"]:
         run.complete(project, task, SYSTEM)
     return project

@@ -12,9 +12,9 @@ from inference.embedding.vector import StoredVector, Vector
 from memories.queries import (
     CURRENT_COLUMNS,
     OWNER,
-    ChangeQuerySet,
     FileQuerySet,
     FindingQuerySet,
+    MemoryChangeQuerySet,
     MemoryQuerySet,
     PossibleDuplicateQuerySet,
     PurgeQuerySet,
@@ -362,7 +362,7 @@ class MemoryChange(models.Model):
     request_id = models.CharField(max_length=64, blank=True)
     at = models.DateTimeField(auto_now_add=True)
 
-    objects = ChangeQuerySet.as_manager()
+    objects = MemoryChangeQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -23,7 +23,6 @@ from common.erasure.redaction import (
     redact_text,
 )
 from common.erasure.scope import ErasureScope
-from memories import indexing, places
 from memories.models import (
     DuplicateFinding,
     File,
@@ -38,10 +37,11 @@ from memories.models import (
 )
 from memories.queries import MemoryQuerySet
 from memories.scopes import Scope
+from memories.store import originals, search_columns
 from search import statistics
 from search.models import LexemeStat
 
-WAYS: dict[str, Redactor] = {
+COLUMN_MASKS: dict[str, Redactor] = {
     **dict.fromkeys(
         ("title", "key", "content", "goal", "result", "feedback"), redact_text
     ),
@@ -54,25 +54,15 @@ WAYS: dict[str, Redactor] = {
     **dict.fromkeys(("value", "steps", "tool_usage", "metadata"), empty),
     **dict.fromkeys(("tags", "provenance"), empty),
 }
-OF_CHANGES = columns_redactor(WAYS | {"scope": json_redactor("kind")})
+CHANGE_MASK = columns_redactor(COLUMN_MASKS | {"scope": json_redactor("kind")})
 # Somebody may write what looks like a mask; only what is purged is deleted as well.
 UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
-WHO = "names who did it: an agent, a key or an account"
-OURS = "made by the service, of no text"
+ACTOR = "names who did it: an agent, a key or an account"
+INTERNAL = "made by the service, of no text"
 
 
-def scope_of(scope: Scope) -> Scope:
-    """The scope that purged memories of a scope have."""
-    return Scope(
-        scope.kind,
-        redact_name(scope.key),
-        redact_name(scope.type),
-        redact_name(scope.user),
-    )
-
-
-def _renew(memory: Memory) -> None:
-    indexing.fill(memory, "simple")
+def _recompute(memory: Memory) -> None:
+    search_columns.fill(memory, "simple")
     memory.scope_hash = Scope(
         memory.scope_kind, memory.scope_key, memory.scope_type, memory.scope_user
     ).hash
@@ -83,7 +73,7 @@ def _memories(reach: ErasureScope) -> MemoryQuerySet:
     return found
 
 
-def _pairs(model: Any, other: str) -> Any:
+def _pair_rows(model: Any, other: str) -> Any:
     def rows(reach: ErasureScope) -> Any:
         ids = reach.of("memory")
         return model.objects.filter(Q(memory__in=ids) | Q(**{f"{other}__in": ids}))
@@ -92,19 +82,19 @@ def _pairs(model: Any, other: str) -> Any:
 
 
 @register
-class MemoryData(ErasureHandler):
+class MemoryErasure(ErasureHandler):
     holdings = (
         ErasableColumns(
             Memory,
             _memories,
-            WAYS,
+            COLUMN_MASKS,
             derived=("similarity_hash", "scope_hash", "content_tsv"),
-            renew=_renew,
+            renew=_recompute,
         ),
         ErasableColumns(
             MemoryChange,
             lambda reach: MemoryChange.objects.filter(memory_id__in=reach.of("memory")),
-            {"before": OF_CHANGES, "after": OF_CHANGES, "reason": redact_name},
+            {"before": CHANGE_MASK, "after": CHANGE_MASK, "reason": redact_name},
         ),
         ErasableColumns(
             MemoryVector,
@@ -115,12 +105,12 @@ class MemoryData(ErasureHandler):
         ),
         ErasableColumns(
             PossibleDuplicate,
-            _pairs(PossibleDuplicate, "other"),
+            _pair_rows(PossibleDuplicate, "other"),
             removed=("why_not_merged", "note"),
         ),
         ErasableColumns(
             DuplicateFinding,
-            _pairs(DuplicateFinding, "original"),
+            _pair_rows(DuplicateFinding, "original"),
             removed=("why_not_merged",),
         ),
         ErasableColumns(
@@ -150,31 +140,31 @@ class MemoryData(ErasureHandler):
     )
     no_text = {
         Memory: {
-            "agent_id": WHO,
-            "deleted_by": WHO,
-            "compacted_from": OURS,
+            "agent_id": ACTOR,
+            "deleted_by": ACTOR,
+            "compacted_from": INTERNAL,
             "content_terms": "generated of content_tsv",
         },
-        MemoryVector: {"model": OURS},
+        MemoryVector: {"model": INTERNAL},
         MemoryChange: {
-            "actor": WHO,
-            "agent_id": WHO,
-            "source": OURS,
-            "request_id": OURS,
+            "actor": ACTOR,
+            "agent_id": ACTOR,
+            "source": INTERNAL,
+            "request_id": INTERNAL,
         },
         File: {"last_content_hash": "the hash of a file of the code base"},
-        PossibleDuplicate: {"decided_by": WHO},
+        PossibleDuplicate: {"decided_by": ACTOR},
         Purge: {
             "selection": "masked when the purge is done",
             "reason": "why an owner purged, in the owner's words for the receipt",
-            "counts": OURS,
-            "descendants": OURS,
-            "actor": WHO,
+            "counts": INTERNAL,
+            "descendants": INTERNAL,
+            "actor": ACTOR,
         },
         PurgedText: dict.fromkeys(
             ("hmac", "table", "column", "row_id"), "proves a text without telling it"
         ),
-        LogEntry: {"object_id": OURS},
+        LogEntry: {"object_id": INTERNAL},
     }
 
     def reach(self, reach: ErasureScope) -> None:
@@ -191,11 +181,11 @@ class MemoryData(ErasureHandler):
             reach.descend("memory", made, how, is_purged=reach.cascade)
             if reach.cascade:
                 reach.add("memory", made)
-        reach.add("file", _lonely_files(reach))
-        words = _lonely_words(reach)
+        reach.add("file", _unlinked_files(reach))
+        words = _unused_tags(reach)
         tags = Tag.objects.filter(project_id=reach.project_id, name__in=words)
         reach.add("tag", tags.values_list("pk", flat=True))
-        reach.add("audit_event", _told_of(reach.project_id, words))
+        reach.add("audit_event", _audit_events_of(reach.project_id, words))
 
     def hold(self, reach: ErasureScope) -> None:
         # Nobody may link to a file that goes, not even by a key share.
@@ -229,18 +219,18 @@ class MemoryData(ErasureHandler):
         wanted = copies.exclude(pk__in=reach.of("memory")).values("duplicate_of")
         derived = Q(promoted_from__isnull=False) | ~Q(compacted_from=[])
         for memory in rows.filter(Q(pk__in=wanted) | derived).order_by("pk"):
-            places.vacate(memory, caller)
+            originals.release(memory, caller)
 
     def after(self, reach: ErasureScope) -> None:
         if reach.of("memory"):
             statistics.rebuild(
                 Memory.objects.current(),
                 project_id=reach.project_id,
-                name=indexing.CORPUS,
+                name=search_columns.CORPUS,
             )
 
 
-def _lonely_files(reach: ErasureScope) -> set[uuid.UUID]:
+def _unlinked_files(reach: ErasureScope) -> set[uuid.UUID]:
     """Files of which nothing else speaks, and the project itself never did.
 
     What nothing links to is among them: no history tells which memory let go of it.
@@ -254,28 +244,28 @@ def _lonely_files(reach: ErasureScope) -> set[uuid.UUID]:
     return set(rows.values_list("pk", flat=True)) if reach.of("memory") else set()
 
 
-def _lonely_words(reach: ErasureScope) -> set[str]:
+def _unused_tags(reach: ErasureScope) -> set[str]:
     """Tags that only these memories carry or have let go of, and nobody put into the
     vocabulary."""
     rows = Memory.objects.filter(project_id=reach.project_id)
     ids = reach.of("memory")
-    said = _words(rows.filter(pk__in=ids)) | _words_before(ids)
+    said = _tags_of(rows.filter(pk__in=ids)) | _former_tags(ids)
     others = rows.filter(tags__overlap=list(said)).exclude(pk__in=ids)
-    return said - _words(others) - _open_words(reach.project_id, said)
+    return said - _tags_of(others) - _listed_tags(reach.project_id, said)
 
 
-def _words(rows: MemoryQuerySet) -> set[str]:
+def _tags_of(rows: MemoryQuerySet) -> set[str]:
     each = rows.order_by().annotate(word=Func(F("tags"), function="unnest"))
     return set(each.values_list("word", flat=True).distinct())
 
 
-def _words_before(memory_ids: Set[uuid.UUID]) -> set[str]:
+def _former_tags(memory_ids: Set[uuid.UUID]) -> set[str]:
     rows = MemoryChange.objects.filter(memory_id__in=memory_ids).order_by()
     told = chain.from_iterable(rows.values_list("before__tags", "after__tags"))
     return set(chain.from_iterable(filter(None, told)))
 
 
-def _open_words(project_id: uuid.UUID, words: Set[str]) -> set[str]:
+def _listed_tags(project_id: uuid.UUID, words: Set[str]) -> set[str]:
     tags = Tag.objects.filter(project_id=project_id, name__in=words)
     found = {str(pk): name for pk, name in tags.values_list("pk", "name")}
     openly = AuditEvent.objects.filter(
@@ -284,7 +274,7 @@ def _open_words(project_id: uuid.UUID, words: Set[str]) -> set[str]:
     return {found[pk] for pk in openly.values_list("object_id", flat=True)}
 
 
-def _told_of(project_id: uuid.UUID, words: Set[str]) -> set[uuid.UUID]:
+def _audit_events_of(project_id: uuid.UUID, words: Set[str]) -> set[uuid.UUID]:
     """The audit rows of tags, those that are no more among them, which name one."""
     rows = AuditEvent.objects.filter(
         Q(detail__name__in=words)

@@ -208,7 +208,7 @@ def _unexpired() -> Q:
     return Q(expires_at=None) | Q(expires_at__gte=timezone.now())
 
 
-class ChangeQuerySet(models.QuerySet[Any]):
+class MemoryChangeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         from memories.models import Memory  # models import this
 
@@ -264,12 +264,12 @@ class TagQuerySet(models.QuerySet[Any]):
             object_id=Cast(OuterRef("pk"), models.CharField()),
             verb__in=["tag.create", "tag.update"],
         )
-        return rows.filter(Exists(_tagged(caller)) | Exists(openly))
+        return rows.filter(Exists(_memories_with_tag(caller)) | Exists(openly))
 
     def counted_for(self, caller: Caller) -> Self:
         """With `usage_count`: the current memories that the caller may see."""
         counts = (
-            _tagged(caller)
+            _memories_with_tag(caller)
             .current()
             .order_by()
             .values("project")
@@ -278,7 +278,7 @@ class TagQuerySet(models.QuerySet[Any]):
         return self.annotate(usage_count=Coalesce(Subquery(counts.values("n")), 0))
 
 
-def _tagged(caller: Caller) -> Any:
+def _memories_with_tag(caller: Caller) -> Any:
     """Visible memories that carry the tag of the outer query."""
     from django.contrib.postgres.fields import ArrayField
     from django.db.models.expressions import Func

@@ -10,10 +10,11 @@ from typing import Any
 
 from common import errors
 from common.caller import Caller
+from common.erasure.redaction import redact_name
 from projects.models import Project
 
 # The fields that each kind is written with in the API.
-KEYS = {
+KEY_FIELDS = {
     "session": "session_id",
     "user": "user_id",
     "workspace": "workspace_id",
@@ -40,7 +41,7 @@ class Scope:
     @property
     def shown(self) -> dict[str, str]:
         """The scope as it is written in the API."""
-        shown = {"kind": self.kind, KEYS[self.kind]: self.key}
+        shown = {"kind": self.kind, KEY_FIELDS[self.kind]: self.key}
         if self.kind == "object":
             return {**shown, "object_type": self.type}
         return {**shown, "user_id": self.user} if self.user else shown
@@ -70,7 +71,7 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
     if not value:
         return Scope("workspace", str(project.pk))
     kind = value["kind"]
-    key = str(value.get(KEYS[kind]) or _default_key(kind, project, caller))
+    key = str(value.get(KEY_FIELDS[kind]) or _default_key(kind, project, caller))
     if kind == "user" and caller.user_id and key != caller.user_id:
         raise errors.NotFound("There is no such user scope.")
     if kind == "session":
@@ -83,7 +84,7 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
     return Scope(kind, key)
 
 
-def narrower(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
+def narrower_scopes(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
     """What joins a read of a user's rows: the named session, the user's and nobody's.
 
     None is discovered.
@@ -101,6 +102,16 @@ def _default_key(kind: str, project: Project, caller: Caller) -> str:
     if kind == "user" and caller.user_id:
         return caller.user_id
     raise errors.Invalid(
-        f"A scope of kind {kind} needs {KEYS[kind]}.",
-        errors={"scope": [f"{KEYS[kind]} is required for kind {kind}."]},
+        f"A scope of kind {kind} needs {KEY_FIELDS[kind]}.",
+        errors={"scope": [f"{KEY_FIELDS[kind]} is required for kind {kind}."]},
+    )
+
+
+def redact_scope(scope: Scope) -> Scope:
+    """The scope that purged memories of a scope have."""
+    return Scope(
+        scope.kind,
+        redact_name(scope.key),
+        redact_name(scope.type),
+        redact_name(scope.user),
     )

@@ -6,19 +6,17 @@ from celery import shared_task
 
 from common.caller import SYSTEM
 from jobs.models import Heartbeat
-from memories import (
-    consolidation,
-    deduplication,
-    deletion,
-    index_care,
-    indexing,
-    lifecycle,
-    planned_compaction,
-    purging,
-    quotas,
-    vectors,
-)
+from memories.duplicates import scan
+from memories.lifecycle import expire
+from memories.maintenance import embedding_job, vector_index_job
 from memories.models import Memory
+from memories.retention import (
+    compaction_policy,
+    erase,
+    project_deletion,
+)
+from memories.retention import consolidate as consolidation
+from memories.store import quotas, search_columns
 from projects.models import Project
 from search import statistics
 
@@ -28,11 +26,11 @@ __all__ = [
     "compact",
     "consolidate",
     "consolidation",
-    "deletion",
+    "embedding_job",
+    "erase",
     "forget_findings",
-    "purging",
+    "project_deletion",
     "refresh_statistics",
-    "vectors",
 ]
 
 
@@ -41,37 +39,37 @@ def refresh_statistics() -> None:
     """Count lexemes anew for the projects in which enough was written."""
     projects = Project.objects.live().values_list("pk", flat=True)
     rows = Memory.objects.current()
-    statistics.refresh(rows, projects=projects, name=indexing.CORPUS)
+    statistics.refresh(rows, projects=projects, name=search_columns.CORPUS)
     Heartbeat.beat("statistics")
 
 
 @shared_task
 def archive_expired() -> None:
     """Archive what expired."""
-    lifecycle.archive_expired(SYSTEM)
+    expire.archive_expired(SYSTEM)
     Heartbeat.beat("expiry")
 
 
 @shared_task
 def compact() -> None:
     """Start the day's compaction of the projects that want one."""
-    planned_compaction.start_due()
+    compaction_policy.start_due()
 
 
 @shared_task
 def consolidate() -> None:
     """Start the consolidation of the projects in which a quota is reached."""
-    quotas.consolidate_reached()
+    quotas.consolidate_due()
 
 
 @shared_task
 def forget_findings() -> None:
     """Delete the findings of deduplications whose job is gone."""
-    deduplication.forget_findings()
+    scan.forget_findings()
 
 
 @shared_task
 def care_for_indexes() -> None:
     """Start the job on the vector indexes, if there is anything for it to do."""
-    index_care.start_due()
+    vector_index_job.start_due()
     Heartbeat.beat("vector-indexes")

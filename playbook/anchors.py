@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from common.text import literals
-from memories import files
+from memories.store import files
 from playbook.models import Anchor, PlaybookEntry
 from projects.models import Project
 

@@ -26,8 +26,8 @@ from django.db.models.functions import Coalesce
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
+from common.text.contradiction import disagreement
 from inference.embedding.vector import Vector
-from memories import disagreement
 from playbook import neighbours, rejected
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry, Support
 from playbook.queries import WAITING, ConflictQuerySet

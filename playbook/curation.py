@@ -11,8 +11,8 @@ from common.caller import Caller, Role
 from common.db import write
 from common.text import secrets
 from inference.embedding.vector import Vector
-from memories.drafts import SecretFound
 from memories.models import Memory
+from memories.store.secret_policy import SecretFound
 from playbook import (
     applying,
     disputes,

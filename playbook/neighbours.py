@@ -10,10 +10,10 @@ from typing import Literal
 
 from common.text import literals
 from common.text import plain_text as texts
+from common.text.contradiction import disagreement
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from memories import disagreement
 from playbook import merging, wording
 from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
@@ -27,7 +27,7 @@ MERGE = 0.90
 ALIKE = 0.70
 # Neighbours looked at: the nearest may be guarded while the next says the same.
 LOOKED_AT = 5
-# Codes of `memories.disagreement` that turn a rule round; the others name other things.
+# Codes of `common.text.contradiction.disagreement` that turn a rule round; the others name other things.
 TURNED = ("negation", "antonym", "quantifier", "order")
 
 _WORD = re.compile(r"\w+")

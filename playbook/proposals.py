@@ -18,7 +18,7 @@ from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
 from inference.embedding.vector import Vector
-from memories.drafts import SecretFound
+from memories.store.secret_policy import SecretFound
 from playbook import (
     applying,
     checking,

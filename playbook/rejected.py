@@ -16,10 +16,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from common.text.contradiction import disagreement
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
 from jobs import queue, runner
-from memories import disagreement
 from playbook import neighbours
 from playbook.deciding import Decision
 from playbook.drafts import Item, Operation, Proposal

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 
 from ace.rules.task import Task
-from memories import classification
-from memories.classification import MAX_TEXT, MemoryType
+from memories.store import memory_types
+from memories.store.memory_types import MAX_TEXT, MemoryType
 
 # The question stands at the start of a goal; boilerplate and code follow.
 MAX_GOAL = 1_200
 
-_CODE_NOUN = classification.words(
+_CODE_NOUN = memory_types.whole_words(
     r"code|code ?base|repo(?:sitory)?|modules?|files?|functions?|class(?:es)?|methods?"
     r"|services?|packages?|API|database|schema|tables?|architecture|systems?|components?"
     r"|endpoints?|pipelines?|structure|layout|config(?:uration)?|settings|entry ?points?"
     r"|project|apps?|layers?|tests?|handlers?|middleware|routes?|models?"
 )
-_CHANGE_GOAL = classification.words(
+_CHANGE_GOAL = memory_types.whole_words(
     r"add|implement|create|build|write|refactor|rename|migrate|upgrade|remove|update"
     r"|support|introduce|extend|convert|port|optimi[sz]e|improve"
 )
@@ -25,37 +25,37 @@ _CHANGE_GOAL = classification.words(
 
 def memory_type(task: Task, outcome: str) -> MemoryType:
     """Classify a finished task; a fix that did not hold is a warning."""
-    goal = classification.plain(task.goal[:MAX_GOAL])
-    said = classification.plain(f"{task.result[:MAX_TEXT]}\n{task.feedback[:MAX_TEXT]}")
+    goal = memory_types.without_absences(task.goal[:MAX_GOAL])
+    said = memory_types.without_absences(
+        f"{task.result[:MAX_TEXT]}\n{task.feedback[:MAX_TEXT]}"
+    )
     if outcome == "failure":
         return "warning"
     if not _is_prose(goal):
         return "learning"
     if _is_fix(goal, said):
         return "error_fix"
-    if classification.DECISION.search(goal):
+    if memory_types.DECISION.search(goal):
         return "decision"
     if _asks_about_code(goal):
         return "codebase_knowledge"
-    if classification.DISCOVERY.search(goal):
+    if memory_types.DISCOVERY.search(goal):
         return "discovery"
     return (
-        classification.by_what_was_said(said) if _is_prose(task.result) else "learning"
+        memory_types.type_of_statement(said) if _is_prose(task.result) else "learning"
     )
 
 
 def _is_fix(goal: str, said: str) -> bool:
-    if classification.FIX_GOAL.search(goal):
+    if memory_types.FIX_GOAL.search(goal):
         return True
     return bool(
-        classification.TROUBLE.search(goal) and classification.FIXED.search(said)
+        memory_types.TROUBLE.search(goal) and memory_types.FIX_DONE.search(said)
     )
 
 
 def _asks_about_code(goal: str) -> bool:
-    asks = classification.CODEBASE.search(goal) and not _CHANGE_GOAL.match(
-        goal.lstrip()
-    )
+    asks = memory_types.CODEBASE.search(goal) and not _CHANGE_GOAL.match(goal.lstrip())
     return bool(asks and _CODE_NOUN.search(goal))
 
 

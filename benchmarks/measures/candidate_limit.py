@@ -12,7 +12,7 @@ from benchmarks.measures import search_quality
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
-from memories import recall
+from memories.read import search
 from projects.models import Project
 from search import postings
 
@@ -46,10 +46,10 @@ def _ndcg(
     project: Project, asked: JudgedQuery, lane: str, ids: Mapping[uuid.UUID, str]
 ) -> float:
     """As `benchmark search`, among rows that nobody judged."""
-    request = recall.Request(
+    request = search.MemorySearch(
         asked.text, limit=search_quality.DEPTH + 1, **search_quality.LANES[lane]
     )
-    hits = recall.search(project, request, SYSTEM).hits
+    hits = search.find(project, request, SYSTEM).hits
     ranking = [ids.get(hit.memory.pk, "") for hit in hits]
     others = [found for found in ranking if found != asked.id]
     return quality_metrics.ndcg(others, asked.judged, depth=search_quality.DEPTH)

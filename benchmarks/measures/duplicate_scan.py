@@ -29,7 +29,7 @@ from common.caller import SYSTEM
 from common.text import plain_text
 from inference.embedding import active_model
 from jobs.models import Job
-from memories import deduplication
+from memories.duplicates import scan as duplicates_scan
 from memories.models import DuplicateFinding, Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
@@ -167,7 +167,7 @@ class ScanRun:
 
 
 def _run_scan(project: Project, *, apply: bool, kills: int) -> ScanRun:
-    scan = ScanRun(deduplication.start(project, SYSTEM, threshold=None, apply=apply))
+    scan = ScanRun(duplicates_scan.start(project, SYSTEM, threshold=None, apply=apply))
     stops = [(number + 1) / (kills + 1) for number in range(kills)]
     bar = ProgressBar("marked" if apply else "compared", 100)
     started = time.perf_counter()

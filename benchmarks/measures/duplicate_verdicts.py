@@ -14,7 +14,7 @@ from benchmarks.datasets.labelled_pairs import PairSet, TextPair
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report.progress_bar import ProgressBar
 from inference.embedding import active_model
-from memories import alike
+from memories import near_duplicates
 from memories.models import Memory
 from playbook import neighbours
 from playbook.models import PlaybookEntry
@@ -37,7 +37,7 @@ Verdict = Callable[[ScoredPair], bool]
 def merges_memories(judged: ScoredPair) -> bool:
     """Whether the second of two memories is marked as a duplicate of the first."""
     first, second = Memory(content=judged.pair.a), Memory(content=judged.pair.b)
-    likeness = alike.likeness(second, first, judged.cosine)
+    likeness = near_duplicates.similarity_of(second, first, judged.cosine)
     return likeness.why_not_merged is None
 
 

@@ -14,8 +14,8 @@ from benchmarks.report import quality_metrics
 from common import locks
 from common.caller import SYSTEM
 from inference.embedding import active_model
-from memories import recall
 from memories.models import MemoryVector
+from memories.read import search
 from projects.models import Project
 from search import vector_index
 
@@ -69,8 +69,8 @@ def _search_during(
 
 def _timed_search(project: Project, query: str) -> tuple[set[Any], float]:
     started = time.perf_counter()
-    request = recall.Request(query, mode="semantic", limit=DEPTH)
-    hits = recall.search(project, request, SYSTEM).hits
+    request = search.MemorySearch(query, mode="semantic", limit=DEPTH)
+    hits = search.find(project, request, SYSTEM).hits
     return {hit.memory.pk for hit in hits}, (time.perf_counter() - started) * 1000
 
 

@@ -22,8 +22,8 @@ from benchmarks.report import bar_chart, quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from inference.embedding import active_model
-from memories import recall
 from memories.queries import Filters
+from memories.read import search
 from projects.models import Project
 from search.search import Mode
 
@@ -148,7 +148,7 @@ def _rows(
         fields = {"mode": mode, "tags": list(FILTERS[name])}
         filters = Filters(tags=FILTERS[name])
         direct = [
-            _direct_ms(project, recall.Request(query, mode=mode, filters=filters))
+            _direct_ms(project, search.MemorySearch(query, mode=mode, filters=filters))
             for query in queries
         ]
         for clients in CLIENTS:
@@ -184,7 +184,7 @@ def _percentiles(spent: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _direct_ms(project: Project, request: recall.Request) -> float:
+def _direct_ms(project: Project, request: search.MemorySearch) -> float:
     """Milliseconds of a search's embedding and statements, and of nothing else."""
     statements: list[tuple[str, Any]] = []
 
@@ -193,7 +193,7 @@ def _direct_ms(project: Project, request: recall.Request) -> float:
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
-        recall.search(project, request, SYSTEM)
+        search.find(project, request, SYSTEM)
     started = time.perf_counter()
     if request.mode != "keyword":
         active_model.get().embed([request.query])

@@ -19,8 +19,10 @@ from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from inference.embedding import active_model
-from memories import recall, vectors, writing
-from memories.drafts import Draft
+from memories.maintenance import embedding_job
+from memories.read import search
+from memories.store import write
+from memories.store.drafts import Draft
 from projects.models import Project
 
 HELP = "nDCG@10 and milliseconds of the search modes, on judged collections."
@@ -145,14 +147,14 @@ def fill_project(
     for start in range(0, len(collection.documents), BATCH):
         batch = collection.documents[start : start + BATCH]
         drafts = [draft_of(document, seen, notes) for document in batch]
-        receipts = writing.commit(writing.prepare(project, drafts, SYSTEM))
+        receipts = write.commit(write.prepare(project, drafts, SYSTEM))
         for document, receipt in zip(batch, receipts, strict=True):
             if receipt.status == "stored" and receipt.memory:
                 ids[receipt.memory.pk] = document.id
             else:
                 notes[f"documents {receipt.status}, not searchable"] += 1
         bar.show(start + len(batch))
-    waiting = vectors.waiting(project.pk).count()
+    waiting = embedding_job.rows_to_embed(project.pk).count()
     bar = ProgressBar(f"{collection.name}: vectors", waiting)
     temp_project.embed_waiting(project, bar.show)
     temp_project.refresh_statistics(project)
@@ -187,11 +189,11 @@ def run_query(
     project: Project, query: JudgedQuery, lane: str, ids: dict[Any, str]
 ) -> QueryAnswer:
     """Search as a caller does. A query's own document is taken out of its ranking."""
-    request = recall.Request(query.text, limit=DEPTH + 1, **LANES[lane])
+    request = search.MemorySearch(query.text, limit=DEPTH + 1, **LANES[lane])
     # Every mode pays for the query's vector.
     active_model.forget_queries()
     started = time.perf_counter()
-    answer = recall.search(project, request, SYSTEM)
+    answer = search.find(project, request, SYSTEM)
     ms = (time.perf_counter() - started) * 1000
     hits = [(ids[hit.memory.pk], hit.score) for hit in answer.hits]
     return QueryAnswer(query, [hit for hit in hits if hit[0] != query.id][:DEPTH], ms)

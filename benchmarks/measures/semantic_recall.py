@@ -15,9 +15,9 @@ from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
-from memories import recall
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
+from memories.read import retrieve
 from projects.models import Project
 from search import nearest_rows, semantic
 from search.columns import partition_lexeme
@@ -99,7 +99,7 @@ def _cell(
     project: Project, size: int, share: float, queries: Sequence[Vector]
 ) -> dict[str, Any]:
     filters = Filters(tags=SELECTIVITIES[share])
-    rows = recall.readable(project, None, filters, SYSTEM)
+    rows = retrieve.readable_rows(project, None, filters, SYSTEM)
     answers = [_compare_answer(project, rows, vector) for vector in queries]
     spent = [answer["ms"] for answer in answers]
     return {

@@ -23,7 +23,7 @@ from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import Role
 from inference.embedding import active_model
-from memories import vectors
+from memories.maintenance import embedding_job
 from projects.models import Project
 
 HELP = "The rate of writes until all is searchable, and what one write adds."
@@ -103,9 +103,9 @@ def _embed_alone(texts: Sequence[str]) -> float:
     model.embed(texts[:1])
     bar = ProgressBar("embedded alone", len(texts))
     started = time.perf_counter()
-    for start in range(0, len(texts), vectors.BATCH):
-        model.embed(texts[start : start + vectors.BATCH])
-        bar.show(min(start + vectors.BATCH, len(texts)))
+    for start in range(0, len(texts), embedding_job.EMBED_BATCH):
+        model.embed(texts[start : start + embedding_job.EMBED_BATCH])
+        bar.show(min(start + embedding_job.EMBED_BATCH, len(texts)))
     return time.perf_counter() - started
 
 
@@ -134,7 +134,7 @@ def _in_batches(
     spent = client.ask_by(min(CLIENTS, len(bodies)), bodies)
     answered = time.perf_counter() - started
     bar = ProgressBar("searchable", len(texts))
-    while left := vectors.waiting(project.pk).count():
+    while left := embedding_job.rows_to_embed(project.pk).count():
         bar.show(len(texts) - left)
         time.sleep(LOOK_SECONDS)
     seconds = time.perf_counter() - started

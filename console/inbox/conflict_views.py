@@ -15,7 +15,7 @@ from console import text_diff
 from console.inbox import form_input, pair_cards
 from console.inbox.form_input import FormInput, validate_filled
 from console.inbox.inbox_page import InboxPage
-from memories import duplicates
+from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
 from playbook import conflicts, reopening, resolving
 from playbook.models import Conflict
@@ -134,7 +134,7 @@ class DecideDuplicateView(InboxPage):
         note = request.POST.get("note", "").replace("\0", "")
         pair = self.pair(pk)
         try:
-            duplicates.decide(pair, state, self.caller, note=note)
+            decide.decide(pair, state, self.caller, note=note)
         except errors.Refusal as refusal:
             card = pair_cards.duplicate_card(
                 self.pair(pk), self.may_decide, refusal.detail
@@ -178,7 +178,7 @@ class MarkedDuplicatePage(InboxPage):
         memory = self.memory(pk)
         note = request.POST.get("note", "").replace("\0", "")
         try:
-            duplicates.unmark(memory, self.caller, note=note)
+            decide.unmark(memory, self.caller, note=note)
         except errors.Refusal as refusal:
             return self.page(self.memory(pk), refusal.detail, refusal.status)
         return self.told("Unmarked: it is a memory of its own again.")

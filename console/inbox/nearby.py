@@ -17,10 +17,10 @@ from django.db.models.functions import Left
 from ace.models import AceRun
 from common.caller import Caller
 from common.text import question_focus
+from common.text.contradiction import disagreement
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from memories import disagreement
 from playbook import exposures, neighbours, relevance, reviewing
 from playbook.exposures import Use
 from playbook.models import PlaybookDelta

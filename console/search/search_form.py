@@ -12,10 +12,10 @@ from common import errors, replicas
 from common.admin.action_forms import ApplyMixin
 from common.api.problem import field_errors
 from common.caller import Caller
-from memories import recall
 from memories.models import Memory
-from memories.recall import Answer
-from memories.scopes import KEYS
+from memories.read import search
+from memories.read.search import SearchResult
+from memories.scopes import KEY_FIELDS
 from memories.serializers import search as api
 from projects.models import Project
 
@@ -136,13 +136,13 @@ class SearchForm(ApplyMixin, forms.Form):
         """All of it is shown while it is to be filled in or mended."""
         return bool(self.given) and not (self.is_bound and self.is_valid())
 
-    def apply(self) -> Answer:
+    def apply(self) -> SearchResult:
         form = api.SearchRequest(data=self.request)
         if not form.is_valid():
             raise errors.Invalid(errors=field_errors(form.errors, form))
         wanted = api.request_of(form.validated_data, self.project, self.caller)
         return replicas.read_from_replica(
-            lambda: recall.search(self.project, wanted, self.caller)
+            lambda: search.find(self.project, wanted, self.caller)
         )
 
     @property
@@ -171,7 +171,7 @@ class SearchForm(ApplyMixin, forms.Form):
             return {}
         named = {
             "kind": given["scope"],
-            KEYS[given["scope"]]: given["scope_key"],
+            KEY_FIELDS[given["scope"]]: given["scope_key"],
             "object_type": given["object_type"],
         }
         if given["scope_user"]:

@@ -14,7 +14,7 @@ from console.files import graph_branches
 from console.project_page import ProjectPage
 from console.search.search_form import SearchForm
 from memories.models import Memory
-from memories.recall import Answer, Hit
+from memories.read.search import MemoryHit, SearchResult
 from projects.models import Project
 
 MAX_FILES = 5  # shown of a hit
@@ -38,7 +38,7 @@ class SearchPage(ProjectPage):
         )
         if not asked or not form.is_valid():
             return self.show(form=form, status=400 if asked else 200)
-        answer: Answer = form.saved
+        answer: SearchResult = form.saved
         return self.show(
             form=form,
             answer=answer,
@@ -60,7 +60,7 @@ class HitRow:
     files: list[tuple[str, str]]  # path and address
 
 
-def hit_row(hit: Hit, project: Project) -> HitRow:
+def hit_row(hit: MemoryHit, project: Project) -> HitRow:
     links = list(hit.memory.file_links.all())[:MAX_FILES]
     paths = dict.fromkeys(link.file.file_path for link in links)
     return HitRow(

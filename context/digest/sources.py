@@ -10,10 +10,10 @@ from django.db import DatabaseError, transaction
 
 from common import errors
 from context.digest.options import DigestOptions
-from memories import recall
 from memories.models import Memory
 from memories.queries import MemoryQuerySet
-from memories.recall import Request
+from memories.read import search
+from memories.read.search import MemorySearch
 from projects.models import Project
 from search.search import Mode
 
@@ -113,7 +113,7 @@ def _searches(
         return []
 
     def scores(mode: Mode, limit: int) -> dict[uuid.UUID, float]:
-        ranked = recall.rank(project, rows, Request(query, mode=mode))
+        ranked = search.rank_rows(project, rows, MemorySearch(query, mode=mode))
         return {hit.id: hit.lanes[mode].score for hit in ranked.hits[:limit]
                 if mode in hit.lanes}  # fmt: skip
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from memories.admin import doubts, files, memory, purges, tables, tags
+from memories.admin import files, memory, possible_duplicates, purges, tables, tags
 
-__all__ = ["doubts", "files", "memory", "purges", "tables", "tags"]
+__all__ = ["files", "memory", "possible_duplicates", "purges", "tables", "tags"]

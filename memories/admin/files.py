@@ -17,19 +17,19 @@ from common.admin.filters import ProjectFilter, choice_filter, exact_filter
 from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Role
-from memories import files
-from memories.admin.shown import MEMORY
-from memories.admin.tables import OfMemory
+from memories.admin.status import MEMORY
+from memories.admin.tables import MemoryRowsAdmin
 from memories.models import (
     File,
     Memory,
     MemoryFile,
 )
+from memories.store import files
 from search.columns import search_columns_of
 
 
 @admin.register(MemoryFile)
-class MemoryFileAdmin(OfMemory):
+class MemoryFileAdmin(MemoryRowsAdmin):
     list_display = ["path", "memory_shown", "relation_type", "project_name", "state"]
     list_select_related = ["memory", "file"]
     list_filter = [

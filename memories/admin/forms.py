@@ -7,11 +7,12 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from common.admin.action_forms import ActionForm
 from common.caller import Role
-from memories import lifecycle, tags
+from memories.lifecycle import lookup, update
 from memories.models import (
     Memory,
     Tag,
 )
+from memories.store import tags
 from projects.models import Project
 
 
@@ -52,11 +53,11 @@ class MemoryForm(ActionForm):
         changes = {
             name: self.cleaned_data[name]
             for name in self.changed_data
-            if name in lifecycle.MUTABLE
+            if name in update.MUTABLE
         }
         # Read anew: this form's own copy carries what was typed already.
-        memory = lifecycle.get(self.instance.pk, self.caller, Role.CURATOR)
-        return lifecycle.update(
+        memory = lookup.get_memory(self.instance.pk, self.caller, Role.CURATOR)
+        return update.update_memory(
             memory, changes, self.caller, self.cleaned_data["version"]
         )
 

@@ -29,18 +29,27 @@ from common.admin.filters import (
 from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, format_time, label_column, row_link, short_text
 from common.caller import Caller, Role
-from memories import duplicates, lifecycle, recall
-from memories.admin import asking, changes, compaction, derivation, lineage, purges
+from memories.admin import (
+    change_table,
+    compaction_pages,
+    derivation_pages,
+    lineage_panel,
+    list_search,
+    purges,
+)
 from memories.admin.files import graph_link
 from memories.admin.forms import MemoryForm
-from memories.admin.shown import STANDINGS, standing
+from memories.admin.status import STATUSES, status_of
+from memories.duplicates import decide
+from memories.lifecycle import delete, lookup, restore, supersede, verify
 from memories.models import (
     Memory,
     MemoryChange,
     PossibleDuplicate,
 )
+from memories.read import search
 
-TYPES = {
+TYPE_COLORS = {
     "error_fix": "success",
     "warning": "danger",
     "decision": "primary",
@@ -48,10 +57,10 @@ TYPES = {
 }
 
 
-class StandingFilter(ChoiceFilter):
+class MemoryStatusFilter(ChoiceFilter):
     title = "state"
     parameter_name = "state"
-    options = tuple((name, name) for name in STANDINGS)
+    options = tuple((name, name) for name in STATUSES)
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         now = timezone.now()
@@ -85,8 +94,8 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
 
 
 def _supersede(memory: Memory, caller: Caller, typed: str) -> Memory:
-    by = lifecycle.get(_as_id(typed), caller, Role.WRITER)
-    return lifecycle.supersede(memory, by, caller)
+    by = lookup.get_memory(_as_id(typed), caller, Role.WRITER)
+    return supersede.supersede_memory(memory, by, caller)
 
 
 def _as_id(typed: str) -> uuid.UUID:
@@ -117,7 +126,7 @@ class MemoryAdmin(RowsAdmin):
         choice_filter("scope_kind", Memory.Scope.choices, "scope"),
         exact_filter("scope_key", "key of the scope"),
         choice_filter("sensitivity", Memory.Sensitivity.choices),
-        StandingFilter,
+        MemoryStatusFilter,
         TagFilter,
         exact_filter("agent_id", "agent"),
         ("created_at", DaysFilter),
@@ -159,7 +168,9 @@ class MemoryAdmin(RowsAdmin):
             "verify",
             "Still true",
             Role.CURATOR,
-            lambda memory, caller, text: lifecycle.verify(memory, caller, note=text),
+            lambda memory, caller, text: verify.verify_memory(
+                memory, caller, note=text
+            ),
             "confirmed",
             fits=lambda memory: memory.deleted_at is None,
         ),
@@ -167,7 +178,7 @@ class MemoryAdmin(RowsAdmin):
             "unmark",
             "Not a duplicate",
             Role.CURATOR,
-            lambda memory, caller, text: duplicates.unmark(memory, caller, note=text),
+            lambda memory, caller, text: decide.unmark(memory, caller, note=text),
             "a memory of its own again",
             fits=lambda memory: memory.is_duplicate,
             asks="Why",
@@ -178,7 +189,7 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             _supersede,
             "superseded",
-            fits=lambda memory: standing(memory) == "current",
+            fits=lambda memory: status_of(memory) == "current",
             asks="Id of the newer memory",
             needs_text=True,
         ),
@@ -186,7 +197,7 @@ class MemoryAdmin(RowsAdmin):
             "delete",
             "Delete",
             Role.CURATOR,
-            lambda memory, caller, text: lifecycle.delete(
+            lambda memory, caller, text: delete.delete_memory(
                 memory.pk, caller, reason=text
             ),
             "deleted",
@@ -198,18 +209,18 @@ class MemoryAdmin(RowsAdmin):
             "restore",
             "Restore",
             Role.CURATOR,
-            lambda memory, caller, text: lifecycle.restore(memory.pk, caller),
+            lambda memory, caller, text: restore.restore_memory(memory.pk, caller),
             "restored",
-            fits=lifecycle.is_restorable,
+            fits=restore.is_restorable,
         ),
-        derivation.UNDO,
+        derivation_pages.UNDO,
     ]
     pages = [
-        derivation.PROMOTE,
-        derivation.COMPACT,
-        compaction.COMPACTION,
-        compaction.QUOTAS,
-        purges.OF_MEMORIES,
+        derivation_pages.PROMOTE,
+        derivation_pages.COMPACT,
+        compaction_pages.COMPACTION,
+        compaction_pages.QUOTAS,
+        purges.PURGE_MEMORIES,
     ]
 
     content_shown = staticmethod(
@@ -329,7 +340,7 @@ class MemoryAdmin(RowsAdmin):
         if not search_term.strip():
             return queryset, False
         try:
-            hits = asking.search_everywhere(
+            hits = list_search.search_everywhere(
                 search_term, queryset, request.GET, caller_of(request)
             )
         except errors.Refusal as refusal:
@@ -340,7 +351,7 @@ class MemoryAdmin(RowsAdmin):
 
     @admin.display(description="match")
     def match(self, memory: Any) -> SafeString:
-        hit: recall.Hit | None = memory.hit
+        hit: search.MemoryHit | None = memory.hit
         if hit is None:
             return SafeString("")
         # The snippet is escaped where it is made: search.snippets.
@@ -356,7 +367,7 @@ class MemoryAdmin(RowsAdmin):
     def text(self, memory: Memory) -> SafeString:
         return short_text(str(memory), 110)
 
-    @label_column("type", TYPES, "memory_type")
+    @label_column("type", TYPE_COLORS, "memory_type")
     def type_shown(self, memory: Memory) -> tuple[str, str]:
         kind = "" if memory.kind == Memory.Kind.NOTE else f" · {memory.kind}"
         return memory.memory_type, f"{memory.get_memory_type_display()}{kind}"
@@ -367,9 +378,9 @@ class MemoryAdmin(RowsAdmin):
             return memory.get_scope_kind_display()
         return short_text(f"{memory.scope_kind}: {memory.scope_key}", 40)
 
-    @label_column("state", STANDINGS)
+    @label_column("state", STATUSES)
     def standing_shown(self, memory: Memory) -> str:
-        return standing(memory)
+        return status_of(memory)
 
     # Page
 
@@ -377,8 +388,8 @@ class MemoryAdmin(RowsAdmin):
         caller = caller_of(request)
         yield self._files(row)
         if row.compacted_from:
-            yield derivation.sources_of(row, caller)
-        yield lineage.of(row, caller)
+            yield derivation_pages.sources_panel(row, caller)
+        yield lineage_panel.build_panel(row, caller)
         yield self._doubts(row, caller)
         yield self._history(row, caller, most=10)
 
@@ -436,7 +447,7 @@ class MemoryAdmin(RowsAdmin):
         return panels.table(
             "History",
             ["When", "What", "Who", "Change", "Why"],
-            changes.lines(rows[: most + 1]),
+            change_table.rows_of(rows[: most + 1]),
             most=most,
         )
 

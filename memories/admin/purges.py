@@ -24,11 +24,11 @@ from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.pages import AdminPage, PageForm, ProjectPageForm
 from common.admin.panels import Panel, format_time, label_column, row_link, short_text
 from common.caller import Role
-from memories import purging
-from memories.admin.derivation import DerivationForm
-from memories.admin.shown import MEMORY
+from memories.admin.derivation_pages import ChosenMemoriesForm
+from memories.admin.status import MEMORY
 from memories.models import Memory, Purge
-from memories.purging import Plan
+from memories.retention import erase
+from memories.retention.erase import ErasePlan
 from projects import project_lookup
 from projects.models import Project
 
@@ -67,11 +67,11 @@ class PurgeForm(PageForm):
         widget=UnfoldBooleanWidget,
     )
 
-    def of(self, project: Project, asked: Mapping[str, Any]) -> Plan | Purge:
+    def of(self, project: Project, asked: Mapping[str, Any]) -> ErasePlan | Purge:
         data = self.cleaned_data
         if not data["confirmed"]:
-            return purging.plan(project, asked, self.caller, cascade=data["cascade"])
-        return purging.purge(
+            return erase.preview(project, asked, self.caller, cascade=data["cascade"])
+        return erase.purge(
             project,
             asked,
             self.caller,
@@ -80,10 +80,10 @@ class PurgeForm(PageForm):
         )
 
 
-class PurgeChosenForm(PurgeForm, DerivationForm):
+class PurgeMemoriesForm(PurgeForm, ChosenMemoriesForm):
     """The memories that the address names."""
 
-    def apply(self) -> Plan | Purge:
+    def apply(self) -> ErasePlan | Purge:
         ids = self.cleaned_data["memories"]
         row = Memory.objects.visible_to(self.caller).filter(pk=ids[0]).first()
         if row is None:
@@ -91,7 +91,7 @@ class PurgeChosenForm(PurgeForm, DerivationForm):
         return self.of(row.project, {"ids": ids})
 
 
-class PurgeNamedForm(PurgeForm, ProjectPageForm):
+class PurgeSubjectForm(PurgeForm, ProjectPageForm):
     """Everything of a user, a session, an object."""
 
     of_what = forms.ChoiceField(
@@ -114,7 +114,7 @@ class PurgeNamedForm(PurgeForm, ProjectPageForm):
     )
     field_order = ("project", "of_what", "key", "object_type")
 
-    def apply(self) -> Plan | Purge:
+    def apply(self) -> ErasePlan | Purge:
         data = self.cleaned_data
         kind, key = data["of_what"], data["key"]
         asked: dict[str, Any] = {kind: key}
@@ -125,11 +125,13 @@ class PurgeNamedForm(PurgeForm, ProjectPageForm):
         return self.of(project_lookup.find_project(data["project"], self.caller), asked)
 
 
-def _show(request: HttpRequest, made: Plan | Purge) -> Iterable[Panel] | HttpResponse:
-    if isinstance(made, Plan):
+def _show_result(
+    request: HttpRequest, made: ErasePlan | Purge
+) -> Iterable[Panel] | HttpResponse:
+    if isinstance(made, ErasePlan):
         return [
-            counts_of(made.counts),
-            descendants_of(vars(d) for d in made.descendants),
+            counts_panel(made.counts),
+            descendants_panel(vars(d) for d in made.descendants),
         ]
     if made.state == Purge.State.DONE:
         messages.success(request, "Purged; this is the receipt.")
@@ -138,7 +140,7 @@ def _show(request: HttpRequest, made: Plan | Purge) -> Iterable[Panel] | HttpRes
     return redirect(f"admin:{PURGE}_change", made.pk)
 
 
-def counts_of(counts: Mapping[str, int]) -> Panel:
+def counts_panel(counts: Mapping[str, int]) -> Panel:
     return panels.table(
         "Rows",
         ["Table", "Rows"],
@@ -148,7 +150,7 @@ def counts_of(counts: Mapping[str, int]) -> Panel:
     )
 
 
-def descendants_of(told: Iterable[Mapping[str, Any]]) -> Panel:
+def descendants_panel(told: Iterable[Mapping[str, Any]]) -> Panel:
     return panels.table(
         "What was made of it",
         ["Row", "How", ""],
@@ -165,12 +167,12 @@ def descendants_of(told: Iterable[Mapping[str, Any]]) -> Panel:
     )
 
 
-OF_MEMORIES = AdminPage(
+PURGE_MEMORIES = AdminPage(
     "purge",
     "Purge",
     Role.OWNER,
-    PurgeChosenForm,
-    _show,
+    PurgeMemoriesForm,
+    _show_result,
     "Go on",
     about=ABOUT,
     posts=True,
@@ -178,12 +180,12 @@ OF_MEMORIES = AdminPage(
     of_row=lambda memory: {"memories": memory.pk},
     of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
 )
-OF_SOMEBODY = AdminPage(
+PURGE_SUBJECT = AdminPage(
     "purge",
     "Purge",
     Role.OWNER,
-    PurgeNamedForm,
-    _show,
+    PurgeSubjectForm,
+    _show_result,
     "Go on",
     about=ABOUT,
     posts=True,
@@ -193,7 +195,7 @@ OF_SOMEBODY = AdminPage(
 @admin.register(Purge)
 class PurgeAdmin(RowsAdmin):
     sees = Role.OWNER
-    pages = [OF_SOMEBODY]
+    pages = [PURGE_SUBJECT]
     list_display = [
         "created_shown",
         "state_shown",
@@ -251,8 +253,8 @@ class PurgeAdmin(RowsAdmin):
         return f"{purge.proofs:,}"
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        yield counts_of(row.counts)
-        yield descendants_of(row.descendants)
+        yield counts_panel(row.counts)
+        yield descendants_panel(row.descendants)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -10,7 +10,7 @@ from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact
 from common.admin.model_admin import RowsAdmin
 from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller
-from memories.admin.shown import MEMORY
+from memories.admin.status import MEMORY
 from memories.models import (
     Memory,
     MemoryChange,
@@ -19,7 +19,7 @@ from memories.models import (
 from search.columns import search_columns_of
 
 
-class OfMemory(RowsAdmin):
+class MemoryRowsAdmin(RowsAdmin):
     """Rows that hang on a memory, and are seen by whom the memory is."""
 
     project_path = "memory__project_id"
@@ -36,7 +36,7 @@ class OfMemory(RowsAdmin):
 
 
 @admin.register(MemoryVector)
-class MemoryVectorAdmin(OfMemory):
+class MemoryVectorAdmin(MemoryRowsAdmin):
     list_display = ["id", "memory_shown", "model", "project_name"]
     list_select_related = ["memory"]
     list_filter = [ProjectFilter, exact_filter("model")]

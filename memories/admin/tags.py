@@ -13,12 +13,12 @@ from common.admin.filters import ProjectFilter, exact_filter
 from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, short_text
 from common.caller import Role
-from memories import tags
 from memories.admin.forms import TagForm
-from memories.admin.shown import MEMORY
+from memories.admin.status import MEMORY
 from memories.models import (
     Tag,
 )
+from memories.store import tags
 
 
 @admin.register(Tag)
@@ -38,7 +38,7 @@ class TagAdmin(RowsAdmin):
             "Merge into…",
             Role.CURATOR,
             lambda tag, caller, text: tags.merge(
-                tag, tags.named(tag.project_id, text, caller), caller
+                tag, tags.find_tag(tag.project_id, text, caller), caller
             ),
             "merged",
             asks="Name of the tag that stays",
@@ -70,12 +70,12 @@ class TagAdmin(RowsAdmin):
 
     @admin.display(description="memories")
     def memories(self, tag: Any) -> Any:
-        where = f"project={tag.project_id}&tag={_quoted(tag.name)}&state=current"
+        where = f"project={tag.project_id}&tag={_quote(tag.name)}&state=current"
         return panels.list_link(MEMORY, where, f"{tag.usage_count:,}")
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return quote(text, safe="")

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
-from memories.compaction import MADE
 from memories.models import MemoryChange
+from memories.retention.compact import COMPACTION_KEY
 
 
 class CompactionsQuery(InProject, PageQuery):
@@ -64,7 +64,7 @@ class CompactionOut(serializers.ModelSerializer[MemoryChange]):
     def get_made(self, change: MemoryChange) -> dict[str, Any] | None:
         """The summary's {level, model, generation}; null for the caller's own text."""
         metadata = change.after.get("metadata", {})
-        found: dict[str, Any] | None = metadata.get(MADE)
+        found: dict[str, Any] | None = metadata.get(COMPACTION_KEY)
         return found
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
-from memories.drafts import CONTENT
 from memories.serializers.fields import ScopeSerializer, TagsField
+from memories.store.drafts import MAX_CONTENT
 
 SOURCES = 500  # docs/limits.md
 
@@ -17,7 +17,7 @@ class Promote(serializers.Serializer[Any]):
     target_scope = ScopeSerializer()
     delete_original = serializers.BooleanField(default=False)
     content = serializers.CharField(
-        max_length=CONTENT, required=False, allow_null=True, trim_whitespace=False
+        max_length=MAX_CONTENT, required=False, allow_null=True, trim_whitespace=False
     )
     tags = TagsField(required=False, allow_null=True)
 
@@ -30,7 +30,7 @@ class Compact(InProject):
     )
     target_scope = ScopeSerializer(required=False, allow_null=True)
     content = serializers.CharField(
-        max_length=CONTENT, required=False, trim_whitespace=False
+        max_length=MAX_CONTENT, required=False, trim_whitespace=False
     )
     summarize = serializers.BooleanField(default=False)
     delete_sources = serializers.BooleanField(default=False)

@@ -8,9 +8,8 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, NullIsAbsent
 from common.pagination import MAX_LIMIT
-from memories.drafts import CONTENT, PART, TAG, TITLE, FileRef
 from memories.models import Memory
-from memories.scopes import KEYS
+from memories.scopes import KEY_FIELDS
 from memories.serializers.fields import (
     LINKS,
     CommaList,
@@ -20,21 +19,24 @@ from memories.serializers.fields import (
     ScopeSerializer,
     TagsField,
 )
+from memories.store.drafts import MAX_CONTENT, MAX_PART, MAX_TAG, MAX_TITLE, FileRef
 
 
 class MemoryTextFields(serializers.Serializer[Any]):
     """What a caller may write into a memory, when it is made and later."""
 
-    title = serializers.CharField(max_length=TITLE, required=False, allow_blank=True)
+    title = serializers.CharField(
+        max_length=MAX_TITLE, required=False, allow_blank=True
+    )
     value = serializers.JSONField(required=False, allow_null=True)
     goal = serializers.CharField(
-        max_length=PART, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_PART, required=False, allow_blank=True, allow_null=True
     )
     result = serializers.CharField(
-        max_length=PART, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_PART, required=False, allow_blank=True, allow_null=True
     )
     feedback = serializers.CharField(
-        max_length=PART, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_PART, required=False, allow_blank=True, allow_null=True
     )
     tool_usage = serializers.ListField(
         child=serializers.DictField(), max_length=500, required=False
@@ -43,10 +45,10 @@ class MemoryTextFields(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=5000), max_length=500, required=False
     )
     outcome = serializers.CharField(
-        max_length=PART, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_PART, required=False, allow_blank=True, allow_null=True
     )
     lessons = serializers.CharField(
-        max_length=PART, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_PART, required=False, allow_blank=True, allow_null=True
     )
     tags = TagsField(required=False)
     file_paths = serializers.ListField(
@@ -71,7 +73,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
 
 
 class MemoryFields(NullIsAbsent, MemoryTextFields):
-    content = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
+    content = serializers.CharField(max_length=MAX_CONTENT, trim_whitespace=False)
     memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
@@ -124,7 +126,7 @@ class UpdateMemory(MemoryTextFields):
     """Fields that may change; any other one is refused as immutable."""
 
     content = serializers.CharField(
-        max_length=CONTENT, required=False, trim_whitespace=False
+        max_length=MAX_CONTENT, required=False, trim_whitespace=False
     )
     memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
     version = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
@@ -158,7 +160,7 @@ class RetrieveQuery(InProject):
     object_type = serializers.CharField(max_length=255, required=False)
     object_id = serializers.CharField(max_length=255, required=False)
     include_narrower = serializers.BooleanField(default=False)
-    tags = CommaList(child=serializers.CharField(max_length=TAG), required=False)
+    tags = CommaList(child=serializers.CharField(max_length=MAX_TAG), required=False)
     tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     since = serializers.DateTimeField(required=False)
     kinds = CommaList(
@@ -184,7 +186,7 @@ class RetrieveQuery(InProject):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
-        keys = [key for key in (*KEYS.values(), "object_type") if key in attrs]
+        keys = [key for key in (*KEY_FIELDS.values(), "object_type") if key in attrs]
         kind = attrs.get("scope")
         if keys and not kind:
             told = "This belongs to a scope; name its kind, too, as scope=user."

@@ -7,12 +7,12 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import NullIsAbsent
-from memories.drafts import TAG, clean_path
 from memories.models import (
     Memory,
     MemoryFile,
 )
-from memories.scopes import KEYS
+from memories.scopes import KEY_FIELDS
+from memories.store.drafts import MAX_TAG, clean_path
 
 # Lengths: docs/limits.md
 TAGS, LINKS, PATH = 100, 1_000, 1_000
@@ -35,7 +35,7 @@ class ScopeSerializer(serializers.Serializer[Any]):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         kind = attrs["kind"]
-        foreign = set(attrs) - {"kind", KEYS[kind], "object_type"}
+        foreign = set(attrs) - {"kind", KEY_FIELDS[kind], "object_type"}
         if kind == "session":
             foreign -= {"user_id"}
         if kind != "object" and "object_type" in attrs:
@@ -54,7 +54,7 @@ class ScopeSerializer(serializers.Serializer[Any]):
 class TagsField(serializers.ListField):
     """Names of 1 to 64 characters, a hundred at most."""
 
-    child = serializers.CharField(max_length=TAG)
+    child = serializers.CharField(max_length=MAX_TAG)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": TAGS} | kwargs)

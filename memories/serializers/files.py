@@ -11,7 +11,7 @@ from memories.models import File
 from memories.serializers.fields import PathField
 
 
-class OfAllUsers:
+class HiddenFromBoundUsers:
     """A field that tells a bound caller nothing: all users of a file made its past."""
 
     untold: Any = None
@@ -21,11 +21,11 @@ class OfAllUsers:
         return self.untold if is_bound else super().get_attribute(file)  # type: ignore[misc]
 
 
-class PastTime(OfAllUsers, serializers.DateTimeField):
+class PastTime(HiddenFromBoundUsers, serializers.DateTimeField):
     pass
 
 
-class FormerPaths(OfAllUsers, serializers.ListField):
+class FormerPaths(HiddenFromBoundUsers, serializers.ListField):
     child = serializers.CharField()
     untold = ()
 
@@ -71,7 +71,7 @@ class SyncFiles(InProject):
     files = SeenFile(many=True, max_length=10_000)  # type: ignore[call-arg]  # a list's
 
 
-class SyncedOut(serializers.Serializer[Any]):
+class SyncOut(serializers.Serializer[Any]):
     files = serializers.IntegerField()
     changed = serializers.IntegerField()
     gone = serializers.IntegerField()

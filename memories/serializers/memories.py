@@ -11,7 +11,7 @@ from memories.models import (
     Memory,
     MemoryChange,
 )
-from memories.receipts import Receipt
+from memories.store.receipt import Receipt
 
 
 class FileLink(PlainSerializer):
@@ -170,9 +170,9 @@ class MemoryChangeOut(serializers.ModelSerializer[MemoryChange]):
         read_only_fields = fields
 
 
-class Restored(serializers.Serializer[Any]):
+class RestoredOut(serializers.Serializer[Any]):
     restored = MemoryOut(many=True)
 
 
-class Deleted(serializers.Serializer[Any]):
+class DeletedOut(serializers.Serializer[Any]):
     deleted = serializers.IntegerField()

@@ -7,9 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
-from memories.drafts import CONTENT
 from memories.models import Purge, PurgedText
 from memories.serializers.fields import ScopeSerializer
+from memories.store.drafts import MAX_CONTENT
 
 IDS = 500  # docs/limits.md
 SELECTIONS = ("ids", "scope", "user_id", "session_id", "object")
@@ -20,7 +20,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
     object_id = serializers.CharField(max_length=255)
 
 
-class AskPurge(InProject):
+class PurgeRequest(InProject):
     """Exactly one of `ids`, `scope`, `user_id`, `session_id` and `object`."""
 
     ids = serializers.ListField(
@@ -54,7 +54,7 @@ class DescendantOut(serializers.Serializer[Any]):
     is_purged = serializers.BooleanField()
 
 
-class PurgePlan(serializers.Serializer[Any]):
+class PurgePlanOut(serializers.Serializer[Any]):
     """What a purge would do now; nothing was changed."""
 
     dry_run = serializers.BooleanField(default=True)
@@ -98,7 +98,7 @@ class PurgeOut(serializers.ModelSerializer[Purge]):
         read_only_fields = fields
 
 
-class PurgeReceipt(PurgeOut):
+class PurgeReceiptOut(PurgeOut):
     """The receipt, and a page of the HMACs of what was purged."""
 
     texts = PurgedTextOut(many=True)
@@ -118,8 +118,8 @@ class ListPurges(InProject, PageQuery):
     pass
 
 
-class AskProof(serializers.Serializer[Any]):
-    text = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
+class ProofRequest(serializers.Serializer[Any]):
+    text = serializers.CharField(max_length=MAX_CONTENT, trim_whitespace=False)
 
 
 class ProofOut(serializers.Serializer[Any]):

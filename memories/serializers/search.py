@@ -10,9 +10,10 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, PlainSerializer
 from common.caller import Caller
-from memories import recall, scopes
+from memories import scopes
 from memories.models import Memory
 from memories.queries import Filters
+from memories.read import search
 from memories.serializers.fields import (
     PathField,
     ScopeSerializer,
@@ -103,11 +104,11 @@ class SearchRequest(InProject, FilterFields):
 
 def request_of(
     data: dict[str, Any], project: Project, caller: Caller
-) -> recall.Request:
+) -> search.MemorySearch:
     """The search that a valid request asks for."""
     weights = data.get("weights") or {}
     scope = data.get("scope")
-    return recall.Request(
+    return search.MemorySearch(
         query=data["query"],
         mode=data["mode"],
         limit=data["limit"],

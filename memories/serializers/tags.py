@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
-from memories.drafts import TAG
 from memories.models import Tag
+from memories.store.drafts import MAX_TAG
 
 
 class TagOut(serializers.ModelSerializer[Tag]):
@@ -30,7 +30,7 @@ class TagOut(serializers.ModelSerializer[Tag]):
 
 
 class UpdateTag(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=TAG, required=False)
+    name = serializers.CharField(max_length=MAX_TAG, required=False)
     description = serializers.CharField(
         max_length=2000, required=False, allow_blank=True
     )
@@ -38,7 +38,7 @@ class UpdateTag(serializers.Serializer[Any]):
 
 
 class CreateTag(InProject, UpdateTag):
-    name = serializers.CharField(max_length=TAG)
+    name = serializers.CharField(max_length=MAX_TAG)
 
 
 class TagQuery(InProject):

@@ -13,13 +13,14 @@ from access.project_view import ProjectView
 from access.serializers import JobOut
 from common.api.serializers import InProject, page_of
 from common.caller import Role
-from memories import compaction, planned_compaction, quotas
+from memories.retention import compact, compaction_policy
 from memories.serializers import compactions as forms
+from memories.store import quotas
 
-GROUPS = 100  # shown of a plan
+MAX_GROUPS = 100  # shown of a plan
 
 
-class CompactionPlanDoor(ProjectView):
+class CompactionPlanView(ProjectView):
     @extend_schema(
         operation_id="compactions_plan",
         parameters=[InProject],
@@ -28,16 +29,18 @@ class CompactionPlanDoor(ProjectView):
     def get(self, request: Request) -> Response:
         """What the project's policy would compact now; nothing is changed."""
         project = self.project(self.query(InProject))
-        groups = list(islice(planned_compaction.plan(project, self.caller), GROUPS + 1))
+        groups = list(
+            islice(compaction_policy.plan(project, self.caller), MAX_GROUPS + 1)
+        )
         plan = {
             "policy": project.options.compaction.model_dump(),
-            "groups": groups[:GROUPS],
-            "more": len(groups) > GROUPS,
+            "groups": groups[:MAX_GROUPS],
+            "more": len(groups) > MAX_GROUPS,
         }
         return Response(forms.PlanOut(plan).data)
 
 
-class CompactionsDoor(ProjectView):
+class CompactionsView(ProjectView):
     @extend_schema(
         operation_id="compactions_start",
         request=InProject,
@@ -48,7 +51,7 @@ class CompactionsDoor(ProjectView):
         project = self.project(self.body(InProject), Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 202, JobOut(planned_compaction.start(project, self.caller)).data
+            return 202, JobOut(compaction_policy.start(project, self.caller)).data
 
         return self.once(project.pk, act)
 
@@ -60,10 +63,12 @@ class CompactionsDoor(ProjectView):
     def get(self, request: Request) -> Response:
         """What was compacted, when and by what; newest first."""
         project = self.project(self.query(forms.CompactionsQuery))
-        return self.page(compaction.past(project, self.caller), forms.CompactionOut)
+        return self.page(
+            compact.list_compactions(project, self.caller), forms.CompactionOut
+        )
 
 
-class QuotasDoor(ProjectView):
+class QuotasView(ProjectView):
     @extend_schema(
         operation_id="quotas_read",
         parameters=[InProject],

@@ -11,14 +11,16 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.caller import Role
-from memories import compaction, derivation, lifecycle, promotion, scopes
-from memories.derivation import Derivation
+from memories import scopes
+from memories.lifecycle import derive, lookup, promote
+from memories.lifecycle.derive import Derivation
+from memories.retention import compact, undo_compaction
 from memories.serializers import derivation as forms
 from memories.serializers import memories as memory_forms
-from memories.views import memories
+from memories.views import answers
 
 
-class PromoteDoor(ProjectView):
+class PromoteMemoryView(ProjectView):
     @extend_schema(
         operation_id="memories_promote",
         request=forms.Promote,
@@ -27,12 +29,12 @@ class PromoteDoor(ProjectView):
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Make a memory known in a broader scope."""
         # The first answer may have been that it is gone.
-        if answered := self.replayed(lifecycle.project_of(memory_id, self.caller)):
+        if answered := self.replayed(lookup.project_of(memory_id, self.caller)):
             return answered
-        memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
+        memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
         data = self.body(forms.Promote)
         target = scopes.resolve(data["target_scope"], memory.project, self.caller)
-        prepared = promotion.prepare(
+        prepared = promote.prepare(
             memory,
             target,
             self.caller,
@@ -40,10 +42,10 @@ class PromoteDoor(ProjectView):
             content=data.get("content"),
             tags=data.get("tags"),
         )
-        return committed(self, prepared)
+        return _commit(self, prepared)
 
 
-class CompactDoor(ProjectView):
+class CompactMemoriesView(ProjectView):
     @extend_schema(
         operation_id="memories_compact",
         request=forms.Compact,
@@ -54,47 +56,47 @@ class CompactDoor(ProjectView):
         data = self.body(forms.Compact)
         project = self.project(data, Role.WRITER)
         target = scopes.resolve(data.get("target_scope"), project, self.caller)
-        wish = compaction.Wish(
+        wish = compact.CompactionOptions(
             delete_sources=data["delete_sources"],
             tags=data.get("tags"),
             metadata=data.get("metadata", {}),
             expires_at=data.get("expires_at"),
         )
-        summarizer = compaction.summarized(project)
+        summarizer = compact.project_summarizer(project)
         if "content" in data:
-            summarizer = compaction.given(data["content"])
+            summarizer = compact.fixed_summarizer(data["content"])
         if answered := self.replayed(project.pk):
             return answered
-        prepared = compaction.prepare(
+        prepared = compact.prepare(
             project, data["source_ids"], target, summarizer, self.caller, wish
         )
-        return committed(self, prepared)
+        return _commit(self, prepared)
 
 
-class UndoCompactionDoor(ProjectView):
+class UndoCompactionView(ProjectView):
     @extend_schema(
         operation_id="memories_undo_compaction",
         request=None,
-        responses=memory_forms.Restored,
+        responses=memory_forms.RestoredOut,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Bring the sources of a compaction back and delete its result."""
-        if answered := self.replayed(lifecycle.project_of(memory_id, self.caller)):
+        if answered := self.replayed(lookup.project_of(memory_id, self.caller)):
             return answered
-        memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
+        memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
 
         def act() -> tuple[int, Any]:
-            sources = compaction.undo(memory, self.caller).in_full()
+            sources = undo_compaction.undo(memory, self.caller).in_full()
             return 200, {"restored": memory_forms.MemoryOut(sources, many=True).data}
 
         return self.once(memory.project_id, act)
 
 
-def committed(door: ProjectView, prepared: Derivation) -> Response:
+def _commit(door: ProjectView, prepared: Derivation) -> Response:
     """A new memory, also where it took the place of an older fact."""
 
     def act() -> tuple[int, dict[str, Any]]:
-        written = derivation.commit(prepared, door.caller)
-        return 201, memories.receipt(written)[1]
+        written = derive.commit(prepared, door.caller)
+        return 201, answers.receipt_answer(written)[1]
 
     return door.once(prepared.project.pk, act)

@@ -14,11 +14,8 @@ from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
 from jobs.models import Job
-from memories import (
-    deduplication,
-    duplicates,
-    lifecycle,
-)
+from memories.duplicates import decide, scan
+from memories.lifecycle import lookup
 from memories.models import (
     DuplicateFinding,
     Memory,
@@ -27,10 +24,10 @@ from memories.models import (
 from memories.serializers import duplicates as duplicate_forms
 from memories.serializers import fields
 from memories.serializers import memories as memory_forms
-from memories.views.memories import changed_once
+from memories.views.answers import answer_once
 
 
-class UnmarkDuplicateDoor(ProjectView):
+class UnmarkDuplicateView(ProjectView):
     @extend_schema(
         operation_id="memories_unmark_duplicate",
         request=fields.Note,
@@ -41,13 +38,13 @@ class UnmarkDuplicateDoor(ProjectView):
         data = self.body(fields.Note)
 
         def unmark() -> Memory:
-            memory = lifecycle.get(memory_id, self.caller, Role.CURATOR)
-            return duplicates.unmark(memory, self.caller, note=data["note"])
+            memory = lookup.get_memory(memory_id, self.caller, Role.CURATOR)
+            return decide.unmark(memory, self.caller, note=data["note"])
 
-        return changed_once(self, memory_id, unmark)
+        return answer_once(self, memory_id, unmark)
 
 
-class PossibleDuplicatesDoor(ProjectView):
+class PossibleDuplicatesView(ProjectView):
     @extend_schema(
         operation_id="possible_duplicates_list",
         parameters=[duplicate_forms.PossibleDuplicateQuery],
@@ -65,7 +62,7 @@ class PossibleDuplicatesDoor(ProjectView):
         return self.page(rows.in_full(), duplicate_forms.PossibleDuplicateOut)
 
 
-class DecideDoor(ProjectView):
+class DecidePairView(ProjectView):
     """Merge a possible duplicate, or keep both."""
 
     verdict: str = ""
@@ -79,14 +76,14 @@ class DecideDoor(ProjectView):
         self.caller.require(Role.CURATOR, pair.project_id)
 
         def act() -> tuple[int, dict[str, Any]]:
-            duplicates.decide(pair, self.verdict, self.caller, note=data["note"])
+            decide.decide(pair, self.verdict, self.caller, note=data["note"])
             decided = pairs.in_full().get(pk=pair_id)
             return 200, duplicate_forms.PossibleDuplicateOut(decided).data
 
         return self.once(pair.project_id, act)
 
 
-class MergePairDoor(DecideDoor):
+class MergePairView(DecidePairView):
     verdict = "merged"
 
     @extend_schema(
@@ -99,7 +96,7 @@ class MergePairDoor(DecideDoor):
         return super().post(request, pair_id)
 
 
-class KeepPairDoor(DecideDoor):
+class KeepPairView(DecidePairView):
     verdict = "kept_both"
 
     @extend_schema(
@@ -112,7 +109,7 @@ class KeepPairDoor(DecideDoor):
         return super().post(request, pair_id)
 
 
-class DeduplicationsDoor(ProjectView):
+class DeduplicationsView(ProjectView):
     @extend_schema(
         operation_id="deduplications_start",
         request=duplicate_forms.StartDeduplication,
@@ -124,7 +121,7 @@ class DeduplicationsDoor(ProjectView):
         project = self.project(data, Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
-            job = deduplication.start(
+            job = scan.start(
                 project,
                 self.caller,
                 threshold=data.get("threshold"),
@@ -135,7 +132,7 @@ class DeduplicationsDoor(ProjectView):
         return self.once(project.pk, act)
 
 
-class DeduplicationDoor(ProjectView):
+class DeduplicationView(ProjectView):
     @extend_schema(
         operation_id="deduplications_read",
         parameters=[duplicate_forms.FindingsQuery],
@@ -144,7 +141,7 @@ class DeduplicationDoor(ProjectView):
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """How far a scan is and the pairs that it found, a page of them at a time."""
         jobs = Job.objects.visible_to(self.caller)
-        job = jobs.filter(pk=job_id, kind=deduplication.KIND).first()
+        job = jobs.filter(pk=job_id, kind=scan.KIND).first()
         if job is None:
             raise errors.NotFound
         return Response(report(job, self, **self.query(duplicate_forms.FindingsQuery)))

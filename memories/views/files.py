@@ -10,16 +10,14 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.api.serializers import page_of
-from memories import (
-    files,
-)
 from memories.models import (
     File,
 )
 from memories.serializers import files as file_forms
+from memories.store import files
 
 
-class FilesDoor(ProjectView):
+class FilesView(ProjectView):
     @extend_schema(
         operation_id="files_list",
         parameters=[file_forms.FileQuery],
@@ -35,7 +33,7 @@ class FilesDoor(ProjectView):
         return self.page(rows.counted_for(self.caller), file_forms.FileOut)
 
 
-class RenameFileDoor(ProjectView):
+class RenameFileView(ProjectView):
     @extend_schema(
         operation_id="files_rename",
         request=file_forms.RenameFile,
@@ -57,11 +55,11 @@ class RenameFileDoor(ProjectView):
         return self.once(project.pk, act)
 
 
-class SyncFilesDoor(ProjectView):
+class SyncFilesView(ProjectView):
     @extend_schema(
         operation_id="files_sync",
         request=file_forms.SyncFiles,
-        responses=file_forms.SyncedOut,
+        responses=file_forms.SyncOut,
     )
     def post(self, request: Request) -> Response:
         """Tell which content the files have now; links to older ones become suspect."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -14,32 +13,22 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
-from common.api import problem
-from common.api.serializers import page_of, represent, validate
+from common.api.serializers import page_of, validate
 from common.caller import Role
-from memories import (
-    classification,
-    lifecycle,
-    recall,
-    scopes,
-    writing,
-)
-from memories.drafts import Draft
-from memories.models import (
-    Memory,
-    MemoryChange,
-)
-from memories.receipts import Receipt
+from memories import scopes
+from memories.lifecycle import delete, lookup, update
+from memories.read import retrieve
 from memories.serializers import drafts as draft_forms
-from memories.serializers import fields
 from memories.serializers import memories as memory_forms
 from memories.serializers import search as search_forms
+from memories.store import memory_types, write
+from memories.store.drafts import Draft
+from memories.store.receipt import Receipt
+from memories.views.answers import batch_answer, detail_response, receipt_answer
 from projects.models import Project
 
-STATUS = {"stored": 201, "duplicate": 200, "superseded_key": 200, "waiting": 202}
 
-
-class MemoriesDoor(ProjectView):
+class MemoriesView(ProjectView):
     @extend_schema(
         operation_id="memories_create",
         request=draft_forms.CreateMemory,
@@ -52,8 +41,8 @@ class MemoriesDoor(ProjectView):
         if answered := self.replayed(project.pk):
             return answered
         draft = draft_of(data, project, self)
-        prepared = writing.prepare(project, [draft], self.caller)
-        return self.once(project.pk, lambda: receipt(writing.commit(prepared)[0]))
+        prepared = write.prepare(project, [draft], self.caller)
+        return self.once(project.pk, lambda: receipt_answer(write.commit(prepared)[0]))
 
     @extend_schema(
         operation_id="memories_list",
@@ -64,16 +53,18 @@ class MemoriesDoor(ProjectView):
         """Read a scope without a query, newest or oldest first."""
         data = self.query(draft_forms.RetrieveQuery)
         project = self.project(data)
-        rows = recall.retrieve(project, retrieval_of(data, project, self), self.caller)
+        rows = retrieve.read_scope(
+            project, retrieval_of(data, project, self), self.caller
+        )
         return self.page(
             rows,
             memory_forms.MemoryOut,
             oldest_first=data["order"] == "oldest",
-            limit=recall.limit_of(data.get("limit")),
+            limit=retrieve.page_size(data.get("limit")),
         )
 
 
-class MemoryBatchDoor(ProjectView):
+class MemoryBatchView(ProjectView):
     @extend_schema(
         operation_id="memories_batch",
         request=draft_forms.CreateMemories,
@@ -86,15 +77,15 @@ class MemoryBatchDoor(ProjectView):
         if answered := self.replayed(project.pk):
             return answered
         accepted, refused = self.parse(data["memories"], project)
-        prepared = writing.prepare(project, list(accepted.values()), self.caller)
+        prepared = write.prepare(project, list(accepted.values()), self.caller)
         places = list(accepted)
 
         def act() -> tuple[int, dict[str, Any]]:
-            receipts = writing.commit(prepared)
+            receipts = write.commit(prepared)
             found = dict(zip(places, receipts, strict=True)) | refused
             written = [each.memory for each in found.values() if each.memory]
             prefetch_related_objects(written, "file_links__file")
-            return 200, {"results": [batch_item(found[i]) for i in sorted(found)]}
+            return 200, {"results": [batch_answer(found[i]) for i in sorted(found)]}
 
         return self.once(project.pk, act)
 
@@ -129,51 +120,34 @@ def draft_of(data: dict[str, Any], project: Project, door: ProjectView) -> Draft
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if not fields.get("memory_type"):
-        fields["memory_type"] = classification.type_of(data["content"])
+        fields["memory_type"] = memory_types.classify(data["content"])
     scope = scopes.resolve(data.get("scope"), project, door.caller)
     return Draft(**fields, files=draft_forms.file_refs(data), scope=scope)
 
 
-def receipt(written: Receipt) -> tuple[int, dict[str, Any]]:
-    if written.refusal:
-        raise written.refusal
-    return STATUS[written.status], represent(memory_forms.ReceiptOut, written)
-
-
-def batch_item(written: Receipt) -> dict[str, Any]:
-    if written.refusal:
-        return {
-            **represent(memory_forms.ReceiptOut, written),
-            "status_code": written.refusal.status,
-            "problem": problem.body_of(written.refusal),
-        }
-    status, answer = receipt(written)
-    return {**answer, "status_code": status}
-
-
 def retrieval_of(
     data: dict[str, Any], project: Project, door: ProjectView
-) -> recall.Retrieval:
+) -> retrieve.Retrieval:
     named = data.get("scope")
     scope = scopes.resolve(named, project, door.caller) if named else None
     session_id = data.get("session_id", "") if data["include_narrower"] else ""
     filters = search_forms.filters_of(
         data | {"agent_ids": [data["agent_id"]] if "agent_id" in data else []}
     )
-    return recall.Retrieval(
+    return retrieve.Retrieval(
         scope=scope,
-        sessions=scopes.narrower(scope, session_id),
+        sessions=scopes.narrower_scopes(scope, session_id),
         filters=filters,
         since=data.get("since"),
         order=data["order"],
     )
 
 
-class MemoryDoor(ProjectView):
+class MemoryView(ProjectView):
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """One memory in full, with its files and where it came from."""
-        return detail(lifecycle.get(memory_id, self.caller), self)
+        return detail_response(lookup.get_memory(memory_id, self.caller), self)
 
     @extend_schema(
         operation_id="memories_update",
@@ -182,118 +156,18 @@ class MemoryDoor(ProjectView):
     )
     def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Change fields: tags are replaced, metadata merged, a null date cleared."""
-        memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
+        memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
         sent = set(request.data) - {"version"}
-        lifecycle.refuse_immutable(dict.fromkeys(sent))
+        update.refuse_immutable(dict.fromkeys(sent))
         changes = self.body(draft_forms.UpdateMemory)
         version = changes.pop("version", None)
         # It may be hidden by now, if it was given an end in the past.
-        return detail(lifecycle.update(memory, changes, self.caller, version), self)
+        return detail_response(
+            update.update_memory(memory, changes, self.caller, version), self
+        )
 
     @extend_schema(operation_id="memories_delete", responses={204: None})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Delete; 204 for every id, so that it tells nothing of what exists."""
-        lifecycle.delete(memory_id, self.caller)
+        delete.delete_memory(memory_id, self.caller)
         return Response(status=204)
-
-
-def detail(memory: Memory, door: ProjectView) -> Response:
-    return Response(in_full(memory, door))
-
-
-def in_full(memory: Memory, door: ProjectView) -> dict[str, Any]:
-    lineage = recall.lineage(memory, door.caller)
-    shown: dict[str, Any] = memory_forms.MemoryDetail(
-        memory, context={"lineage": lineage}
-    ).data
-    return shown
-
-
-def changed_once(
-    door: ProjectView, memory_id: uuid.UUID, change: Callable[[], Memory]
-) -> Response:
-    """The changed memory, or the answer that was given before to this Idempotency-Key."""
-
-    def act() -> tuple[int, dict[str, Any]]:
-        return 200, in_full(change(), door)
-
-    return door.once(lifecycle.project_of(memory_id, door.caller), act)
-
-
-class RestoreDoor(ProjectView):
-    @extend_schema(
-        operation_id="memories_restore",
-        request=None,
-        responses=memory_forms.MemoryDetail,
-    )
-    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Bring a deleted memory back."""
-        return changed_once(
-            self, memory_id, lambda: lifecycle.restore(memory_id, self.caller)
-        )
-
-
-class HistoryDoor(ProjectView):
-    @extend_schema(
-        operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
-    )
-    def get(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """What changed in a memory, newest first; a deleted one has it still."""
-        if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
-            raise errors.NotFound
-        rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)
-        return self.page(rows, memory_forms.MemoryChangeOut)
-
-
-class VerifyDoor(ProjectView):
-    @extend_schema(
-        operation_id="memories_verify",
-        request=fields.Note,
-        responses=memory_forms.MemoryDetail,
-    )
-    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Confirm that a memory still holds."""
-        data = self.body(fields.Note)
-
-        def verify() -> Memory:
-            memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
-            return lifecycle.verify(memory, self.caller, note=data["note"])
-
-        return changed_once(self, memory_id, verify)
-
-
-class SupersedeDoor(ProjectView):
-    @extend_schema(
-        operation_id="memories_supersede",
-        request=draft_forms.Supersede,
-        responses=memory_forms.MemoryDetail,
-    )
-    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Say that another memory replaces this one."""
-        data = self.body(draft_forms.Supersede)
-
-        def supersede() -> Memory:
-            memory = lifecycle.get(memory_id, self.caller, Role.WRITER)
-            by = lifecycle.get(data["by"], self.caller)
-            return lifecycle.supersede(memory, by, self.caller, note=data["note"])
-
-        return changed_once(self, memory_id, supersede)
-
-
-class DeleteByScopeDoor(ProjectView):
-    @extend_schema(
-        operation_id="memories_delete_by_scope",
-        request=draft_forms.DeleteByScope,
-        responses=memory_forms.Deleted,
-    )
-    def post(self, request: Request) -> Response:
-        """Delete exactly one scope of a project, expired rows included."""
-        data = self.body(draft_forms.DeleteByScope)
-        project = self.project(data, Role.CURATOR)
-        scope = scopes.resolve(data["scope"], project, self.caller)
-
-        def act() -> tuple[int, dict[str, Any]]:
-            count = lifecycle.delete_scope(project, scope.hash, self.caller)
-            return 200, {"deleted": count}
-
-        return self.once(project.pk, act)

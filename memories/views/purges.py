@@ -12,49 +12,49 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common.api.serializers import page_of
 from common.caller import Role
-from memories import purging
 from memories.models import Purge
+from memories.retention import erase
 from memories.serializers import purges as forms
 
-DONE_OR_PLANNED = PolymorphicProxySerializer(
+PURGE_ANSWER = PolymorphicProxySerializer(
     component_name="PurgeAnswer",
-    serializers=[forms.PurgeReceipt, forms.PurgePlan],
+    serializers=[forms.PurgeReceiptOut, forms.PurgePlanOut],
     resource_type_field_name=None,
 )
 
 
-class PurgeDoor(ProjectView):
+class PurgeView(ProjectView):
     @extend_schema(
         operation_id="purges_make",
-        request=forms.AskPurge,
+        request=forms.PurgeRequest,
         responses={
-            200: DONE_OR_PLANNED,
-            202: forms.PurgeReceipt,
+            200: PURGE_ANSWER,
+            202: forms.PurgeReceiptOut,
         },
     )
     def post(self, request: Request) -> Response:
         """Purge texts for good, with what was copied of them; `dry_run` only counts."""
-        data = self.body(forms.AskPurge)
+        data = self.body(forms.PurgeRequest)
         project = self.project(data, Role.OWNER)
         asked = {name: data[name] for name in forms.SELECTIONS if name in data}
         if data["dry_run"]:
-            plan = purging.plan(project, asked, self.caller, cascade=data["cascade"])
-            return Response(forms.PurgePlan(vars(plan) | {"dry_run": True}).data)
+            plan = erase.preview(project, asked, self.caller, cascade=data["cascade"])
+            return Response(forms.PurgePlanOut(vars(plan) | {"dry_run": True}).data)
 
         def act() -> tuple[int, dict[str, Any]]:
-            row = purging.purge(
+            row = erase.purge(
                 project,
                 asked,
                 self.caller,
                 reason=data["reason"],
                 cascade=data["cascade"],
             )
-            return 200 if row.state == Purge.State.DONE else 202, receipt(row)
+            return 200 if row.state == Purge.State.DONE else 202, _receipt(row)
 
         return self.once(project.pk, act)
 
 
-class PurgesDoor(ProjectView):
+class PurgesView(ProjectView):
     @extend_schema(
         operation_id="purges_list",
         parameters=[forms.ListPurges],
@@ -67,33 +67,35 @@ class PurgesDoor(ProjectView):
         return self.page(rows, forms.PurgeOut)
 
 
-class ReceiptDoor(ProjectView):
+class PurgeReceiptView(ProjectView):
     @extend_schema(
         operation_id="purges_read",
         parameters=[forms.TextsQuery],
-        responses=forms.PurgeReceipt,
+        responses=forms.PurgeReceiptOut,
     )
     def get(self, request: Request, purge_id: uuid.UUID) -> Response:
         """The receipt of a purge, with a page of the HMACs of its texts."""
-        row = purging.get(purge_id, self.caller)
-        return Response(receipt(row, **self.query(forms.TextsQuery)))
+        row = erase.get_purge(purge_id, self.caller)
+        return Response(_receipt(row, **self.query(forms.TextsQuery)))
 
 
-class ProofDoor(ProjectView):
+class PurgeProofView(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
-        operation_id="purges_prove", request=forms.AskProof, responses=forms.ProofOut
+        operation_id="purges_prove",
+        request=forms.ProofRequest,
+        responses=forms.ProofOut,
     )
     def post(self, request: Request, purge_id: uuid.UUID) -> Response:
         """Whether a text was among those that a purge took; nothing is stored."""
-        row = purging.get(purge_id, self.caller)
-        texts = purging.proof(row, self.body(forms.AskProof)["text"])
+        row = erase.get_purge(purge_id, self.caller)
+        texts = erase.find_texts(row, self.body(forms.ProofRequest)["text"])
         answer = {"is_purged": bool(texts), "texts": texts}
         return Response(forms.ProofOut(answer).data)
 
 
-def receipt(
+def _receipt(
     row: Purge, *, after: uuid.UUID | None = None, limit: int = 1000
 ) -> dict[str, Any]:
     rows = row.texts.order_by("pk")

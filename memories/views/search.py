@@ -12,12 +12,12 @@ from access.project_view import ProjectView
 from common import replicas
 from common.api.serializers import represent
 from common.caller import Role
-from memories import recall
+from memories.read import search as read_search
 from memories.serializers import search as search_forms
 from search import search
 
 
-class SearchDoor(ProjectView):
+class SearchView(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -33,6 +33,6 @@ class SearchDoor(ProjectView):
         project = self.project(data, Role.VIEWER)
         wanted = search_forms.request_of(data, project, self.caller)
         answer = replicas.read_from_replica(
-            lambda: recall.search(project, wanted, self.caller, vector)
+            lambda: read_search.find(project, wanted, self.caller, vector)
         )
         return Response(represent(search_forms.SearchAnswer, answer))

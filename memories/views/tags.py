@@ -13,16 +13,14 @@ from access.project_view import ProjectView
 from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
-from memories import (
-    tags,
-)
 from memories.models import (
     Tag,
 )
 from memories.serializers import tags as tag_forms
+from memories.store import tags
 
 
-class TagsDoor(ProjectView):
+class TagsView(ProjectView):
     @extend_schema(
         operation_id="tags_list",
         parameters=[tag_forms.TagQuery],
@@ -54,12 +52,12 @@ class TagsDoor(ProjectView):
         }
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 201, shown(tags.create(project, self.caller, **fields), self)
+            return 201, tag_answer(tags.create(project, self.caller, **fields), self)
 
         return self.once(project.pk, act)
 
 
-def shown(tag: Tag, door: ProjectView) -> dict[str, Any]:
+def tag_answer(tag: Tag, door: ProjectView) -> dict[str, Any]:
     rows = Tag.objects.visible_to(door.caller).counted_for(door.caller)
     data: dict[str, Any] = tag_forms.TagOut(rows.get(pk=tag.pk)).data
     return data
@@ -74,7 +72,7 @@ def find_tag(tag_id: uuid.UUID, door: ProjectView) -> Tag:
     return found
 
 
-class TagDoor(ProjectView):
+class TagView(ProjectView):
     @extend_schema(
         operation_id="tags_update",
         request=tag_forms.UpdateTag,
@@ -84,7 +82,7 @@ class TagDoor(ProjectView):
         """Describe a tag, or rename it in every memory."""
         tag = find_tag(tag_id, self)
         changed = tags.update(tag, self.caller, self.body(tag_forms.UpdateTag))
-        return Response(shown(changed, self))
+        return Response(tag_answer(changed, self))
 
     @extend_schema(operation_id="tags_delete", responses={204: None})
     def delete(self, request: Request, tag_id: uuid.UUID) -> Response:
@@ -93,7 +91,7 @@ class TagDoor(ProjectView):
         return Response(status=204)
 
 
-class MergeTagDoor(ProjectView):
+class MergeTagView(ProjectView):
     @extend_schema(
         operation_id="tags_merge",
         request=tag_forms.MergeTag,
@@ -105,8 +103,8 @@ class MergeTagDoor(ProjectView):
 
         def act() -> tuple[int, dict[str, Any]]:
             tag = find_tag(tag_id, self)
-            into = tags.named(tag.project_id, data["into"], self.caller)
-            return 200, shown(tags.merge(tag, into, self.caller), self)
+            into = tags.find_tag(tag.project_id, data["into"], self.caller)
+            return 200, tag_answer(tags.merge(tag, into, self.caller), self)
 
         # Of no project: the tag that names it goes by the merge.
         return self.once(None, act)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from common.caller import Caller
-from memories.admin.asking import projects_asked
+from memories.admin.list_search import chosen_projects
 from playbook import reading
 from playbook.queries import EntryQuerySet
 
@@ -18,7 +18,7 @@ def search_everywhere(
     """The ids among `rows`, best first; an entry whose label is typed comes before all."""
     named = rows.filter(label=query.strip()).values_list("pk", flat=True)
     scores: dict[uuid.UUID, float] = dict.fromkeys(named, 2.0)
-    for project in projects_asked(asked, caller):
+    for project in chosen_projects(asked, caller):
         ranked = reading.rank(project, rows.filter(project=project), query)
         for hit in ranked.hits:
             scores.setdefault(hit.id, hit.score)

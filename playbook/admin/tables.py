@@ -10,7 +10,7 @@ from common.admin.filters import ProjectFilter, choice_filter, exact_filter
 from common.admin.model_admin import RowsAdmin
 from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller
-from memories.admin.tables import OfMemory
+from memories.admin.tables import MemoryRowsAdmin
 from playbook.admin.shown import ENTRY, RUN
 from playbook.models import (
     EntryVector,
@@ -41,7 +41,7 @@ class OfEntry(RowsAdmin):
 
 
 @admin.register(Support)
-class SupportAdmin(OfMemory):
+class SupportAdmin(MemoryRowsAdmin):
     project_path = "entry__project_id"
     list_display = ["id", "entry_shown", "memory_shown", "project_name", "since"]
     list_filter = [ProjectFilter]

@@ -16,7 +16,7 @@ from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
 from common.text import secrets
-from memories.drafts import SecretFound
+from memories.store.secret_policy import SecretFound
 from playbook import anchors, gates, indexing, vectors
 from playbook.exchange.json_format import Change, Columns, Delta, Document, Place
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry

@@ -17,7 +17,6 @@ from common.caller import Role
 from context.models import DigestConfig
 from inference.models import ActiveModel, ModelCall
 from jobs.models import Heartbeat, Job
-from memories import indexing as memory_indexing
 from memories.models import (
     File,
     Memory,
@@ -28,6 +27,7 @@ from memories.models import (
     Purge,
     Tag,
 )
+from memories.store import search_columns as memory_indexing
 from playbook import indexing as entry_indexing
 from playbook import revisions
 from playbook.models import (

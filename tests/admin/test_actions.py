@@ -16,9 +16,10 @@ from access.models import ApiKey
 from audit.models import AuditEvent
 from common.caller import Role
 from jobs.models import Job
-from memories import lifecycle, tags, writing
-from memories.drafts import Draft
+from memories.lifecycle import update, verify
 from memories.models import Memory, MemoryChange, PossibleDuplicate, Tag
+from memories.store import tags, write
+from memories.store.drafts import Draft
 from playbook import curation
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Membership, Project
@@ -50,7 +51,7 @@ def page(row, name="change"):
 @pytest.fixture
 def memory(project, alice):
     draft = Draft(content="Berths are counted from the north", memory_type="learning")
-    return writing.store(project, draft, alice).memory
+    return write.store(project, draft, alice).memory
 
 
 @pytest.mark.django_db
@@ -74,7 +75,7 @@ class TestMemories:
         draft = Draft(
             content="Berths start at the pilot station", memory_type="learning"
         )
-        newer = writing.store(project, draft, alice).memory
+        newer = write.store(project, draft, alice).memory
 
         do(curator, memory, "supersede", str(newer.pk))
 
@@ -92,10 +93,10 @@ class TestMemories:
         self, curator, project, alice, memory, deed
     ):
         draft = Draft(content="Berths start at the pier", memory_type="learning")
-        newer = writing.store(project, draft, alice).memory
+        newer = write.store(project, draft, alice).memory
         seen = seen_on(curator, page(memory))
         changed = {"content": "Berths are counted from the south"}
-        version = lifecycle.update(memory, changed, alice, memory.version).version
+        version = update.update_memory(memory, changed, alice, memory.version).version
 
         [told] = do(curator, memory, deed, str(newer.pk), seen=seen)
 
@@ -148,7 +149,7 @@ class TestMemories:
             "_selected_action": [str(memory.pk)],
             name: seen_on(curator, memories, name),
         }
-        lifecycle.verify(memory, alice)
+        verify.verify_memory(memory, alice)
 
         curator.post(memories, chosen)
 
@@ -256,12 +257,12 @@ class TestPossibleDuplicates:
         self, curator, project, alice, memory
     ):
         draft = Draft(content="Berths count from the north", memory_type="learning")
-        newer = writing.store(project, draft, alice).memory
+        newer = write.store(project, draft, alice).memory
         pair = PossibleDuplicate.objects.create(
             project=project, memory=newer, other=memory, similarity=0.9
         )
         seen = seen_on(curator, page(pair))
-        lifecycle.verify(memory, alice)
+        verify.verify_memory(memory, alice)
 
         [told] = do(curator, pair, "merge", seen=seen)
 
@@ -302,7 +303,7 @@ class TestTags:
             memory_type="learning",
             tags=("old",),
         )
-        memory = writing.store(project, draft, alice).memory
+        memory = write.store(project, draft, alice).memory
         tag = Tag.objects.get(name="old")
 
         curator.post(page(tag), {"name": "new", "description": "", "category": ""})

@@ -7,9 +7,10 @@ from django.urls import reverse
 
 from common.caller import Role
 from common.ids import uuid7
-from memories import scopes, writing
-from memories.drafts import Draft
+from memories import scopes
 from memories.models import Memory
+from memories.store import write
+from memories.store.drafts import Draft
 
 pytestmark = pytest.mark.django_db
 
@@ -149,7 +150,7 @@ def stored(project, caller, content, *, user="", session="", org=False):
         named = {"kind": "org"}
     scope = scopes.resolve(named, project, caller)
     draft = Draft(content=content, memory_type="learning", scope=scope)
-    return writing.store(project, draft, caller).memory
+    return write.store(project, draft, caller).memory
 
 
 def row_page(row):

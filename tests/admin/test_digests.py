@@ -11,8 +11,9 @@ from audit.models import AuditEvent
 from common.caller import Role
 from context.digest import configs
 from context.models import DigestConfig
-from memories import scopes, writing
-from memories.drafts import Draft
+from memories import scopes
+from memories.store import write
+from memories.store.drafts import Draft
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +117,7 @@ class TestPreview:
                 memory_type="learning",
                 agent_id="coder",
             )
-            made.append(writing.store(project, draft, alice).memory)
+            made.append(write.store(project, draft, alice).memory)
         return made
 
     def show(self, browser, project, **asked):
@@ -156,7 +157,7 @@ class TestPreview:
             scope = scopes.resolve(scope, project, alice)
             text = f"The tide tables {words} are here."
             draft = Draft(content=text, memory_type="learning", scope=scope)
-            writing.store(project, draft, alice)
+            write.store(project, draft, alice)
         keys = {
             "user_id": "u1",
             "session_id": "s1",

@@ -8,9 +8,10 @@ import pytest
 from django.urls import reverse
 
 from common.caller import Role
-from memories import lifecycle, writing
-from memories.drafts import Draft, FileRef
+from memories.lifecycle import supersede, update
 from memories.models import MemoryFile
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
 from tests.admin.conftest import HOSTILE, MARK
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def stored(project, alice):
     def make(content="Moor at the north berth.", **fields):
         draft = Draft(content=content, memory_type="learning", **fields)
-        return writing.store(project, draft, alice).memory
+        return write.store(project, draft, alice).memory
 
     return make
 
@@ -42,7 +43,7 @@ def related(html):
 class TestLineage:
     def test_both_sides_lead_to_each_other(self, browser_of, alice, stored):
         old, new = stored(), stored("Moor at the south berth.")
-        lifecycle.supersede(old, new, alice)
+        supersede.supersede_memory(old, new, alice)
         viewer = browser_of(Role.VIEWER)
 
         assert related(page(viewer, old)) == {"was superseded by": str(new.pk)}
@@ -87,7 +88,7 @@ class TestFiles:
 class TestHistory:
     def test_an_edit_is_told_word_by_word(self, curator, alice, stored):
         memory = stored()
-        lifecycle.update(
+        update.update_memory(
             memory,
             {"content": "Moor at the south berth.", "tags": ["sea"]},
             alice,
@@ -101,7 +102,7 @@ class TestHistory:
 
     def test_hostile_words_are_text_and_bounded(self, curator, alice, stored):
         memory = stored(f"{MARK} {HOSTILE[:40_000]}")
-        lifecycle.update(
+        update.update_memory(
             memory, {"content": f"{MARK} b"}, alice, version=memory.version
         )
 

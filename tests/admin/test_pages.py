@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from common.caller import Caller, Role
 from inference.models import ActiveModel
-from memories import writing
-from memories.drafts import Draft
 from memories.models import Memory
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook import curation
 from projects.models import Membership, Project
 from tests.admin.conftest import MARK, SCRIPT
@@ -85,7 +85,7 @@ def keep_few_memories(beta, caller):
             memory_type="learning",
             scope=Scope("user", f"{MARK}{SCRIPT}"),
         )
-        writing.store(beta, draft, caller)
+        write.store(beta, draft, caller)
     long_ago = timezone.now() - timedelta(days=99)
     Memory.objects.filter(project=beta).update(created_at=long_ago)
 
@@ -195,7 +195,7 @@ def many(beta):
     caller = Caller(name="alice", roles={beta.pk: Role.OWNER})
     for number in ("first", "second", "third"):
         text = f"Moor the {number} boat at the pier of {MARK}."
-        writing.store(
+        write.store(
             beta, Draft(content=text, memory_type="learning", agent_id=SCRIPT), caller
         )
         wanted = {"content": text, "category": "gotchas"}

@@ -12,9 +12,9 @@ from ace import run as runs
 from ace.models import AceRun
 from audit.models import AuditEvent
 from common.caller import Role
-from memories import writing
-from memories.drafts import Draft
 from memories.models import File, Memory, MemoryVector
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook import curation, exposures, votes
 from playbook.exchange import exporting
 from playbook.models import (
@@ -111,7 +111,7 @@ class TestTakingBack:
 
     def test_what_cannot_come_back_is_told(self, curator, project, alice, entry):
         draft = Draft(content="It is the north berth", memory_type="learning")
-        memory = writing.store(project, draft, alice).memory
+        memory = write.store(project, draft, alice).memory
         votes.record(project, [], [entry.pk], Cause(memory_id=memory.pk), alice)
         do(curator, newest_change(), "revert")
         undone = newest_change()
@@ -214,7 +214,7 @@ class TestAnEntry:
         for word in ("east", "west", "south"):
             reword(entry, alice, f"Moor at the {word} berth, as src/berths.py says.")
             draft = Draft(content=f"It is the {word} berth", memory_type="learning")
-            memory = writing.store(project, draft, alice).memory
+            memory = write.store(project, draft, alice).memory
             entry.supports.create(memory=memory)
             Exposure.objects.create(project=project, entry=entry)
 

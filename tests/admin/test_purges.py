@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from common.erasure import redaction
-from memories import writing
-from memories.drafts import Draft
 from memories.models import Memory, Purge
+from memories.store import write
+from memories.store.drafts import Draft
 
 pytestmark = pytest.mark.django_db
 TEXT = "Bob has the flu and stays at home"
@@ -15,7 +15,7 @@ TEXT = "Bob has the flu and stays at home"
 @pytest.fixture
 def memory(project, alice):
     draft = Draft(content=TEXT, memory_type="learning", user_id="bob")
-    return writing.store(project, draft, alice).memory
+    return write.store(project, draft, alice).memory
 
 
 @pytest.fixture

@@ -4,10 +4,11 @@ import pytest
 from django.urls import reverse
 
 from common.caller import Role
-from memories import recall, writing
-from memories.drafts import Draft
 from memories.queries import Filters
+from memories.read import search
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 
 TEXTS = [
     "The tide feed sends local time without an offset",
@@ -22,7 +23,7 @@ TEXTS = [
 def memories(project, alice):
     drafts = [Draft(content=text, memory_type="learning") for text in TEXTS]
     drafts.append(Draft(content="A tide warning of the harbour", memory_type="warning"))
-    return [writing.store(project, draft, alice).memory for draft in drafts]
+    return [write.store(project, draft, alice).memory for draft in drafts]
 
 
 def listed(browser, query):
@@ -39,8 +40,8 @@ class TestMemories:
     def test_it_gives_the_answers_of_the_product_in_their_order(
         self, owner, project, alice, memories, query
     ):
-        request = recall.Request(query=query, limit=100)
-        wanted = [hit.memory.pk for hit in recall.search(project, request, alice).hits]
+        request = search.MemorySearch(query=query, limit=100)
+        wanted = [hit.memory.pk for hit in search.find(project, request, alice).hits]
 
         assert listed(owner, f"q={query}") == wanted
 
@@ -54,10 +55,10 @@ class TestMemories:
     def test_it_searches_with_the_filters_of_the_list(
         self, owner, project, alice, memories
     ):
-        request = recall.Request(
+        request = search.MemorySearch(
             query="tide", limit=100, filters=Filters(memory_types=("learning",))
         )
-        wanted = [hit.memory.pk for hit in recall.search(project, request, alice).hits]
+        wanted = [hit.memory.pk for hit in search.find(project, request, alice).hits]
 
         assert listed(owner, "q=tide&memory_type=learning") == wanted
 
@@ -75,21 +76,21 @@ class TestMemories:
     ):
         content = "The tide table of one of them"
         draft = Draft(content=content, memory_type="learning", scope=scope)
-        theirs = writing.store(project, draft, alice).memory
+        theirs = write.store(project, draft, alice).memory
 
         assert listed(owner, f"q=tide table&{named.format(scope)}") == [theirs.pk]
 
     def test_it_asks_for_a_key_when_there_are_too_many_scopes(
         self, owner, project, alice, memories, monkeypatch
     ):
-        monkeypatch.setattr("memories.admin.asking.MOST_SCOPES", 1)
+        monkeypatch.setattr("memories.admin.list_search.MOST_SCOPES", 1)
         for user in ("dora", "emil"):
             draft = Draft(
                 content=f"The tide table of {user}",
                 memory_type="learning",
                 scope=Scope("user", user),
             )
-            writing.store(project, draft, alice)
+            write.store(project, draft, alice)
         address = reverse("admin:memories_memory_changelist")
 
         html = owner.get(f"{address}?q=tide&scope_kind=user").content.decode()
@@ -107,8 +108,8 @@ class TestMemories:
     def test_it_searches_by_keyword_alone_when_asked(
         self, owner, project, alice, memories
     ):
-        request = recall.Request(query="tide", mode="keyword", limit=100)
-        wanted = [hit.memory.pk for hit in recall.search(project, request, alice).hits]
+        request = search.MemorySearch(query="tide", mode="keyword", limit=100)
+        wanted = [hit.memory.pk for hit in search.find(project, request, alice).hits]
 
         assert listed(owner, "q=tide&mode=keyword") == wanted
 
@@ -122,7 +123,7 @@ class TestMemories:
     def test_it_searches_every_visible_project_and_no_other(
         self, browser_of, project, other_project, charlie, memories
     ):
-        theirs = writing.store(
+        theirs = write.store(
             other_project,
             Draft(content="Another tide table", memory_type="learning"),
             charlie,
@@ -137,7 +138,7 @@ class TestMemories:
     def test_it_asks_for_a_project_when_there_are_too_many(
         self, superuser, memories, monkeypatch
     ):
-        monkeypatch.setattr("memories.admin.asking.MOST_PROJECTS", 0)
+        monkeypatch.setattr("memories.admin.list_search.MOST_PROJECTS", 0)
         address = reverse("admin:memories_memory_changelist")
 
         html = superuser.get(f"{address}?q=tide").content.decode()

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from ace.models import AceRun
 from common.caller import Role
-from memories import writing
-from memories.drafts import Draft
+from memories.store import write
+from memories.store.drafts import Draft
 from projects.models import Membership
 
 PASSWORD = "a long phrase of harbours"
@@ -26,7 +26,7 @@ def alices(project, alice):
         memory_type="discovery",
         tags=("tides",),
     )
-    memory = writing.store(project, draft, alice).memory
+    memory = write.store(project, draft, alice).memory
     AceRun.objects.create(
         project=project,
         memory=memory,

@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 
 from benchmarks.product import product_processes
-from memories import deduplication, writing
-from memories.drafts import Draft
+from memories.duplicates import scan
 from memories.models import Memory, PossibleDuplicate
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookEntry
 from tests.browser.review import told
 from tests.playbook.test_conflicts import OPPOSITE, RULE
@@ -96,7 +97,7 @@ class TestAConflict:
 def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
     texts = ("The tide feed sends local time", "Ebb tables are late in winter")
     older, newer = (
-        writing.store(project, Draft(content=text, memory_type="discovery"), alice)
+        write.store(project, Draft(content=text, memory_type="discovery"), alice)
         for text in texts
     )
     PossibleDuplicate.objects.create(
@@ -119,8 +120,8 @@ def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
 def test_a_worker_takes_a_job_to_its_end(project, alice, sign_in, open_page):
     for number in range(12):
         draft = Draft(content=f"Berth {number} has a crane", memory_type="learning")
-        writing.store(project, draft, alice)
-    job = deduplication.start(project, alice, threshold=None, apply=False)
+        write.store(project, draft, alice)
+    job = scan.start(project, alice, threshold=None, apply=False)
     page = sign_in("bob", open_page())
     page.open(reverse("admin:jobs_job_change", args=[job.pk]))
     page.open(f"{reverse('admin:jobs_job_changelist')}?kind=deduplicate")

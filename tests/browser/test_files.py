@@ -7,8 +7,8 @@ import itertools
 import pytest
 from django.urls import reverse
 
-from memories import writing
-from memories.drafts import Draft, FileRef
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
 from tests.browser.people import HOSTILE, signed_in
 from tests.browser.test_work import serious
 
@@ -30,7 +30,7 @@ def linked(project, alice, alices):
             tags=("tides", f"t{number}"),
             files=tuple(FileRef(path, "modified") for path in paths),
         )
-        writing.store(project, draft, alice)
+        write.store(project, draft, alice)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

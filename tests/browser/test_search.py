@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from memories import writing
-from memories.drafts import Draft, FileRef
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
 from tests.browser.people import HOSTILE, signed_in
 from tests.browser.test_work import serious
 
@@ -26,7 +26,7 @@ def more(project, alice, alices):
     ]
     for text, found in texts:
         draft = Draft(content=text, memory_type="warning", tags=("tides",), files=found)
-        writing.store(project, draft, alice)
+        write.store(project, draft, alice)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

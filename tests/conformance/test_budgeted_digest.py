@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.conformance.doors import dated
 
 from context.digest import making
 from inference.embedding import fake
-from memories import scopes, store
-from tests.conformance.doors import dated
+from memories import scoped_store, scopes
 
 DATA = yaml.safe_load((Path(__file__).parent / "budgeted_digest.yaml").read_text())
 
@@ -71,7 +71,7 @@ def ask(request, project, alice, alice_api):
 
 @pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: case["name"])
 def test_the_rule_holds(case, ask, project, alice):
-    named = stored(case, store.Store(project, alice))
+    named = stored(case, scoped_store.ScopedStore(project, alice))
 
     with fake.outage() if case.get("outage") else nullcontext():
         text, included, omitted, notes = ask(case)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from common import errors
 from common.caller import Caller, Role
 from common.ids import uuid7
-from memories import store
-from memories.compaction import Wish
-from memories.promotion import UPWARD
-from memories.store import Query
+from memories import scoped_store
+from memories.lifecycle.promote import BROADER_SCOPES
+from memories.retention.compact import CompactionOptions
+from memories.scoped_store import ScopedQuery
 from projects.models import Project
 
 EXAMPLES = int(os.environ.get("SCOPE_EXAMPLES", "25"))
@@ -86,7 +86,9 @@ def test_the_store_does_what_the_model_does(organization, program):
         settings={"dedup": {"enabled": False}},
     )
     clients = [
-        store.Store(project, Caller(name=f"client {n}", roles={project.pk: Role.OWNER}))
+        scoped_store.ScopedStore(
+            project, Caller(name=f"client {n}", roles={project.pk: Role.OWNER})
+        )
         for n in range(3)
     ]
     model = Model()
@@ -98,7 +100,7 @@ def test_the_store_does_what_the_model_does(organization, program):
 
 def compare(client, model):
     for place, scope in enumerate(SCOPES):
-        found = client.retrieve(Query(scope, order="oldest", limit=100))
+        found = client.retrieve(ScopedQuery(scope, order="oldest", limit=100))
         assert [str(memory.pk) for memory in found] == model.in_scope(place)
         for memory in found:
             assert shown(memory) == model.rows[str(memory.pk)]
@@ -154,9 +156,9 @@ def promote(client, model, text, pick, place, leaves):
         made = client.promote(uuid.UUID(pk), SCOPES[place], delete_original=leaves)
     except errors.Refusal as refusal:
         assert refusal.code == "invalid_scope_promotion"
-        assert target not in UPWARD[source]
+        assert target not in BROADER_SCOPES[source]
         return
-    assert target in UPWARD[source]
+    assert target in BROADER_SCOPES[source]
     if leaves:
         del model.rows[pk]
     copy = Row(place, row.content, row.tags, promoted_from=pk)
@@ -166,7 +168,7 @@ def promote(client, model, text, pick, place, leaves):
 def compact(client, model, text, place, leaves):
     sources = model.in_scope(place)
     ids = [uuid.UUID(pk) for pk in sources]
-    wish = Wish(delete_sources=leaves)
+    wish = CompactionOptions(delete_sources=leaves)
     if not sources:
         with pytest.raises(errors.Invalid):
             client.compact(ids, SCOPES[place], lambda rows: text, wish)
@@ -182,7 +184,7 @@ def compact(client, model, text, place, leaves):
 
 def read(client, model, text, place, names, limit, is_oldest):
     order = "oldest" if is_oldest else "newest"
-    query = Query(SCOPES[place], tags=names, limit=limit, order=order)
+    query = ScopedQuery(SCOPES[place], tags=names, limit=limit, order=order)
     expected = model.in_scope(place, names)
     expected = expected if is_oldest else expected[::-1]
     found = [str(memory.pk) for memory in client.retrieve(query)]

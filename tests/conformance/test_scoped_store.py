@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from tests.conformance.doors import InProcess, Refused, Rest
 
 DATA = yaml.safe_load((Path(__file__).parent / "scoped_store.yaml").read_text())

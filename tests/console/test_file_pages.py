@@ -12,8 +12,8 @@ from django.utils import timezone
 from common.caller import Role
 from console.files import directory_tree, radial_layout
 from console.files.graph_branches import Branch, Leaf
-from memories import files
 from memories.models import File, Memory, MemoryFile
+from memories.store import files
 from tests.admin.conftest import HOSTILE, MARK
 from tests.admin.test_lists import queries_of
 

@@ -15,9 +15,9 @@ from audit.models import AuditEvent
 from common.caller import Role
 from inference.embedding import active_model
 from inference.errors import InferenceError
-from memories import writing
-from memories.drafts import Draft
 from memories.models import PossibleDuplicate
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook import curation, proposals
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from projects.models import Membership
@@ -670,7 +670,7 @@ class TestDuplicates:
     @pytest.fixture
     def pair(self, project, alice):
         first, second = (
-            writing.store(project, Draft(content=text, memory_type="learning"), alice)
+            write.store(project, Draft(content=text, memory_type="learning"), alice)
             for text in ("The feed sends local time", "The feed sends UTC time now")
         )
         return PossibleDuplicate.objects.create(

@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from common.caller import Role
 from console.search.search_form import FIELDSETS, SearchForm
-from memories import files, writing
-from memories.drafts import Draft, FileRef
 from memories.models import Memory
 from memories.serializers.search import SearchRequest
+from memories.store import files, write
+from memories.store.drafts import Draft, FileRef
 from tests.admin.conftest import MARK
 from tests.admin.test_lists import queries_of
 
@@ -27,7 +27,7 @@ API = "/api/v1/search"
 def stored(project, alice):
     def make(content, **fields):
         draft = Draft(content=content, memory_type="learning", **fields)
-        return writing.store(project, draft, alice).memory
+        return write.store(project, draft, alice).memory
 
     return make
 

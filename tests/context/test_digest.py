@@ -9,7 +9,7 @@ from common.text import prompt_injection
 from context.digest import making
 from context.models import DigestConfig
 from inference.embedding import fake
-from memories import store
+from memories import scoped_store
 
 URL = "/api/v1/context/digest"
 CONFIG = "/api/v1/context/digest-config"
@@ -19,7 +19,7 @@ ATTACKS = (Path(__file__).parent / "attacks.txt").read_text().split("\n")[:-1]
 
 @pytest.fixture
 def remember(project, alice):
-    memories = store.Store(project, alice)
+    memories = scoped_store.ScopedStore(project, alice)
 
     def write(content, **fields):
         return memories.write({"kind": "workspace"}, content, **fields)

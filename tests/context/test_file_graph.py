@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from memories import lifecycle, writing
-from memories.drafts import Draft, FileRef
+from memories.lifecycle import delete
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
 
 URL = "/api/v1/files/graph"
 
@@ -17,7 +18,7 @@ def store(project, alice):
             files=files,
             **fields,
         )
-        return writing.store(project, draft, alice).memory
+        return write.store(project, draft, alice).memory
 
     return make
 
@@ -96,6 +97,6 @@ class TestGraph:
         store("The parser skips blank lines at the end.", FileRef("p.py"))
         store("The parser skips blank lines at the end.", FileRef("p.py"))
         gone = store("The parser is written in Rust now.", FileRef("p.py"))
-        lifecycle.delete(gone.pk, alice)
+        delete.delete_memory(gone.pk, alice)
 
         assert graph("p.py").json()["stats"]["memory_count"] == 1

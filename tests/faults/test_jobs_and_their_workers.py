@@ -12,9 +12,9 @@ from ace import run as runs
 from ace.models import AceRun
 from jobs import broker, errors, queue, runner, tasks
 from jobs.models import Job
-from memories import deduplication
+from memories.duplicates import scan
 from memories.models import DuplicateFinding, Memory
-from memories.vectors import embed_later
+from memories.store.vectors import embed_later
 from tests.faults.conftest import tally
 from tests.isolation.world import posted
 
@@ -300,7 +300,7 @@ class TestADeduplication:
     @pytest.fixture
     def job(self, alice_api, project, monkeypatch):
         """One that compares three memories, each in a step of its own."""
-        monkeypatch.setattr(deduplication, "BATCH", 1)
+        monkeypatch.setattr(scan, "SCAN_BATCH", 1)
         asked = {"project_id": str(project.pk), "memory_type": "learning"}
         off = {"dedup": {"enabled": False}}
         alice_api.patch(f"/api/v1/projects/{project.pk}/settings", off)
@@ -312,7 +312,7 @@ class TestADeduplication:
     def test_one_that_is_killed_goes_on_where_it_stopped_and_finds_the_same(
         self, alice_api, job, monkeypatch
     ):
-        whole, seen = deduplication.compare, []
+        whole, seen = scan.compare_batch, []
 
         def dies_at_the_second(batch, of):
             seen.extend(batch)
@@ -320,7 +320,7 @@ class TestADeduplication:
                 raise KeyboardInterrupt
             return whole(batch, of)
 
-        monkeypatch.setattr(deduplication, "compare", dies_at_the_second)
+        monkeypatch.setattr(scan, "compare_batch", dies_at_the_second)
         with pytest.raises(KeyboardInterrupt):
             runner.run(job)
         expire(Job.objects.get(pk=job))

@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from jobs import runner
 from jobs.models import Job
-from memories import lifecycle, places, planned_compaction, quotas, writing
+from memories.lifecycle import update
 from memories.models import Memory, MemoryChange
+from memories.retention import compaction_policy
 from memories.scopes import Scope
+from memories.store import originals, quotas, write
 from tests.memories.conftest import lines
 from tests.memories.conftest import options as options
 from tests.memories.conftest import stored as stored
@@ -75,8 +77,8 @@ class TestACompaction:
         [
             # Of the second group: before its result is written, before its second
             # source goes, and when all is written but not committed.
-            (writing, "derive", 2),
-            (lifecycle, "leave", 5),
+            (write, "derive", 2),
+            (update, "leave", 5),
             (runner.JobRun, "step", 2),
         ],
     )
@@ -87,7 +89,7 @@ class TestACompaction:
         scopes = [Scope("session", f"s{n}") for n in range(3)]
         for n, scope in enumerate(scopes):
             stored(*lines(3, start=10 * n), days=8, scope=scope)
-        job = planned_compaction.start(project, alice)
+        job = compaction_policy.start(project, alice)
 
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
@@ -112,7 +114,7 @@ class TestAConsolidation:
         job = Job.objects.get(kind="consolidate")
 
         with monkeypatch.context() as patch:
-            die_at(patch, lifecycle, "leave", 5)
+            die_at(patch, update, "leave", 5)
             killed(job)
 
         assert current().count() == 10
@@ -131,7 +133,7 @@ class TestAConsolidation:
         job = Job.objects.get(kind="consolidate")
 
         with monkeypatch.context() as patch:
-            die_at(patch, places, "archive", 3)
+            die_at(patch, originals, "archive", 3)
             killed(job)
 
         assert current().count() == 4

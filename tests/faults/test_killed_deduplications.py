@@ -9,9 +9,10 @@ from django.db import connection
 
 from common.caller import SYSTEM
 from jobs import queue, runner
-from memories import deduplication, writing
-from memories.drafts import Draft
+from memories.duplicates import scan
 from memories.models import DuplicateFinding, Memory, MemoryChange
+from memories.store import write
+from memories.store.drafts import Draft
 from tests.faults.test_killed_compactions import die_at, finished, killed
 
 pytestmark = [
@@ -19,13 +20,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 # Of a batch: before its second pair is kept, and when all is written but not committed.
-MOMENTS = [(deduplication, "_keep", 2), (runner.JobRun, "step", 2)]
+MOMENTS = [(scan, "_keep", 2), (runner.JobRun, "step", 2)]
 
 
 @pytest.fixture(autouse=True)
 def _alike(project, monkeypatch):
     """Six texts, each three times in other words' order, in batches of four."""
-    monkeypatch.setattr(deduplication, "BATCH", 4)
+    monkeypatch.setattr(scan, "SCAN_BATCH", 4)
     project.settings = {"dedup": {"enabled": False}}
     project.save()
     for text in [
@@ -34,11 +35,11 @@ def _alike(project, monkeypatch):
     ]:
         for word in ("first", "second", "third", "fourth", "fifth", "sixth"):
             draft = Draft(content=text.format(word), memory_type="learning")
-            writing.store(project, draft, SYSTEM)
+            write.store(project, draft, SYSTEM)
 
 
 def started(project, caller, *, apply):
-    return deduplication.start(project, caller, threshold=None, apply=apply)
+    return scan.start(project, caller, threshold=None, apply=apply)
 
 
 def pairs(job):
@@ -78,10 +79,10 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
     job.refresh_from_db()
     assert job.progress == {"done": 8, "total": 18}
     looked = []
-    compare = deduplication.compare
+    compare = scan.compare_batch
     monkeypatch.setattr(
-        deduplication,
-        "compare",
+        scan,
+        "compare_batch",
         lambda batch, job: looked.extend(batch) or compare(batch, job),
     )
     finished(job)
@@ -90,7 +91,7 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
 
 def test_a_cancelled_one_ends_at_its_next_step(project, alice, monkeypatch):
     job = started(project, alice, apply=True)
-    compare = deduplication.compare
+    compare = scan.compare_batch
 
     def cancelled(batch, run_job):
         compare(batch, run_job)
@@ -98,7 +99,7 @@ def test_a_cancelled_one_ends_at_its_next_step(project, alice, monkeypatch):
             with ThreadPoolExecutor(1) as person:
                 person.submit(cancel, job).result()
 
-    monkeypatch.setattr(deduplication, "compare", cancelled)
+    monkeypatch.setattr(scan, "compare_batch", cancelled)
 
     runner.run(job.pk)
 

@@ -7,16 +7,16 @@ import signal
 
 import pytest
 from django.db import connection
+from tests.memories.test_purging import traces
 
 from common.erasure import handlers
 from jobs.models import Job
-from memories import purging
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
-from memories.personal_data import MemoryData
+from memories.personal_data import MemoryErasure
+from memories.retention import erase
 from tests.faults.test_killed_compactions import die_at, finished, killed
 from tests.memories.conftest import lines
 from tests.memories.conftest import stored as stored
-from tests.memories.test_purging import traces
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -26,8 +26,8 @@ ASKED = {"user_id": "bob"}
 # In the middle of the masks, when all are written, and just before the commit.
 MOMENTS = [
     (handlers, "_take", 2),
-    (MemoryData, "after", 1),
-    (purging.recording, "record", 1),
+    (MemoryErasure, "after", 1),
+    (erase.recording, "record", 1),
 ]
 
 
@@ -68,18 +68,18 @@ class TestAPurge:
 
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
-            killed_in(lambda: purging.purge(project, ASKED, alice, reason="asked"))
+            killed_in(lambda: erase.purge(project, ASKED, alice, reason="asked"))
 
         assert state() == before
         assert not Purge.objects.exists()
-        purging.purge(project, ASKED, alice, reason="asked")
+        erase.purge(project, ASKED, alice, reason="asked")
         assert not any(traces(text.lower()) for text in lines(5))
 
     def test_a_job_is_all_or_nothing_too_and_its_next_attempt_finishes(
         self, project, alice, bobs, monkeypatch, module, name, calls
     ):
-        monkeypatch.setattr(purging, "AT_ONCE", 1)
-        row = purging.purge(project, ASKED, alice, reason="asked")
+        monkeypatch.setattr(erase, "MAX_INLINE", 1)
+        row = erase.purge(project, ASKED, alice, reason="asked")
         job = Job.objects.get(pk=row.job_id)
         before = state()
 

@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from common.caller import Role
-from memories import lifecycle
+from memories.lifecycle import delete
 from memories.models import File, Memory, MemoryChange, MemoryFile, Tag
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -176,7 +176,7 @@ def test_what_many_delete_leaves_once(send, together, project, alice):
     send("memories", [body])
     memory = Memory.objects.get()
 
-    answers = together(*[lambda: lifecycle.delete(memory.pk, alice)] * CLIENTS)
+    answers = together(*[lambda: delete.delete_memory(memory.pk, alice)] * CLIENTS)
 
     assert Counter(answers) == {True: 1, False: CLIENTS - 1}
     told = MemoryChange.objects.filter(action=MemoryChange.Action.DELETE)

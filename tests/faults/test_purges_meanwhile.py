@@ -7,13 +7,16 @@ from threading import Event
 
 import pytest
 from django.db import connection
+from tests.memories.test_purging import traces
 
 from common.erasure import handlers
 from jobs import runner
-from memories import alike, deduplication, files, purging, writing
-from memories.drafts import Draft, FileRef
+from memories import near_duplicates
+from memories.duplicates import scan
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate
-from tests.memories.test_purging import traces
+from memories.retention import erase
+from memories.store import files, write
+from memories.store.drafts import Draft, FileRef
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = (
@@ -29,7 +32,7 @@ def store(project, alice):
 
     def store(host):
         draft = Draft(content=TEXT.format(host), memory_type="learning")
-        return writing.store(project, draft, alice)
+        return write.store(project, draft, alice)
 
     return store
 
@@ -41,12 +44,12 @@ def purged_after(project, alice, monkeypatch):
     def purge():
         try:
             oldest = Memory.objects.earliest("pk")
-            purging.purge(project, {"ids": [oldest.pk]}, alice, reason="asked")
+            erase.purge(project, {"ids": [oldest.pk]}, alice, reason="asked")
         finally:
             connection.close()
 
     def patch(name):
-        judge = getattr(alike, name)
+        judge = getattr(near_duplicates, name)
 
         def judged(*args, **kwargs):
             verdict = judge(*args, **kwargs)
@@ -55,7 +58,7 @@ def purged_after(project, alice, monkeypatch):
                     owner.submit(purge).result()
             return verdict
 
-        monkeypatch.setattr(alike, name, judged)
+        monkeypatch.setattr(near_duplicates, name, judged)
 
     return patch
 
@@ -69,12 +72,12 @@ def is_blocked():
 def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypatch):
     def store(text):
         draft = Draft(content=text, memory_type="learning", files=(FileRef("a.py"),))
-        return writing.store(project, draft, alice).memory
+        return write.store(project, draft, alice).memory
 
     def purge():
         try:
             asked = {"ids": [first.pk]}
-            return purging.purge(project, asked, alice, reason="asked")
+            return erase.purge(project, asked, alice, reason="asked")
         finally:
             connection.close()
 
@@ -116,7 +119,7 @@ def test_a_scan_says_no_more_why_it_is_none_of_a_purged_one(
 ):
     store("flu_host")
     assert store("other_host").possible_duplicates
-    job = deduplication.start(project, alice, threshold=0.8, apply=True)
+    job = scan.start(project, alice, threshold=0.8, apply=True)
     purged_after("weigh")
 
     runner.run(job.pk)

@@ -6,7 +6,7 @@ import pytest
 
 from common.caller import SYSTEM, Role
 from memories.models import Memory
-from memories.scopes import KEYS
+from memories.scopes import KEY_FIELDS
 from projects.models import Project
 from tests.isolation.world import API, posted
 
@@ -79,7 +79,7 @@ class TestScopes:
         assert others == []
         assert [row["id"] for row in named["results"]] == [memory]
 
-    @pytest.mark.parametrize("key", [*KEYS.values(), "object_type"])
+    @pytest.mark.parametrize("key", [*KEY_FIELDS.values(), "object_type"])
     def test_a_key_of_a_scope_without_its_kind_is_refused(
         self, alice_api, project, key
     ):

@@ -10,8 +10,8 @@ import pytest
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
 from jobs.models import Job
-from memories import indexing, tags
 from memories.models import File, Memory, MemoryFile, Tag
+from memories.store import search_columns, tags
 from search import statistics
 from tests.isolation import world as worlds
 from tests.isolation.route_table import TABLE, send
@@ -195,7 +195,7 @@ class TestSearch:
     @pytest.fixture
     def asked(self, kept):
         rows = Memory.objects.current()
-        statistics.rebuild(rows, project_id=kept.project.pk, name=indexing.CORPUS)
+        statistics.rebuild(rows, project_id=kept.project.pk, name=search_columns.CORPUS)
         return {
             "project_id": str(kept.project.pk),
             "query": f"{MARK} deploys blue script",

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memories import writing
-from memories.drafts import Draft
 from memories.models import Memory
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 from tests.inference.conftest import endpoint as endpoint
 
 SESSION = Scope("session", "s1")
@@ -31,7 +31,7 @@ def stored(project, alice):
 
     def store(*texts, days=0, **fields):
         made = [
-            writing.store(
+            write.store(
                 project,
                 Draft(**{"content": text, "memory_type": "learning", **fields}),
                 alice,

@@ -17,18 +17,22 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from common import errors
-from memories import (
-    compaction,
-    derivation,
-    duplicates,
-    lifecycle,
-    promotion,
-    purging,
-    writing,
+from memories.duplicates import decide
+from memories.lifecycle import (
+    delete,
+    derive,
+    expire,
+    lookup,
+    promote,
+    restore,
+    supersede,
+    update,
 )
-from memories.drafts import Draft
 from memories.models import Memory
+from memories.retention import compact, erase, undo_compaction
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 
 EXAMPLES = int(os.environ.get("MEMORY_EXAMPLES", "12"))
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(60 + 4 * EXAMPLES)]
@@ -94,7 +98,7 @@ class History:
             key=key,
             scope=SCOPES[other // 3],
         )
-        writing.store(self.project, draft, self.caller)
+        write.store(self.project, draft, self.caller)
 
     def change(self, n, other):
         changes = {"content": TEXTS[other % 4]}
@@ -105,59 +109,59 @@ class History:
         self.update(n, changes)
 
     def update(self, n, changes):
-        memory = lifecycle.get(self.chosen(n).pk, self.caller)
-        lifecycle.update(memory, changes, self.caller, None)
+        memory = lookup.get_memory(self.chosen(n).pk, self.caller)
+        update.update_memory(memory, changes, self.caller, None)
 
     def delete(self, n, other):
-        lifecycle.delete(self.chosen(n).pk, self.caller)
+        delete.delete_memory(self.chosen(n).pk, self.caller)
 
     def restore(self, n, other):
-        lifecycle.restore(self.chosen(n).pk, self.caller)
+        restore.restore_memory(self.chosen(n).pk, self.caller)
 
     def unmark(self, n, other):
-        duplicates.unmark(self.chosen(n), self.caller)
+        decide.unmark(self.chosen(n), self.caller)
 
     def supersede(self, n, other):
-        lifecycle.supersede(self.chosen(n), self.chosen(other), self.caller)
+        supersede.supersede_memory(self.chosen(n), self.chosen(other), self.caller)
 
     def promote(self, n, other):
-        memory = lifecycle.get(self.chosen(n).pk, self.caller)
+        memory = lookup.get_memory(self.chosen(n).pk, self.caller)
         target = Scope("workspace", str(self.project.pk))
-        made = promotion.prepare(
+        made = promote.prepare(
             memory, target, self.caller, delete_original=bool(other % 2)
         )
-        derivation.commit(made, self.caller)
+        derive.commit(made, self.caller)
 
     def compact(self, n, other):
         sources = [self.chosen(n), self.chosen(n + other % 3)]
-        made = compaction.prepare(
+        made = compact.prepare(
             self.project,
             [source.pk for source in sources],
             Scope(sources[0].scope_kind, sources[0].scope_key),
-            compaction.given(TEXTS[other % 4]),
+            compact.fixed_summarizer(TEXTS[other % 4]),
             self.caller,
-            compaction.Wish(delete_sources=bool(other % 2)),
+            compact.CompactionOptions(delete_sources=bool(other % 2)),
         )
-        derivation.commit(made, self.caller)
+        derive.commit(made, self.caller)
 
     def undo(self, n, other):
-        compaction.undo(self.chosen(n), self.caller)
+        undo_compaction.undo(self.chosen(n), self.caller)
 
     def expire(self, n, other):
         past = timezone.now() - timedelta(seconds=1)
         Memory.objects.filter(pk=self.chosen(n).pk).update(expires_at=past)
         if other % 2:
-            lifecycle.archive_expired(self.caller)
+            expire.archive_expired(self.caller)
 
     def purge(self, n, other):
         asked = {"ids": [self.chosen(n).pk]}
-        purging.purge(
+        erase.purge(
             self.project, asked, self.caller, reason="a step", cascade=bool(other % 2)
         )
 
     def delete_scope(self, n, other):
         if other == 0:
-            lifecycle.delete_scope(self.project, self.chosen(n).scope_hash, self.caller)
+            delete.delete_scope(self.project, self.chosen(n).scope_hash, self.caller)
 
     def there_and_back(self, n, other):
         """Delete and restore at once: all is said as before, by whichever row."""
@@ -165,10 +169,10 @@ class History:
         if (
             memory.deleted_at
             or memory.is_expired
-            or not lifecycle.delete(memory.pk, self.caller)
+            or not delete.delete_memory(memory.pk, self.caller)
         ):
             return
-        lifecycle.restore(memory.pk, self.caller)
+        restore.restore_memory(memory.pk, self.caller)
         assert not before - self.said()
 
     def said(self):

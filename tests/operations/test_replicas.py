@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from common import replicas
 from common.caller import SYSTEM
 from jobs.models import Job
-from memories import writing
-from memories.drafts import Draft
 from memories.models import Memory
+from memories.store import write
+from memories.store.drafts import Draft
 from tests.operations import standby
 
 pytestmark = [
@@ -52,7 +52,7 @@ def replica(transactional_db, home, settings, monkeypatch):
 def remember(project):
     def store(content):
         draft = Draft(content=content, memory_type="learning")
-        return writing.store(project, draft, SYSTEM).memory
+        return write.store(project, draft, SYSTEM).memory
 
     return store
 

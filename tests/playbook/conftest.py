@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from memories import writing
-from memories.drafts import Draft
+from memories.store import write as store_write
+from memories.store.drafts import Draft
 from playbook import curation, curator
 from playbook.drafts import Proposal, Quote
 from playbook.models import PlaybookEntry
@@ -68,7 +68,7 @@ def run(memory):
 @pytest.fixture
 def memory(project, bob):
     draft = Draft(content="The tests passed after the fix.", memory_type="learning")
-    return writing.store(project, draft, bob).memory
+    return store_write.store(project, draft, bob).memory
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from django.db import connection
 from common.caller import Role
 from common.errors import Refusal, StaleVersion
 from inference.embedding.fake import outage
-from memories import writing
-from memories.drafts import Draft
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook import (
     conflicts,
     curation,
@@ -495,7 +495,7 @@ class TestAPI:
             memory_type="learning",
             scope=Scope("user", "u1"),
         )
-        private = writing.store(project, draft, alice).memory
+        private = write.store(project, draft, alice).memory
         PlaybookDelta.objects.filter(pk=waiting.delta_id).update(memory_id=private.pk)
         bound = client_of(project, user_id="u2")
 

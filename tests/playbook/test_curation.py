@@ -7,7 +7,7 @@ import pytest
 from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
-from memories.drafts import SecretFound
+from memories.store.secret_policy import SecretFound
 from playbook import bulk, curation, proposals
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.operations import EntryState

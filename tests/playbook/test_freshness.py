@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import Role
-from memories import files, writing
-from memories.drafts import Draft, FileRef
+from memories.store import files
+from memories.store import write as store_write
+from memories.store.drafts import Draft, FileRef
 from playbook import curation, freshness, replay, reverting, votes
 from playbook.models import Anchor, PlaybookChange, PlaybookEntry
 from playbook.revisions import Cause
@@ -190,7 +191,7 @@ class TestSuspicion:
             memory_type="learning",
             files=(FileRef("src/auth.py", relation, content_hash="1"),),
         )
-        memory = writing.store(project, draft, alice).memory
+        memory = store_write.store(project, draft, alice).memory
         votes.record(entry.project, [], [entry.pk], Cause(memory_id=memory.pk), alice)
         sync(src__auth="1")
         sync(src__auth="2")

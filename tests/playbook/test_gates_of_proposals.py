@@ -5,7 +5,7 @@ import pytest
 from common.caller import Caller, Role
 from common.errors import Forbidden
 from inference.embedding.fake import outage
-from memories.drafts import SecretFound
+from memories.store.secret_policy import SecretFound
 from playbook import curation, proposals
 from playbook.drafts import Quote
 from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from memories import scopes, writing
-from memories.drafts import Draft
+from memories import scopes
+from memories.store import write
+from memories.store.drafts import Draft
 from playbook import curation, proposals, votes
 from playbook.models import PlaybookDelta
 from playbook.revisions import Cause
@@ -84,7 +85,7 @@ class TestOtherUsers:
             memory_type="learning",
             scope=scopes.Scope("user", "u1"),
         )
-        return writing.store(project, draft, bob).memory
+        return write.store(project, draft, bob).memory
 
     def test_a_bound_user_is_told_nothing_of_anothers_memory(
         self, client_of, project, bob, learned, private, write

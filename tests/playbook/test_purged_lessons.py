@@ -5,8 +5,8 @@ import pytest
 from common.caller import Role
 from common.erasure import redaction
 from inference.embedding.fake import FakeEmbedder, outage
-from memories import purging
 from memories.models import Memory
+from memories.retention import erase
 from playbook import curation, rejected, replay, reverting, votes
 from playbook.models import (
     DeltaVector,
@@ -71,7 +71,7 @@ def learned(client_of, project, lesson):
 @pytest.fixture
 def purge(project, alice, memory):
     def purge(cascade):
-        return purging.purge(
+        return erase.purge(
             project, {"ids": [memory.pk]}, alice, reason="asked", cascade=cascade
         )
 

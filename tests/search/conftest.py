@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from common.caller import SYSTEM
-from memories import recall, writing
-from memories.drafts import Draft
-from memories.indexing import CORPUS
 from memories.models import Memory
+from memories.read import search as read_search
+from memories.store import write
+from memories.store.drafts import Draft
+from memories.store.search_columns import CORPUS
 from search import bm25, statistics
 
 
@@ -16,7 +17,7 @@ def remember(project):
 
     def store(content, *, where=None, **fields):
         draft = Draft(content=content, memory_type="learning", **fields)
-        return writing.store(where or project, draft, SYSTEM).memory
+        return write.store(where or project, draft, SYSTEM).memory
 
     return store
 
@@ -26,7 +27,9 @@ def search(project):
     """The answer's hits: `search("words", mode="keyword")`."""
 
     def ask(query, **fields):
-        return recall.search(project, recall.Request(query, **fields), SYSTEM).hits
+        return read_search.find(
+            project, read_search.MemorySearch(query, **fields), SYSTEM
+        ).hits
 
     return ask
 

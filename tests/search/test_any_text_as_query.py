@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.caller import SYSTEM
-from memories import recall
+from memories.read import search
 
 MODES = ["keyword", "semantic", "hybrid"]
 HOSTILE = [
@@ -59,7 +59,7 @@ def test_no_query_is_too_strange(_memories, search, query):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_text_is_a_query(_memories, project, query, mode):
-    recall.search(project, recall.Request(query, mode=mode), SYSTEM)
+    search.find(project, search.MemorySearch(query, mode=mode), SYSTEM)
 
 
 @given(
@@ -75,8 +75,8 @@ def test_any_text_is_a_query(_memories, project, query, mode):
 def test_any_text_can_be_stored_and_found_by_itself(remember, project, content):
     memory = remember(f"{content} is findable")
 
-    request = recall.Request("findable", limit=100, mode="keyword")
-    hits = recall.search(project, request, SYSTEM).hits
+    request = search.MemorySearch("findable", limit=100, mode="keyword")
+    hits = search.find(project, request, SYSTEM).hits
 
     assert memory.duplicate_of or memory in [hit.memory for hit in hits]
 

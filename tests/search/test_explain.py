@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from common.caller import SYSTEM
 from inference.embedding import fake
-from memories import lifecycle
+from memories.lifecycle import delete
 from memories.models import Memory, MemoryVector
 from memories.scopes import Scope
 from projects.models import Project
@@ -181,7 +181,7 @@ class TestOthers:
         self, ask, bob_api, remember, other_project, kept
     ):
         charlies = remember(TEXT, where=other_project)
-        lifecycle.delete(kept.pk, SYSTEM)
+        delete.delete_memory(kept.pk, SYSTEM)
 
         answers = [ask(bob_api, str(pk)) for pk in (uuid.uuid4(), charlies.pk, kept.pk)]
 

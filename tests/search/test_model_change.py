@@ -22,9 +22,12 @@ from inference.errors import ProviderDown, RequestRefusal
 from inference.models import ActiveModel
 from jobs import queue, runner
 from jobs.models import Job
-from memories import lifecycle, places, recall, vectors
+from memories.lifecycle import update
+from memories.maintenance import embedding_job
 from memories.models import Memory, MemoryVector
 from memories.queries import Filters
+from memories.read import search
+from memories.store import originals, vectors
 from playbook import curation, relevance
 from playbook.models import EntryVector, PlaybookEntry
 
@@ -159,7 +162,7 @@ class TestTheActiveModel:
             choice={"provider": "openai", "model": "", "url": "", "dimensions": None},
         )
 
-        answer = recall.search(project, recall.Request("celery"), SYSTEM)
+        answer = search.find(project, search.MemorySearch("celery"), SYSTEM)
 
         assert len(answer.hits) == 1
         assert "hosted cannot be loaded" in answer.notes[0]
@@ -235,7 +238,7 @@ class TestSearching:
     def test_duplicates_are_found_too(self, remember, search, reembed):
         kept = remember("Celery asks the broker")
         other = remember("Nothing of this kind")
-        places.mark(other, kept, SYSTEM, reason="a person said so")
+        originals.mark_duplicate(other, kept, SYSTEM, reason="a person said so")
         reembed()
 
         hits = search(
@@ -276,7 +279,9 @@ class TestWritesMeanwhile:
         def write(texts):
             if not written:
                 written.append(remember("Redis may lose anything"))
-                lifecycle.update(first, {"content": "Celery asks Redis"}, SYSTEM, None)
+                update.update_memory(
+                    first, {"content": "Celery asks Redis"}, SYSTEM, None
+                )
 
         by_new(monkeypatch, write)
         reembed()
@@ -362,7 +367,7 @@ class TestComparingAfterTheSwitch:
 
     @pytest.fixture(autouse=True)
     def _batches(self, monkeypatch):
-        monkeypatch.setattr(vectors, "BATCH", 2)
+        monkeypatch.setattr(embedding_job, "EMBED_BATCH", 2)
 
     @pytest.fixture
     def late(self, remember):
@@ -389,7 +394,7 @@ class TestComparingAfterTheSwitch:
         assert left[-2:] == [1, 0]
 
     def test_a_window_follows_the_other(self, three, reembed, monkeypatch):
-        monkeypatch.setattr(vectors, "WINDOW", 1)
+        monkeypatch.setattr(embedding_job, "WINDOW", 1)
         reembed()
 
         assert not Memory.objects.filter(is_compared=False).exists()
@@ -398,7 +403,7 @@ class TestComparingAfterTheSwitch:
         reembed()
         Memory.objects.update(is_compared=False)
         with CaptureQueriesContext(connection) as queries:
-            vectors.compare_embedded(lambda: None)
+            embedding_job.check_embedded(lambda: None)
 
         assert not [each for each in queries if "content_terms" in each["sql"]]
 

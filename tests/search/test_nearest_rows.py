@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from inference.embedding import active_model
-from memories import recall
 from memories.queries import Filters
+from memories.read import retrieve
 from memories.scopes import Scope
 from projects.models import Project
 from search import semantic
@@ -36,7 +36,7 @@ def ids(search):
 @pytest.mark.parametrize("tags", [(), ("even",), ("odd",)])
 def test_it_finds_the_same_rows_as_asking_all(_memories, ids, project, alice, tags):
     filters = Filters(tags=tags)
-    rows = recall.readable(project, None, filters, alice)
+    rows = retrieve.readable_rows(project, None, filters, alice)
 
     everything = semantic.exact_cosines(rows, active_model.embed_query("apple own3"))
 

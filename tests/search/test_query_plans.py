@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from common.caller import SYSTEM
-from memories import drafts
-from memories.drafts import Draft
 from memories.models import Memory
+from memories.store import draft_checks, drafts
+from memories.store.drafts import Draft
 from search.columns import lexeme_in_partition, partition_lexeme
 
 
@@ -16,7 +16,7 @@ def fill(project, rows):
     Memory.objects.bulk_create(
         drafts.build(
             project,
-            drafts.prepare(
+            draft_checks.check_draft(
                 project,
                 Draft(
                     content=f"The {'worker' if n % 4 == 0 else 'keeper'} took task{n} "

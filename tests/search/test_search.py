@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 
 from inference.embedding import active_model, fake
-from memories import recall
-from memories.drafts import FileRef
 from memories.queries import Filters
+from memories.read import search
+from memories.store.drafts import FileRef
 from projects import project_lookup
 from search.search import EmbeddingsUnavailable
 
@@ -264,7 +264,7 @@ class TestLanes:
         remember(NEITHER)
 
         with fake.outage():
-            answer = recall.search(project, recall.Request("celery beat"), alice)
+            answer = search.find(project, search.MemorySearch("celery beat"), alice)
 
         assert [hit.memory.content for hit in answer.hits] == [NEITHER]
         assert "keyword lane only" in answer.notes[0]

@@ -9,11 +9,12 @@ from django.db import OperationalError, connection, transaction
 from common.caller import SYSTEM
 from jobs import queue, runner
 from jobs.models import Job
-from memories import lifecycle, tags
-from memories import writing as memory_writing
-from memories.drafts import Draft
+from memories.lifecycle import update
 from memories.models import Memory, MemoryChange, Tag
 from memories.scopes import Scope
+from memories.store import tags
+from memories.store import write as memory_writing
+from memories.store.drafts import Draft
 from playbook import curation, reading
 from playbook.models import PlaybookEntry
 from projects import lifecycle as projects_lifecycle
@@ -120,7 +121,7 @@ class TestGerman:
         self, german, remember, marked, project
     ):
         memory = remember("Die Straßen im Süden", tags=("Schiff",))
-        lifecycle.update(memory, {"content": HOUSES}, SYSTEM, None)
+        update.update_memory(memory, {"content": HOUSES}, SYSTEM, None)
         assert marked("Haus")
         tags.update(Tag.objects.get(name="Schiff"), SYSTEM, {"name": "Kräne"})
 

@@ -8,8 +8,8 @@ from django.db import DataError, OperationalError, connection
 from common import locks
 from jobs.models import Heartbeat
 from memories import tasks
-from memories.indexing import CORPUS
 from memories.models import Memory
+from memories.store.search_columns import CORPUS
 from search import statistics
 from search.models import Corpus, LexemeStat
 

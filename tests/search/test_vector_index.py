@@ -20,11 +20,13 @@ from common.caller import SYSTEM
 from inference.embedding import active_model
 from jobs import queue, runner
 from jobs.models import Job
-from memories import index_care, recall, writing
-from memories.drafts import Draft, build
+from memories.maintenance import vector_index_job
 from memories.models import Memory, MemoryVector
 from memories.queries import Filters
+from memories.read import retrieve, search
 from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft, build
 from memories.tasks import care_for_indexes
 from projects import deletion
 from projects.models import Project
@@ -110,7 +112,7 @@ def outdated(indexed):
 def care():
     """What beat and a worker do; the finished job."""
     care_for_indexes()
-    job = Job.objects.filter(kind=index_care.KIND).order_by("-pk").first()
+    job = Job.objects.filter(kind=vector_index_job.KIND).order_by("-pk").first()
     if job and job.state == Job.State.WAITING:
         runner.run(job.pk)
         job.refresh_from_db()
@@ -126,8 +128,8 @@ def name_of(project):
 
 
 def ask(project, query="thing7 number", **fields):
-    request = recall.Request(query, mode="semantic", explain=True, **fields)
-    return recall.search(project, request, SYSTEM)
+    request = search.MemorySearch(query, mode="semantic", explain=True, **fields)
+    return search.find(project, request, SYSTEM)
 
 
 def lane(project, **fields):
@@ -145,7 +147,7 @@ def nearest(query, rows):
 
 
 def exact(project, query, filters=None):
-    rows = recall.readable(project, None, filters or Filters(), SYSTEM)
+    rows = retrieve.readable_rows(project, None, filters or Filters(), SYSTEM)
     return list(semantic.exact_cosines(rows, vector_of(query)))
 
 
@@ -394,7 +396,7 @@ class TestSearches:
         assert lane(large)["how"] == "index"
 
     def test_a_memory_is_found_as_soon_as_it_is_written(self, indexed):
-        memory = writing.store(
+        memory = write.store(
             indexed, Draft(content="a zebra crossing", memory_type="learning"), SYSTEM
         ).memory
 
@@ -406,7 +408,7 @@ class TestSearches:
         for _ in range(11):
             ask(indexed)
         with CaptureQueriesContext(connection) as statements:
-            recall.search(indexed, recall.Request("thing7", mode="semantic"), SYSTEM)
+            search.find(indexed, search.MemorySearch("thing7", mode="semantic"), SYSTEM)
 
         near = next(s["sql"] for s in statements if "hnsw.ef_search" in s["sql"])
         with connection.cursor() as cursor:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
-from memories import purging
+from memories.retention import erase
 from projects import project_lookup
 
 SELECTIONS = ("ids", "user_id", "session_id")
@@ -34,10 +34,10 @@ class Command(BaseCommand):
         try:
             project = project_lookup.find_project(options["project"], SYSTEM)
             if options["dry_run"]:
-                counts = purging.plan(project, asked, SYSTEM, cascade=cascade).counts
+                counts = erase.preview(project, asked, SYSTEM, cascade=cascade).counts
                 self.stdout.write(json.dumps({"dry_run": True, "counts": counts}))
                 return
-            row = purging.purge(
+            row = erase.purge(
                 project, asked, SYSTEM, reason=options["reason"], cascade=cascade
             )
         except errors.Refusal as error:

@@ -7,7 +7,7 @@ import pytest
 from ace import run as runs
 from ace.models import AceRun, Reflection
 from common.erasure import redaction
-from memories import purging
+from memories.retention import erase
 from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.ace.model.conftest import LESSON, lesson, placed, reflection
@@ -436,7 +436,7 @@ class TestAPurge:
         run_id = complete(goal="Push the branch of the grey harbour")["run_id"]
 
         asked = {"ids": [learned["memory_id"]]}
-        purging.purge(project, asked, alice, reason="asked", cascade=True)
+        erase.purge(project, asked, alice, reason="asked", cascade=True)
 
         [told, _] = Reflection.objects.get(run=run_id).lessons
         assert told["placement"]["content"] == redaction.redact(content)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ace.rules import classify, task
-from memories import classification
+from memories.store import memory_types
 
 
 def type_of(goal, result="", feedback="", outcome="success"):
@@ -77,4 +77,4 @@ class TestTextsAlone:
         ],
     )
     def test_each_type_has_its_words(self, content, expected):
-        assert classification.type_of(content) == expected
+        assert memory_types.classify(content) == expected

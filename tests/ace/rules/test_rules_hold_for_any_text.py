@@ -20,7 +20,7 @@ from ace.rules import (
     tools,
 )
 from ace.rules import task as tasks
-from memories import classification
+from memories.store import memory_types
 
 MIB = 1 << 20
 
@@ -141,7 +141,7 @@ class TestInvariants:
         links = tools.file_links(task)
 
         assert classify.memory_type(task, "success")
-        assert classification.type_of(task.feedback)
+        assert memory_types.classify(task.feedback)
         assert len(tagging.tags(task, links, vocabulary)) <= tagging.MAX_TAGS
 
 

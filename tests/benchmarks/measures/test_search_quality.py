@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from benchmarks.datasets.corpora import JudgedQuery
 from benchmarks.measures import search_quality
 from benchmarks.measures.search_quality import QueryAnswer
-from memories import vectors
 from memories.models import Memory, MemoryChange
+from memories.store import vectors
 from projects.models import Organization, Project
 from search.models import Corpus
 
@@ -76,7 +76,7 @@ class TestCommand:
         assert "tiny" in table
 
     def test_it_embeds_what_the_product_leaves_to_a_job(self, benchmark, monkeypatch):
-        monkeypatch.setattr(vectors, "AT_ONCE", 1)
+        monkeypatch.setattr(vectors, "MAX_INLINE", 1)
 
         (row,) = benchmark()[0]["collections"]
 

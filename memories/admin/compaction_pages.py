@@ -1,0 +1,107 @@
+"""Pages about how many memories a project has: its quotas, compaction by its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from django import forms
+from django.http import HttpRequest
+from unfold.widgets import UnfoldBooleanWidget
+
+from common.admin import panels
+from common.admin.pages import AdminPage, ProjectPageForm
+from common.admin.panels import ROW_LIMIT, Panel, format_time, row_link, short_text
+from common.caller import Role
+from jobs.models import Job
+from memories.admin.status import MEMORY
+from memories.retention import compaction_policy
+from memories.retention.compaction_policy import Group
+from memories.store import quotas
+from memories.store.quotas import Quota
+from projects import project_lookup
+
+
+class QuotasForm(ProjectPageForm):
+    def apply(self) -> list[Quota]:
+        project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
+        return quotas.usage(project, self.caller)
+
+
+def _usage_panels(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel]:
+    rows = [
+        [
+            quota.name,
+            short_text(quota.of, 60),
+            f"{quota.used:,}",
+            f"{quota.limit:,}",
+            f"{quota.used / quota.limit:.0%}",
+        ]
+        for quota in used
+    ]
+    head = ["Quota", "Of", "Used", "Limit", "Share"]
+    yield panels.table("Live memories", head, rows, empty="No quota is set.")
+
+
+QUOTAS = AdminPage(
+    "quotas",
+    "Quotas",
+    Role.VIEWER,
+    QuotasForm,
+    _usage_panels,
+    "Show",
+    about="How far the quotas in the settings of the project are used.",
+)
+
+
+class CompactionForm(ProjectPageForm):
+    """Shows the plan until it is confirmed."""
+
+    confirmed = forms.BooleanField(
+        label="Compact now",
+        required=False,
+        help_text="Without it the plan is only shown.",
+        widget=UnfoldBooleanWidget,
+    )
+
+    def apply(self) -> list[Group] | Job:
+        project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
+        if self.cleaned_data["confirmed"]:
+            return compaction_policy.start(project, self.caller)
+        return list(islice(compaction_policy.plan(project, self.caller), ROW_LIMIT + 1))
+
+
+def _plan_panels(request: HttpRequest, made: list[Group] | Job) -> Iterable[Panel]:
+    if isinstance(made, Job):
+        yield Panel("Started", ["Job"], [[row_link("jobs_job", made.pk)]])
+        return
+    yield panels.table(
+        "What would become one memory each",
+        ["Scope", "Kind", "Sensitivity", "Expires", "Memories", "The oldest"],
+        [_group_row(group) for group in made],
+        empty="Nothing, by the settings under compaction.",
+    )
+
+
+def _group_row(group: Group) -> list[object]:
+    return [
+        short_text(f"{group.scope.kind}: {group.scope.key}", 60),
+        group.kind,
+        group.sensitivity,
+        format_time(group.expires_at),
+        len(group.source_ids),
+        row_link(MEMORY, group.source_ids[0]),
+    ]
+
+
+COMPACTION = AdminPage(
+    "compaction",
+    "Compaction by policy",
+    Role.CURATOR,
+    CompactionForm,
+    _plan_panels,
+    "Go on",
+    about="Puts old memories together, by the settings of the project. What was made, "
+    "and its undoing, is on the page of each result.",
+    posts=True,
+)

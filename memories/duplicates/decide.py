@@ -1,0 +1,105 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from memories import near_duplicates
+from memories.models import Memory, MemoryChange, PossibleDuplicate
+from memories.near_duplicates import lock_unchanged
+from memories.store import history, originals
+
+
+@write
+def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
+    """Make a duplicate a memory of its own again; the pair is never marked again."""
+    caller.require(Role.CURATOR, memory.project_id)
+    memory = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
+    if memory.deleted_at or not memory.is_duplicate or memory.duplicate_of is None:
+        raise NotADuplicate
+    if fact := originals.lock_current_fact(memory):
+        raise errors.StateConflict(
+            f"A key has one current fact, and {fact.pk} is it. Change that one, or store "
+            "this one with another key."
+        )
+    before = history.snapshot(memory)
+    _record_decision(memory, memory.duplicate_of, "kept_both", caller, note=note)
+    memory.kept_apart = True
+    originals.assign(memory)
+    action = MemoryChange.Action.UNMARK
+    history.record(caller, action, memory, before=before, reason=note)
+    originals.embed_if_missing(memory)
+    return memory
+
+
+def _record_decision(
+    memory: Memory, other: Memory, state: str, caller: Caller, *, note: str = ""
+) -> PossibleDuplicate:
+    """Keep what a person decided about a pair."""
+    newer, older = sorted((memory, other), key=lambda row: row.pk, reverse=True)
+    pair, _ = PossibleDuplicate.objects.update_or_create(
+        memory=newer,
+        other=older,
+        defaults={
+            "state": state,
+            "decided_by": caller.name[:200],
+            "decided_at": timezone.now(),
+            "note": note[:500],
+        },
+        create_defaults={
+            "project_id": memory.project_id,
+            "similarity": 1.0,
+            "state": state,
+            "decided_by": caller.name[:200],
+            "decided_at": timezone.now(),
+            "note": note[:500],
+        },
+    )
+    trail.record(
+        caller,
+        f"possible_duplicate.{state}",
+        project_id=pair.project_id,
+        object_type="possible_duplicate",
+        object_id=pair.pk,
+    )
+    return pair
+
+
+@write
+def decide(
+    pair: PossibleDuplicate, verdict: str, caller: Caller, *, note: str = ""
+) -> PossibleDuplicate:
+    """Settle a possible duplicate: `merged` marks the newer one, `kept_both` neither."""
+    caller.require(Role.CURATOR, pair.project_id)
+    pair = PossibleDuplicate.objects.select_for_update().get(pk=pair.pk)
+    if pair.state != PossibleDuplicate.State.OPEN:
+        raise errors.StateConflict(
+            f"This pair was decided already: {pair.get_state_display()} "
+            f"by {pair.decided_by}."
+        )
+    if verdict == PossibleDuplicate.State.MERGED:
+        original = lock_unchanged(pair.other)
+        newer = lock_unchanged(pair.memory)
+        if original is None or newer is None:
+            raise errors.StateConflict(
+                "One of the two memories is not current any more."
+            )
+        if not near_duplicates.candidates(newer).filter(pk=original.pk).exists():
+            raise errors.StateConflict(
+                "The two have different sensitivities or keys: who may read the one "
+                "would not find the other. Change one of them, or keep both."
+            )
+        originals.mark_duplicate(
+            newer, original, caller, reason=note or "merged by a person"
+        )
+    return _record_decision(pair.memory, pair.other, verdict, caller, note=note)
+
+
+class NotADuplicate(errors.StateConflict):
+    """This memory is not marked as a duplicate."""
+
+    code = "not_a_duplicate"

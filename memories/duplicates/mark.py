@@ -1,0 +1,56 @@
+"""Which memories say the same: marked, doubted, unmarked."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from common.caller import SYSTEM, Caller
+from inference.embedding.vector import Vector
+from memories import near_duplicates
+from memories.models import Memory
+from memories.near_duplicates import (
+    NO_VERDICT,
+    Verdict,
+    lock_unchanged,
+    record_possible,
+)
+from memories.store import originals
+from projects.models import Project
+
+
+def check(memory: Memory, vector: Vector) -> Verdict:
+    """Judge a stored memory and record the verdict: mark it, or file the doubts."""
+    return check_all(memory.project, [(memory, vector)])[0]
+
+
+def check_all(
+    project: Project, embedded: Sequence[tuple[Memory, Vector]]
+) -> list[Verdict]:
+    """Judge stored memories, the earliest first: it is the original of the others."""
+    current = _current_ids([memory for memory, _ in embedded])
+    verdicts = {}
+    for memory, verdict in near_duplicates.compare_stored(
+        project, [each for each in embedded if each[0].pk in current]
+    ):
+        apply_verdict(memory, verdict, SYSTEM)
+        verdicts[memory.pk] = verdict
+    Memory.objects.filter(pk__in=[memory.pk for memory, _ in embedded]).update(
+        is_compared=True
+    )
+    return [verdicts.get(memory.pk, NO_VERDICT) for memory, _ in embedded]
+
+
+def _current_ids(memories: Sequence[Memory]) -> set[uuid.UUID]:
+    rows = Memory.objects.current().filter(pk__in=[memory.pk for memory in memories])
+    return set(rows.values_list("pk", flat=True))
+
+
+def apply_verdict(
+    memory: Memory, verdict: Verdict, caller: Caller, *, found: str = ""
+) -> None:
+    """Mark a memory as its verdict says, or file its doubts."""
+    if verdict.original and (original := lock_unchanged(verdict.original.memory)):
+        reason = f"cosine {verdict.original.similarity}{found}"
+        originals.mark_duplicate(memory, original, caller, reason=reason)
+    record_possible(memory, verdict.doubts)

@@ -1,0 +1,78 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.utils import timezone
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from memories.lifecycle.lookup import lock_undeleted
+from memories.models import Memory, MemoryChange
+from memories.store import history, originals
+from projects.models import Project
+
+
+@write
+def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
+    """Delete softly; tells whether there was something to delete.
+
+    An unknown, invisible or deleted id is no error: deleting is idempotent.
+    """
+    memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
+    if memory is None:
+        return False
+    caller.require(Role.WRITER, memory.project_id)
+    try:
+        held = lock_undeleted(memory)
+    except errors.NotFound:
+        return False
+    soft_delete(held, caller, reason)
+    return True
+
+
+@write
+def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
+    """Delete every row of exactly this scope, expired ones too; returns how many."""
+    caller.require(Role.CURATOR, project.pk)
+    rows = (
+        Memory.objects.visible_to(caller)
+        .filter(project=project, scope_hash=scope_hash, deleted_at=None)
+        .order_by("pk")
+        .light()
+    )
+    count, derived = 0, []
+    held = rows.select_for_update(no_key=True, of=("self",))
+    for memory in held.iterator(chunk_size=500):
+        soft_delete(memory, caller, "its scope was deleted", elect=False)
+        count += 1
+        if memory.promoted_from or memory.compacted_from:
+            derived.append(memory.pk)
+    # What they were made of may have copies in another scope.
+    for memory in Memory.objects.filter(pk__in=derived).light().order_by("pk"):
+        originals.release(memory, caller)
+    return count
+
+
+def soft_delete(
+    memory: Memory,
+    caller: Caller,
+    reason: str,
+    *,
+    elect: bool = True,
+    retired_into: Memory | None = None,
+) -> None:
+    """Delete a memory that is held; an heir among its duplicates takes its place."""
+    before = history.snapshot(memory)
+    memory.deleted_at = timezone.now()
+    memory.deleted_by = caller.name[:200]
+    memory.delete_reason = reason[:500]
+    memory.retired_into = retired_into.pk if retired_into else None
+    memory.version += 1
+    memory.save()
+    action = MemoryChange.Action.DELETE
+    history.record(caller, action, memory, before=before, reason=reason)
+    if elect:
+        originals.release(memory, caller)

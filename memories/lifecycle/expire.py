@@ -1,0 +1,42 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.utils import timezone
+
+from common.caller import Caller
+from common.db import write
+from memories.models import Memory
+from memories.store import originals
+from projects.models import Project
+
+EXPIRY_BATCH = 500  # rows looked up together; each goes by itself
+
+
+def archive_expired(caller: Caller, project: Project | None = None) -> int:
+    """Archive what expired, of one project or of all; it was hidden from the moment it did."""
+    expired = Memory.objects.filter(
+        expires_at__lt=timezone.now(), archived_at=None, deleted_at=None
+    )
+    rows = expired.filter(project=project) if project else expired
+    ids = rows.order_by("pk").values_list("pk", flat=True)
+    count, last = 0, uuid.UUID(int=0)
+    while chosen := list(ids.filter(pk__gt=last)[:EXPIRY_BATCH]):
+        last = chosen[-1]
+        count += sum(_archive(memory_id, caller) for memory_id in chosen)
+    return count
+
+
+@write
+def _archive(memory_id: uuid.UUID, caller: Caller) -> bool:
+    memory = (
+        Memory.objects.select_for_update(no_key=True)
+        .filter(pk=memory_id, expires_at__lt=timezone.now(), archived_at=None)
+        .first()
+    )
+    if memory is None:
+        return False
+    originals.archive(memory, caller, reason="expired")
+    return True

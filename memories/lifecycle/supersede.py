@@ -1,0 +1,61 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from memories.lifecycle.lookup import lock_undeleted
+from memories.models import Memory, MemoryChange
+from memories.queries import PRIVATE_SCOPES
+from memories.store import history, originals
+
+
+@write
+def supersede_memory(
+    memory: Memory, by: Memory, caller: Caller, *, note: str = ""
+) -> Memory:
+    """Replace a memory by a newer one; it stays readable by its id."""
+    caller.require(Role.WRITER, memory.project_id)
+    if by.pk == memory.pk or by.project_id != memory.project_id:
+        raise errors.Invalid(
+            "A memory is superseded by another one of its project.",
+            errors={"by": ["Name another memory of the same project."]},
+        )
+    if by.scope_kind in PRIVATE_SCOPES and by.scope_hash != memory.scope_hash:
+        raise errors.Invalid(
+            "A memory that others read is not superseded by a private one.",
+            errors={"by": ["Name a memory of the same scope, or of a shared one."]},
+        )
+    # Both, or two requests could make a circle.
+    both = sorted((memory, by), key=lambda row: row.pk)
+    held = {row.pk: lock_undeleted(row) for row in both}
+    memory, by = held[memory.pk], held[by.pk]
+    if memory.pk in _successors(by):
+        raise errors.StateConflict("That memory is superseded by this one already.")
+    if memory.superseded_by_id == by.pk:
+        return memory
+    if not Memory.objects.current().filter(pk=by.pk).exists():
+        raise errors.StateConflict(
+            f"Memory {by.pk} is not current itself. Name the one that is: its original, "
+            "or what superseded it."
+        )
+    before = history.snapshot(memory)
+    memory.superseded_by = by
+    memory.version += 1
+    memory.save(update_fields=["superseded_by", "version", "updated_at"])
+    action = MemoryChange.Action.SUPERSEDE
+    history.record(caller, action, memory, before=before, reason=note)
+    originals.promote_successor(memory, caller)
+    return memory
+
+
+def _successors(memory: Memory) -> set[uuid.UUID]:
+    """What supersedes a memory, step by step."""
+    seen: set[uuid.UUID] = set()
+    while memory.superseded_by and memory.pk not in seen:
+        seen.add(memory.superseded_by.pk)
+        memory = memory.superseded_by
+    return seen

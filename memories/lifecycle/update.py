@@ -1,0 +1,180 @@
+"""What happens to a memory after it was stored: changed, left, came back, confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from inference.embedding.vector import Vector
+from memories.duplicates import mark
+from memories.lifecycle.lookup import lock_undeleted
+from memories.models import Memory, MemoryChange, MemoryFile
+from memories.store import (
+    draft_checks,
+    drafts,
+    files,
+    history,
+    originals,
+    search_columns,
+    secret_policy,
+    tags,
+    vectors,
+)
+from memories.store.drafts import Draft, FileRef
+from projects import search_language
+
+# What PATCH may change; everything else is fixed when the memory is made.
+MUTABLE = [
+    "memory_type",
+    "title",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "tags",
+    "metadata",
+    "sensitivity",
+    "confidence",
+    "occurred_at",
+    "expires_at",
+    "file_paths",
+]
+
+
+def update_memory(
+    memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
+) -> Memory:
+    """Change fields; a changed text is hashed, indexed, embedded and compared anew.
+
+    Tags are replaced, metadata is merged shallowly, `expires_at: None` clears.
+    """
+    caller.require(Role.WRITER, memory.project_id)
+    refuse_immutable(changes)
+    masked = _guard_changes(memory, changes)
+    text = Draft(
+        content=masked.get("content", memory.content),
+        title=masked.get("title", memory.title),
+    ).embedded_text
+    embedded: dict[str, Vector] = {}
+    if text != memory.text:
+        made, _ = vectors.embed_or_none([text])
+        embedded = {text: made[0]} if made else {}
+    return _update(memory, masked, embedded, caller, version)
+
+
+def refuse_immutable(changes: Mapping[str, Any]) -> None:
+    fixed = sorted(set(changes) - set(MUTABLE))
+    if fixed:
+        raise errors.ImmutableField(
+            f"{', '.join(fixed)} cannot be changed; store a new memory instead.",
+            errors={name: ["This field cannot be changed."] for name in fixed},
+        )
+
+
+def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes with secrets treated as the project says, and its minimum length.
+
+    What is not changed stays as it is, whatever stands there.
+    """
+    project = memory.project
+    changed = dict(changes)
+    names = [
+        name for name in drafts.TEXT_FIELDS + drafts.JSON_FIELDS if name in changed
+    ]
+    draft = Draft(content="", kind=memory.kind, agent_id=memory.agent_id)
+    draft = replace(draft, **{name: changed[name] for name in names})
+    if "tags" in changed:
+        draft = replace(draft, tags=tuple(changed["tags"]))
+    if "content" in changed:
+        draft_checks.refuse_short(project, draft)
+    guarded = secret_policy.guard_draft(project.options.secrets, draft)
+    masked = {name: getattr(guarded, name) for name in names}
+    if "tags" in changed:
+        masked["tags"] = list(guarded.tags)
+    return changed | masked
+
+
+@write
+def _update(
+    memory: Memory,
+    changes: dict[str, Any],
+    embedded: Mapping[str, Vector],
+    caller: Caller,
+    version: int | None,
+) -> Memory:
+    """`embedded` are vectors by their text: another's change may have made it another."""
+    changes = dict(changes)  # a repeated attempt needs what is taken out here
+    language = search_language.pin_language(memory.project_id)
+    memory = lock_undeleted(memory, version)
+    before, text, hashed = history.snapshot(memory), memory.text, memory.similarity_hash
+    place = _identity(memory)
+    paths = changes.pop("file_paths", None)
+    if "metadata" in changes:
+        changes["metadata"] = {**memory.metadata, **changes["metadata"]}
+    if "tags" in changes:
+        changes["tags"] = list(dict.fromkeys(changes["tags"]))
+        tags.ensure(memory.project, changes["tags"])
+    for name, value in changes.items():
+        setattr(memory, name, value)
+    is_relinked = paths is not None and _relink_files(memory, paths)
+    if not is_relinked and history.snapshot(memory) == before:
+        return memory
+    search_columns.fill(memory, language)
+    if memory.similarity_hash != hashed:
+        # What was made of others is never marked a duplicate.
+        memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
+    has_moved = _identity(memory) != place
+    if memory.is_duplicate and not has_moved:
+        memory.version += 1
+        memory.save()
+    else:
+        originals.assign(memory)
+    if has_moved:
+        originals.promote_successor(memory, caller)
+    action = MemoryChange.Action.UPDATE
+    history.record(caller, action, memory, before=before)
+    if memory.text != text:
+        _replace_vector(memory, embedded.get(memory.text))
+    elif has_moved:
+        originals.embed_if_missing(memory)
+    return memory
+
+
+def _identity(memory: Memory) -> tuple[Any, ...]:
+    """What a duplicate has in common with its original, of what can change."""
+    value = memory.value if memory.is_keyed_fact else None
+    return memory.similarity_hash, memory.sensitivity, value
+
+
+def _replace_vector(memory: Memory, vector: Vector | None) -> None:
+    memory.vectors.all().delete()
+    if vector:
+        vectors.put([(memory, vector)])
+        mark.check(memory, vector)
+    else:
+        vectors.embed_later(memory.project_id)
+
+
+def _relink_files(memory: Memory, paths: list[str]) -> bool:
+    """Make the plain references of a memory these; what tools did stays.
+
+    Tells whether they were others.
+    """
+    refs = drafts.unique_refs(map(FileRef, paths))
+    known = files.ensure(memory.project, (ref.path for ref in refs))
+    gone = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
+    left, _ = gone.exclude(file__in=known.values()).delete()
+    linked = set(memory.file_links.values_list("file__file_path", flat=True))
+    new = [ref for ref in refs if ref.path not in linked]
+    if new:
+        files.link(memory, new, known)
+    return bool(left or new)

@@ -1,0 +1,174 @@
+"""Vectors of memories: made with the write when the model answers, else by a job."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from common import locks
+from common.db import execute_many, write
+from inference.embedding import active_model, reembed, row_vectors
+from inference.embedding.vector import Vector, batches
+from jobs import runner
+from memories.models import Memory, MemoryVector
+from memories.queries import MemoryQuerySet
+from memories.store.vectors import insert_statement, put
+from search.columns import search_columns_of
+
+PendingVectors = Future[list[Vector]]
+
+EMBEDDABLE = Q(deleted_at=None, is_duplicate=False)
+# Rows embedded and written between two steps of the job. The model is given them by
+# length, so that little is padding: the more, the less.
+EMBED_BATCH = 128
+WINDOW = 10_000  # rows looked up at once: each look reads the whole project
+
+
+def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
+    """Live rows of a project that the active model has not embedded."""
+    have = MemoryVector.objects.filter(
+        memory=OuterRef("pk"), model=active_model.get().name
+    )
+    rows: MemoryQuerySet = Memory.objects.filter(
+        ~Exists(have), EMBEDDABLE, project_id=project_id
+    )
+    return rows
+
+
+@runner.handler("embed", attempts=20, lease=timedelta(minutes=5))
+def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
+    """Embed what a failing or slow model left behind, then compare it.
+
+    One job of a project works at a time, and looks again when it has let go: the
+    others leave their rows to it. A text that the model refuses is passed over and
+    named in the result.
+    """
+    project_id = run.job.project_id
+    assert project_id
+    done, refused = run.job.done, row_vectors.Refusals()
+    while ids := _waiting_ids(project_id, refused):
+        with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
+            if not is_mine:
+                break
+            for batch, begun in _start_batches(project_id, ids):
+                made = list(
+                    row_vectors.embed_rows(batch, _text_of, refused, begun=begun)
+                )
+                _store_and_check(made)
+                done += len(made)
+                run.step(done)
+                if made:
+                    run.give_way()
+    return {"embedded": done, "refused": row_vectors.describe(refused)}
+
+
+def _waiting_ids(
+    project_id: uuid.UUID, refused: row_vectors.Refusals
+) -> list[uuid.UUID]:
+    rows = rows_to_embed(project_id).exclude(pk__in=list(refused)).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:WINDOW])
+
+
+def _start_batches(
+    project_id: uuid.UUID, ids: Sequence[uuid.UUID]
+) -> Iterator[tuple[list[Memory], PendingVectors]]:
+    """Batches with their vectors on the way: the model works while one is written."""
+    before: tuple[list[Memory], PendingVectors] | None = None
+    for chosen in batches(ids, size=EMBED_BATCH):
+        rows = rows_to_embed(project_id).filter(pk__in=chosen)
+        batch = list(rows.light().order_by("pk"))
+        begun = active_model.begin_embed(list(map(_text_of, batch)))
+        if before:
+            yield before
+        before = batch, begun
+    if before:
+        yield before
+
+
+def _text_of(memory: Memory) -> str:
+    return memory.text
+
+
+@write
+def _store_and_check(embedded: Sequence[tuple[Memory, Vector]]) -> None:
+    from memories.duplicates import mark  # it stores vectors through here
+
+    if fresh := _lock_unchanged(embedded):
+        put(fresh)
+        mark.check_all(fresh[0][0].project, fresh)
+
+
+def _lock_unchanged(
+    embedded: Sequence[tuple[Memory, Vector]],
+) -> list[tuple[Memory, Vector]]:
+    """The rows, held, without those whose text changed while the model worked.
+
+    Their new text is embedded by the next look.
+    """
+    rows = Memory.objects.light().select_for_update(no_key=True).order_by("pk")
+    held = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
+    fresh = {memory.pk: memory for memory in held}
+    return [
+        (fresh[memory.pk], vector)
+        for memory, vector in embedded
+        if memory.pk in fresh and fresh[memory.pk].text == memory.text
+    ]
+
+
+# The change of the model
+
+
+@write
+def _store_unchanged(memory: Memory, vector: Vector) -> None:
+    if fresh := _lock_unchanged([(memory, vector)]):
+        execute_many(insert_statement(fresh))
+
+
+def check_embedded(step: Callable[[], None]) -> None:
+    """Compare what was not embedded by the model before: with the new one's vectors."""
+    projects = (
+        _vectors_to_check().order_by("project_id").values_list("project_id", flat=True)
+    )
+    for project_id in list(projects.distinct()):
+        rows = _vectors_to_check().filter(project_id=project_id)
+        light = rows.select_related("memory").defer(*search_columns_of("memory"))
+        for ids in _newest_first(rows):
+            batch = light.filter(memory_id__in=ids).order_by("memory_id")
+            _store_and_check([(stored.memory, stored.vector) for stored in batch])
+            step()
+
+
+def _vectors_to_check() -> QuerySet[MemoryVector]:
+    rows = Memory.objects.filter(EMBEDDABLE, is_compared=False)
+    return MemoryVector.objects.filter(model=active_model.get().name, memory__in=rows)
+
+
+def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
+    """Batches of memories, each before those that are older.
+
+    All have their vectors: an original that was compared first would find its
+    duplicates of a later batch, and be marked as one of theirs.
+    """
+    ids = rows.order_by("-memory_id").values_list("memory_id", flat=True)
+    last = uuid.UUID(int=2**128 - 1)
+    while window := list(ids.filter(memory_id__lt=last)[:WINDOW]):
+        last = window[-1]
+        yield from batches(window, size=EMBED_BATCH)
+
+
+reembed.EMBEDDED_TABLES.append(
+    reembed.EmbeddedTable(
+        vectors=MemoryVector,
+        owner="memory",
+        rows=Memory.objects.light(),
+        due=EMBEDDABLE,
+        text=_text_of,
+        put=_store_unchanged,
+        settle=check_embedded,
+    )
+)

@@ -1,0 +1,30 @@
+"""The job that keeps the vector indexes of large projects as they should be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from jobs import errors, queue, runner
+from jobs.models import Job
+from memories.models import MemoryVector
+from search import vector_index
+
+KIND = "vector_indexes"
+
+
+def start_due() -> None:
+    """Start the job when an index is missing, to go, or bloated."""
+    if Job.objects.unfinished().filter(kind=KIND).exists():
+        return
+    if len(vector_index.plan_changes(MemoryVector)):
+        queue.enqueue(KIND, key=KIND)
+
+
+# Long, because the build of an index says nothing until it is done.
+@runner.handler(KIND, lease=timedelta(hours=1))
+def maintain(run: runner.JobRun) -> dict[str, Any]:
+    try:
+        return dict(vector_index.maintain(MemoryVector, run.step))
+    except vector_index.IndexWorkRunning as busy:
+        raise errors.Later("another process works on the indexes") from busy

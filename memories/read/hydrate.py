@@ -1,0 +1,62 @@
+"""The memories of one page of hits, with their files: one statement."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+
+from common.db import RowReader
+from memories.models import File, Memory, MemoryFile
+from search.columns import SEARCH_COLUMNS
+from search.row_filter import RowFilter
+
+M = TypeVar("M", bound=Model)
+
+
+def load_page(rows: RowFilter, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
+    """Those of the ids that are still among the rows, as `in_full()` has them.
+
+    As a queryset with its prefetch, building the statements took longer than they.
+    """
+    condition, params = rows.condition
+    sql = f"{PAGE} WHERE {Memory._meta.db_table}.id = ANY(%s) AND {condition}"
+    found = MEMORIES.read(sql, [list(ids), *params], rows.using)
+    return {memory.pk: _with_files(memory, linked) for memory, (linked,) in found}
+
+
+MEMORIES = RowReader(Memory, without=SEARCH_COLUMNS)
+PAGE = f"""
+SELECT {MEMORIES.columns}, (
+    SELECT json_agg(json_build_array(to_json(link), to_json(file)) ORDER BY file.id)
+    FROM {MemoryFile._meta.db_table} AS link
+    JOIN {File._meta.db_table} AS file ON file.id = link.file_id
+    WHERE link.memory_id = {Memory._meta.db_table}.id
+)
+FROM {Memory._meta.db_table}"""
+
+
+def _with_files(memory: Any, linked: Sequence[Any] | None) -> Memory:
+    # Of this memory's links, for who narrows them further and so asks again. Its manager
+    # would have Django build that question for each memory, which nearly nobody asks.
+    links: Any = QuerySet(MemoryFile)
+    links._deferred_filter = (False, (), {"memory": memory})
+    links._result_cache = [_link(memory, *columns) for columns in linked or ()]
+    memory._prefetched_objects_cache = {"file_links": links}
+    found: Memory = memory
+    return found
+
+
+def _link(memory: Memory, link: dict[str, Any], file: dict[str, Any]) -> MemoryFile:
+    made = _row_of_json(MemoryFile, link)
+    made.memory, made.file = memory, _row_of_json(File, file)
+    return made
+
+
+def _row_of_json(model: type[M], columns: dict[str, Any]) -> M:
+    """A row of a model from its JSON."""
+    fields = model._meta.concrete_fields
+    values = [field.to_python(columns[str(field.column)]) for field in fields]
+    return model.from_db(None, [field.attname for field in fields], values)

@@ -1,0 +1,149 @@
+"""Read memories back: structured, or by a query."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.caller import Caller, Role
+from inference.embedding.vector import Vector
+from memories.models import Memory
+from memories.queries import Filters, MemoryQuerySet, is_shared_with
+from memories.read import explain
+from memories.read import hydrate as pages
+from memories.read.explain import SearchContext
+from memories.read.retrieve import readable_rows
+from memories.scopes import Scope
+from memories.store.search_columns import CORPUS
+from projects.models import Project
+from search import search as search_search
+from search import semantic, snippets
+from search.columns import partition_lexeme
+from search.fuse import Fusion
+from search.search import LaneRank, Mode
+
+
+@dataclass(frozen=True)
+class MemorySearch:
+    """One search. Weights and fusion of None are the project's."""
+
+    query: str
+    mode: Mode = "hybrid"
+    limit: int = 10
+    filters: Filters = field(default_factory=Filters)
+    scope: Scope | None = None
+    min_score: float | None = None
+    fusion: Fusion | None = None
+    keyword_weight: float | None = None
+    semantic_weight: float | None = None
+    # True, or the id of a memory of which it is asked why it is not in the answer.
+    explain: bool | uuid.UUID = False
+
+
+@dataclass(frozen=True)
+class MemoryHit:
+    memory: Memory
+    score: float
+    lanes: dict[str, LaneRank]
+    snippet: str
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    hits: list[MemoryHit]
+    mode: Mode
+    took_ms: float
+    notes: tuple[str, ...] = ()
+    explanation: dict[str, Any] | None = None
+
+
+def find(
+    project: Project,
+    request: MemorySearch,
+    caller: Caller,
+    vector: Future[Vector] | None = None,
+) -> SearchResult:
+    """The best memories for a query, among those the caller may read.
+
+    `vector` is the query's, of `ranking.begin_vector`, where a door had it begun.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    started = time.perf_counter()
+    question = _build_question(project, request, wanted=request.limit)
+    beside = None if request.scope else is_shared_with(project)
+    begun = search_search.begin(question, Memory.objects.db, beside, vector)
+    shared = bool(begun.beside)
+    rows = readable_rows(project, request.scope, request.filters, caller, shared)
+    ranked = search_search.rank(rows, question, _partitions(project, shared), begun)
+    least = request.min_score if request.min_score is not None else -1.0
+    best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
+    # What is gone since a moment ago is no hit.
+    page = pages.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
+    contents = {pk: memory.content for pk, memory in page.items()}
+    texts = snippets.build(contents, ranked.terms, question.language)
+    hits = [
+        MemoryHit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
+        for hit in best
+        if hit.id in page
+    ]
+    asked = SearchContext(
+        project, question, request.filters, request.scope, least, request.limit, caller
+    )
+    return SearchResult(
+        hits=hits,
+        mode=request.mode,
+        took_ms=round((time.perf_counter() - started) * 1000, 1),
+        notes=ranked.notes,
+        explanation=_explain(request, asked, ranked, rows),
+    )
+
+
+def rank_rows(
+    project: Project, rows: MemoryQuerySet, request: MemorySearch
+) -> search_search.Ranking:
+    """Every candidate among these rows, best first; the request narrows no further."""
+    return search_search.rank(
+        rows, _build_question(project, request), _partitions(project)
+    )
+
+
+def _partitions(project: Project, shared: bool = True) -> list[str]:
+    """`shared`: the rows may hold some of the organization's other projects."""
+    own = [partition_lexeme("p", project.pk)]
+    return [*own, partition_lexeme("o", project.organization_id)] if shared else own
+
+
+def _build_question(
+    project: Project, request: MemorySearch, wanted: int = semantic.DEPTH
+) -> search_search.RankingRequest:
+    options = project.options.search
+    by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
+    return search_search.RankingRequest(
+        query=request.query,
+        project_id=project.pk,
+        corpus=CORPUS,
+        language=options.language,
+        mode=request.mode,
+        fusion=request.fusion or options.fusion,
+        keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,
+        semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,
+        wanted=wanted,
+    )
+
+
+def _explain(
+    request: MemorySearch,
+    asked: SearchContext,
+    ranked: search_search.Ranking,
+    rows: MemoryQuerySet,
+) -> dict[str, Any] | None:
+    if not request.explain:
+        return None
+    shown = explain.explain_search(asked, ranked, rows)
+    if isinstance(request.explain, bool):
+        return shown
+    memory = explain.find_explainable(request.explain, asked.caller)
+    return {**shown, "memory": explain.explain_memory(asked, ranked, memory)}

@@ -1,0 +1,148 @@
+"""A summary by the language model, checked by code against what it was made of."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from common.text import literals, secrets
+from inference.errors import InferenceError
+from inference.language import client, prompts
+from inference.language.client import Question
+from inference.language.fence import FencedText, fence_texts
+from memories.retention import extractive_summary
+from memories.retention.extractive_summary import MAX_LENGTH, MODEL, SHORTER, Summary
+from projects import model_access
+from projects.models import Project
+
+PURPOSE = "summary"
+PROMPT = Path(__file__).parent / "prompts" / "summary.md"
+MAX_TOKENS = 1_500  # of an answer of LENGTH characters in a script of three bytes
+# Characters that the model is given, about 10,000 tokens; of more, the best sentences.
+MAX_INPUT = 40_000
+MAX_LITERALS = 10  # literals that a note or a repetition of the question names
+
+
+class SummaryReply(BaseModel):
+    text: str
+
+
+class UnusableSummary(InferenceError):
+    """The model's summary cannot be used."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a summary, in words for the model."""
+
+    kind: str
+    detail: str
+
+
+def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
+    """Ask for a summary; ask again for a shorter one; then take the best sentences.
+
+    A model that is away, over its cap or not to be trusted loses nothing: what was
+    wrong stands in the notes.
+    """
+    if not model_access.is_enabled(project):
+        return extractive_summary.shorten(sources)
+    masked = [secrets.mask(text).text for text in sources]
+    try:
+        return _ask_model(project, masked, run_id)
+    except InferenceError as error:
+        note = f"summary: without the model, because: {error.detail}"
+        return replace(extractive_summary.shorten(sources), notes=(note,))
+
+
+def _ask_model(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
+    """Each kind of fault may be mended once."""
+    whole = "\n".join(sources)
+    given = sources if len(whole) <= MAX_INPUT else [_best(sources)]
+    most = min(MAX_LENGTH, len(whole) - 1)
+    prompt = _prompt(given, most)
+    mended: list[Fault] = []
+    while True:
+        told = "".join(f"\n\n{fault.detail}" for fault in mended)
+        text, model = _ask_once(project, f"{prompt}{told}", run_id)
+        fault = _fault(text, whole, most)
+        if fault is None:
+            break
+        if fault.kind in [known.kind for known in mended]:
+            raise UnusableSummary(fault.detail)
+        mended.append(fault)
+    is_shorter = "length" in [fault.kind for fault in mended]
+    notes = (*_truncation_note(whole), *_loss_note(text, whole))
+    return Summary(text, SHORTER if is_shorter else MODEL, model, notes)
+
+
+def _best(sources: Sequence[str]) -> str:
+    return extractive_summary.shorten(sources, MAX_INPUT).text
+
+
+def _prompt(sources: Sequence[str], most: int) -> str:
+    parts = [FencedText(f"note {n}", text) for n, text in enumerate(sources, start=1)]
+    return (
+        f"{fence_texts(parts)}\n\nWrite the one text, in {most:,} characters at most."
+    )
+
+
+def _ask_once(project: Project, told: str, run_id: uuid.UUID) -> tuple[str, str]:
+    """The text and the name of the model."""
+    prompt = prompts.read(PROMPT)
+    question = Question(PURPOSE, prompt.version, prompt.text, told, MAX_TOKENS)
+    answer = client.ask(
+        question, SummaryReply, model_access.account_for(project, run_id)
+    )
+    return answer.value.text.strip(), answer.model
+
+
+def _fault(text: str, whole: str, most: int) -> Fault | None:
+    if not text:
+        return Fault("empty", "Your last text was empty.")
+    if invented := _missing_literals(text, whole):
+        shown = ", ".join(invented[:MAX_LITERALS])
+        detail = f"Your last text has what stands in no note: {shown}. Leave it out."
+        return Fault("invented", detail)
+    if len(text) > most:
+        detail = (
+            f"Your last text has {len(text):,} characters; {most:,} is the most. Write "
+            "a much shorter one: decisions, causes with their cures, open points."
+        )
+        return Fault("length", detail)
+    return None
+
+
+def _missing_literals(text: str, other: str) -> list[str]:
+    """The literals of a text that another one does not have, in their order."""
+    known = literals.find_literals(other)
+    found = sorted(literals.find_literals(text) - known, key=text.find)
+    return [literal for literal in found if not _occurs_in(literal, other)]
+
+
+def _occurs_in(literal: str, text: str) -> bool:
+    """Whether it is there as whole words, however it is quoted or written."""
+    pattern = rf"(?<![\w.]){re.escape(literal)}(?!\w|\.\w)"
+    return bool(re.search(pattern, text, re.IGNORECASE))
+
+
+def _truncation_note(whole: str) -> tuple[str, ...]:
+    if len(whole) <= MAX_INPUT:
+        return ()
+    return (
+        f"summary: of {len(whole):,} characters the model had the best {MAX_INPUT:,}",
+    )
+
+
+def _loss_note(text: str, whole: str) -> tuple[str, ...]:
+    """A short text loses some of the literals; which ones, its reader may want to know."""
+    lost = _missing_literals(whole, text)
+    if not lost:
+        return ()
+    more = f" and {len(lost) - MAX_LITERALS} more" if len(lost) > MAX_LITERALS else ""
+    return (f"summary: left out {', '.join(lost[:MAX_LITERALS])}{more}",)

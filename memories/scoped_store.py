@@ -1,0 +1,155 @@
+"""The scoped store of requirement 000, for callers in the same process.
+
+Its operations have the names and the rules of the requirement; a project and a caller
+take the place of its adapter. Doors of HTTP come to the same functions.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from common.caller import Caller
+from memories import scopes
+from memories.lifecycle import delete, derive, lookup, promote, update
+from memories.models import Memory, Purge
+from memories.queries import Filters
+from memories.read import retrieve
+from memories.retention import compact, erase
+from memories.retention.compact import CompactionOptions, Summarizer
+from memories.store import memory_types, write
+from memories.store.drafts import Draft
+from projects.models import Project
+
+ScopeValue = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ScopedQuery:
+    """What `retrieve` reads. `session_id` joins a user's rows by `include_narrower`.
+
+    A limit that is missing, zero or negative is 20; a fraction is floored.
+    """
+
+    scope: ScopeValue
+    include_narrower: bool = False
+    session_id: str = ""
+    tags: Sequence[str] = ()
+    since: datetime | None = None
+    limit: float | None = None
+    order: str = "newest"
+
+
+@dataclass(frozen=True)
+class ScopedStore:
+    """The memories of one project, as one caller may read and write them."""
+
+    project: Project
+    caller: Caller
+    # What every written memory gets unless it says otherwise, as `source="system"`.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, scope: ScopeValue, content: str, **fields: Any) -> Memory:
+        """Store a memory; `fields` are those of `Draft`. A duplicate is returned too."""
+        draft = Draft(
+            **{
+                "content": content,
+                "memory_type": memory_types.classify(content),
+                # Requirement 000 knows no least length.
+                "shortest": 1,
+                **self.defaults,
+                **fields,
+                "tags": tuple(fields.get("tags", ())),
+                "scope": scopes.resolve(scope, self.project, self.caller),
+            }
+        )
+        receipt = write.store(self.project, draft, self.caller)
+        assert receipt.memory
+        return receipt.memory
+
+    def retrieve(self, query: ScopedQuery) -> list[Memory]:
+        """The memories of a scope that have all the tags, none of them expired."""
+        scope = scopes.resolve(query.scope, self.project, self.caller)
+        session_id = query.session_id if query.include_narrower else ""
+        wanted = retrieve.Retrieval(
+            scope=scope,
+            sessions=scopes.narrower_scopes(scope, session_id),
+            filters=Filters(tags=tuple(query.tags)),
+            since=query.since,
+            order=query.order,
+        )
+        rows = retrieve.read_scope(self.project, wanted, self.caller)
+        return list(rows[: retrieve.page_size(query.limit)])
+
+    def get(self, memory_id: uuid.UUID) -> Memory | None:
+        """A memory by its id; None when there is none, or it has expired."""
+        found = retrieve.find_memory(memory_id, self.caller)
+        return found if found and found.project_id == self.project.pk else None
+
+    def update(self, memory_id: uuid.UUID, patch: Mapping[str, Any]) -> Memory:
+        """Replace content or tags, merge metadata, set or clear the expiry."""
+        update.refuse_immutable(patch)
+        memory = lookup.get_memory(memory_id, self.caller)
+        return update.update_memory(memory, patch, self.caller, None)
+
+    def delete(self, memory_id: uuid.UUID) -> None:
+        """Delete a memory; one that is not there is no error."""
+        delete.delete_memory(memory_id, self.caller)
+
+    def delete_by_scope(self, scope: ScopeValue) -> int:
+        """Delete exactly this scope, expired memories included; how many there were."""
+        wanted = scopes.resolve(scope, self.project, self.caller)
+        return delete.delete_scope(self.project, wanted.hash, self.caller)
+
+    def promote(
+        self,
+        memory_id: uuid.UUID,
+        target_scope: ScopeValue,
+        *,
+        delete_original: bool = False,
+        content: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Memory:
+        """Copy a memory into a broader scope."""
+        prepared = promote.prepare(
+            lookup.get_memory(memory_id, self.caller),
+            scopes.resolve(target_scope, self.project, self.caller),
+            self.caller,
+            delete_original=delete_original,
+            content=content,
+            tags=tags,
+        )
+        made = derive.commit(prepared, self.caller).memory
+        assert made
+        return made
+
+    def compact(
+        self,
+        source_ids: Sequence[uuid.UUID],
+        target_scope: ScopeValue,
+        callback: Summarizer,
+        wish: CompactionOptions | None = None,
+    ) -> Memory:
+        """Merge memories of one scope by the text that `callback` makes of them."""
+        prepared = compact.prepare(
+            self.project,
+            source_ids,
+            scopes.resolve(target_scope, self.project, self.caller),
+            callback,
+            self.caller,
+            wish or CompactionOptions(),
+        )
+        made = derive.commit(prepared, self.caller).memory
+        assert made
+        return made
+
+    def purge(
+        self, asked: Mapping[str, Any], *, reason: str, cascade: bool = False
+    ) -> Purge:
+        """Take texts away for good, wherever they are; `asked` as for `purging`."""
+        return erase.purge(
+            self.project, asked, self.caller, reason=reason, cascade=cascade
+        )

@@ -1,0 +1,38 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from common import errors
+from common.caller import Caller
+from memories.scopes import Scope
+from memories.store.drafts import Draft, unique_refs
+from memories.store.secret_policy import guard_draft
+from projects.models import Project
+
+
+def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
+    """Apply the project's rules to a draft, or refuse it with the field's name."""
+    refuse_short(project, draft)
+    draft = replace(
+        draft,
+        agent_id=caller.acting_as(draft.agent_id),
+        user_id=caller.user_id or draft.user_id,
+        scope=draft.scope or Scope("workspace", str(project.pk)),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags if tag.strip())),
+        files=unique_refs(draft.files),
+    )
+    return guard_draft(project.options.secrets, draft)
+
+
+def refuse_short(project: Project, draft: Draft) -> None:
+    """Notes have the project's minimum length; facts and episodes may be one word."""
+    least = draft.shortest
+    if least is None:
+        least = project.options.content_min if draft.kind == "note" else 1
+    if len(draft.content.strip()) < least:
+        raise errors.Invalid(
+            f"content needs at least {least} characters.",
+            errors={"content": [f"Ensure it has at least {least} characters."]},
+        )

@@ -1,0 +1,153 @@
+"""A memory on its way in: checked, masked and classified, not yet written."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from common.text import plain_text
+from memories.models import Memory
+from memories.scopes import Scope
+from memories.store import search_columns
+from projects.models import Project
+
+# Characters: docs/limits.md
+MAX_CONTENT, MAX_PART, MAX_TITLE, MAX_TAG = 50_000, 20_000, 500, 64
+TEXT_FIELDS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
+JSON_FIELDS = ("value", "tool_usage", "steps", "metadata", "provenance")
+
+
+@dataclass(frozen=True)
+class FileRef:
+    path: str
+    relation: str = "referenced"
+    line_start: int | None = None
+    line_end: int | None = None
+    content_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a caller wants to store. Lengths are the serializers' work: docs/limits.md."""
+
+    content: str
+    memory_type: str = ""
+    agent_id: str = ""
+    user_id: str = ""
+    kind: str = "note"
+    title: str = ""
+    key: str = ""
+    value: Any = None
+    goal: str = ""
+    result: str = ""
+    feedback: str = ""
+    tool_usage: list[Any] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
+    outcome: str = ""
+    lessons: str = ""
+    tags: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    scope: Scope | None = None
+    sensitivity: str = "private"
+    confidence: float | None = None
+    source: str = "agent"
+    created_in_session_id: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    occurred_at: datetime | None = None
+    expires_at: datetime | None = None
+    # Of what was made from other memories; such a one is no duplicate of any.
+    promoted_from: uuid.UUID | None = None
+    compacted_from: tuple[uuid.UUID, ...] = ()
+    notes: tuple[str, ...] = ()
+    # The least length of the content; None: what the project asks of this kind.
+    shortest: int | None = None
+    # Where a quota is full: stored and archived at once, instead of refused.
+    is_kept_over_quota: bool = False
+
+    @functools.cached_property
+    def similarity_hash(self) -> str:
+        return plain_text.similarity_hash(self.content)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What writers of the same texts lock by, in the same order.
+
+        What has a key is by its key: facts first, in the order of the batch, as the last
+        of them is the current one.
+        """
+        if not self.key:
+            return self.similarity_hash, ""
+        assert self.scope
+        of_key = hashlib.sha256(f"{self.scope.hash} {self.key}".encode()).hexdigest()
+        return of_key, "" if self.kind == "fact" else self.similarity_hash
+
+    @property
+    def is_derived(self) -> bool:
+        return bool(self.promoted_from or self.compacted_from)
+
+    @property
+    def embedded_text(self) -> str:
+        return f"{self.title}\n{self.content}" if self.title else self.content
+
+
+def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
+    """Each file once in each relation."""
+    cleaned = (replace(ref, path=clean_path(ref.path)) for ref in files)
+    return tuple(
+        {(ref.path, ref.relation): ref for ref in cleaned if ref.path}.values()
+    )
+
+
+def clean_path(path: str) -> str:
+    """A path as files are named: without `./` before it."""
+    return path.strip().removeprefix("./")
+
+
+COPIED_FIELDS = [
+    "agent_id",
+    "user_id",
+    "memory_type",
+    "kind",
+    "title",
+    "key",
+    "value",
+    "content",
+    "goal",
+    "result",
+    "feedback",
+    "tool_usage",
+    "steps",
+    "outcome",
+    "lessons",
+    "metadata",
+    "sensitivity",
+    "confidence",
+    "source",
+    "created_in_session_id",
+    "provenance",
+    "occurred_at",
+    "expires_at",
+    "promoted_from",
+]
+
+
+def build(project: Project, draft: Draft, language: str) -> Memory:
+    """An unsaved memory with every column that follows from its text."""
+    assert draft.scope
+    memory = Memory(
+        project=project,
+        organization_id=project.organization_id,
+        tags=list(draft.tags),
+        compacted_from=list(draft.compacted_from),
+        kept_apart=draft.is_derived,
+        **draft.scope.columns,
+        **{name: getattr(draft, name) for name in COPIED_FIELDS},
+    )
+    search_columns.fill(memory, language)
+    return memory

@@ -1,0 +1,163 @@
+"""How many live memories a project, a user and a kind may have (docs/compaction.md).
+
+Live is what no column says is over: an expired memory counts until it is archived.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.db.models import Count
+from django.utils import timezone
+
+from audit import trail
+from common import errors
+from common.caller import SYSTEM, Caller, Role
+from common.db import write
+from jobs import queue
+from jobs.models import Job
+from memories.models import Memory
+from memories.queries import CURRENT_COLUMNS, OWNER, MemoryQuerySet
+from projects.models import Project
+
+KIND = "consolidate"
+MAX_LISTED = 20  # users, those with the most memories, of whom the usage tells
+# A consolidation that found too little to do is not started again before this.
+COOLDOWN = timedelta(minutes=5)
+
+
+class QuotaExceeded(errors.StateConflict):
+    """A quota of live memories is used to 110 %: delete some, or have it raised."""
+
+    code = "quota_exceeded"
+
+
+@dataclass(frozen=True)
+class Quota:
+    """`name` is the setting; `of` the user or the kind that it counts."""
+
+    name: str
+    of: str
+    limit: int
+    used: int = 0
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.name, self.of
+
+    @property
+    def most(self) -> int:
+        """110 %: what would pass it is refused."""
+        return self.limit * 11 // 10
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether consolidation has something to do."""
+        return self.used >= self.limit
+
+    @property
+    def is_full(self) -> bool:
+        return self.used >= self.most
+
+    @property
+    def refusal(self) -> QuotaExceeded:
+        of = f" of {self.of}" if self.of else ""
+        return QuotaExceeded(
+            f"The quota {self.name}{of} is {self.limit:,} live memories, at most "
+            f"{self.most:,}, and {self.used:,} are there. Wait for the consolidation "
+            "that was started, delete or compact memories, or have an owner of the "
+            "project raise the quota; then send this again.",
+            quota=self.name,
+            of=self.of,
+            limit=self.limit,
+            used=self.used,
+        )
+
+
+def live_rows(project: Project, quota: Quota | None = None) -> MemoryQuerySet:
+    """The rows that count: in all, or for one quota."""
+    rows: MemoryQuerySet = Memory.objects.filter(project=project, **CURRENT_COLUMNS)
+    if quota is None or quota.name == "memories":
+        return rows
+    if quota.name == "per_kind":
+        return rows.filter(kind=quota.of)
+    of_user: MemoryQuerySet = rows.alias(owner=OWNER).filter(owner=quota.of)
+    return of_user
+
+
+def count_used(project: Project, quota: Quota) -> Quota:
+    """The quota as it is used now."""
+    return replace(quota, used=live_rows(project, quota).count())
+
+
+def usage(project: Project, caller: Caller) -> list[Quota]:
+    """Each quota of a project with what is used of it; a bound user sees its own."""
+    caller.require(Role.VIEWER, project.pk)
+    return [
+        *_project_quotas(project),
+        *_user_quotas(project, least=0, user=caller.user_id)[:MAX_LISTED],
+    ]
+
+
+def at_limit(project: Project) -> list[Quota]:
+    """The quotas that are used to 100 % or more."""
+    fixed = [quota for quota in _project_quotas(project) if quota.is_reached]
+    return fixed + _user_quotas(project, least=project.options.quotas.per_user or 0)
+
+
+def _project_quotas(project: Project) -> list[Quota]:
+    """All but those of users, of whom there may be many."""
+    wanted = project.options.quotas
+    limits = [("memories", "", wanted.memories)]
+    limits += [("per_kind", kind, limit) for kind, limit in wanted.per_kind]
+    return [
+        count_used(project, Quota(name, of, limit))
+        for name, of, limit in limits
+        if limit is not None
+    ]
+
+
+def _user_quotas(project: Project, *, least: int, user: str = "") -> list[Quota]:
+    limit = project.options.quotas.per_user
+    if limit is None:
+        return []
+    rows = live_rows(project).annotate(owner=OWNER).exclude(owner="").order_by()
+    if user:
+        rows = rows.filter(owner=user)
+    counts = rows.values("owner").annotate(n=Count("pk")).filter(n__gte=least)
+    found = counts.order_by("-n", "owner").values_list("owner", "n")
+    return [Quota("per_user", owner, limit, n) for owner, n in found]
+
+
+@write
+def consolidate_later(project: Project) -> None:
+    """Start the job of memories/retention/consolidate.py, unless one waits or was in vain."""
+    if _is_in_vain(project.pk):
+        return
+    args = {"threshold": project.options.dedup.threshold, "apply": True}
+    key = str(project.pk)
+    job = queue.enqueue(KIND, project_id=project.pk, args=args, key=key)
+    if job:
+        trail.record(
+            SYSTEM,
+            "consolidation.start",
+            project_id=project.pk,
+            object_type="job",
+            object_id=job.pk,
+        )
+
+
+def _is_in_vain(project_id: uuid.UUID) -> bool:
+    recent = Job.objects.filter(
+        kind=KIND, project_id=project_id, finished_at__gt=timezone.now() - COOLDOWN
+    )
+    return recent.filter(result__is_under=False).exists()
+
+
+def consolidate_due() -> None:
+    """Start what no write has started: a quota was lowered, or memories grew old."""
+    for project in Project.objects.live().filter(settings__has_key="quotas"):
+        if at_limit(project):
+            consolidate_later(project)

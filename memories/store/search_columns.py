@@ -1,0 +1,46 @@
+"""What of a memory the keyword lane sees."""
+
+from __future__ import annotations
+
+from common.text import plain_text
+from memories.models import Memory
+from search import columns, reindex, tokenise
+
+CORPUS = "memories"
+
+
+def fill(memory: Memory, language: str) -> None:
+    """Set the columns that follow from the text; the next save writes them."""
+    memory.similarity_hash = plain_text.similarity_hash(memory.content)
+    arms = [columns.partition_lexeme("p", memory.project_id)]
+    if memory.scope_kind == Memory.Scope.ORG:
+        arms.append(columns.partition_lexeme("o", memory.organization_id))
+    memory.content_tsv = columns.lexemes(
+        strong=f"{memory.title} {memory.key}".strip(),
+        body=memory.content,
+        weak="\n".join([*_unrepeated_texts(memory), " ".join(memory.tags)]).strip(),
+        arms=arms,
+        language=language,
+    )
+
+
+def _unrepeated_texts(memory: Memory) -> list[str]:
+    """Goal and result, unless the content repeats them: no word counts twice."""
+    parts = filter(None, (memory.goal, memory.result))
+    return [part for part in parts if not _is_repeated(memory.content, part)]
+
+
+def _is_repeated(content: str, part: str) -> bool:
+    """Whether a part stands there word by word, as `pass` does not in `password`."""
+    return part in content and _normalise(part) in _normalise(content)
+
+
+def _normalise(value: str) -> str:
+    return f" {' '.join(tokenise.separate_words(value).split())} "
+
+
+reindex.INDEXED_TABLES.append(
+    reindex.IndexedTable(
+        CORPUS, rows=Memory.objects.light, counted=Memory.objects.current, fill=fill
+    )
+)

@@ -1,0 +1,178 @@
+"""The project's own vocabulary: made with the memories that use it, merged, renamed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from memories.models import Memory, MemoryChange, Tag
+from memories.store import history, search_columns
+from projects import search_language
+from projects.models import Project
+
+
+class TagExists(errors.StateConflict):
+    """The project has a tag of this name already; merge the two instead."""
+
+    code = "tag_exists"
+
+
+def ensure(project: Project, names: Iterable[str]) -> None:
+    """Make the tags that are missing, sorted so that writers lock in one order."""
+    Tag.objects.bulk_create(
+        [Tag(project=project, name=name) for name in sorted(set(names))],
+        ignore_conflicts=True,
+    )
+
+
+@write
+def create(project: Project, caller: Caller, **fields: str) -> Tag:
+    """Put a tag into the vocabulary, openly: every user of the project sees it.
+
+    One that the caller cannot see is taken over, as if it had not been there.
+    """
+    caller.require(Role.WRITER, project.pk)
+    name = fields.pop("name")
+    tag, is_new = Tag.objects.get_or_create(project=project, name=name, defaults=fields)
+    if not is_new:
+        _refuse_visible(tag, caller)
+        for field, value in fields.items():
+            setattr(tag, field, value)
+        tag.save()
+    _record(caller, "tag.create", tag)
+    return tag
+
+
+@write
+def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
+    """Change a tag; a new name is written into every memory that carries the old.
+
+    Where memories that the caller cannot see carry it, it stays theirs, and the new
+    name is another tag.
+    """
+    caller.require(Role.CURATOR, tag.project_id)
+    tag = Tag.objects.select_for_update().get(pk=tag.pk)
+    old = tag.name
+    name = changes.get("name", old)
+    if name != old:
+        taken = Tag.objects.filter(project=tag.project_id, name=name).first()
+        if taken:
+            _refuse_visible(taken, caller)
+        _replace_in_memories(tag, name, caller)
+        tag = _row_of_new_name(tag, taken)
+    for field, value in changes.items():
+        setattr(tag, field, value)
+    tag.save()
+    _record(caller, "tag.update", tag, old=old)
+    return tag
+
+
+@write
+def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
+    """Give every memory of a tag the other one instead, and remove the tag.
+
+    It stays while memories that the caller cannot see carry it.
+    """
+    caller.require(Role.CURATOR, tag.project_id)
+    if tag.pk == into.pk or tag.project_id != into.project_id:
+        raise errors.Invalid("A tag is merged into another one of the same project.")
+    changed = _replace_in_memories(tag, into.name, caller)
+    _record(caller, "tag.merge", tag, into=into.name, memories=changed)
+    _delete_unused(tag)
+    return into
+
+
+@write
+def delete(tag: Tag, caller: Caller) -> None:
+    """Remove a tag, and its name from every memory.
+
+    It stays while memories that the caller cannot see carry it.
+    """
+    caller.require(Role.CURATOR, tag.project_id)
+    changed = _replace_in_memories(tag, None, caller)
+    _record(caller, "tag.delete", tag, memories=changed)
+    _delete_unused(tag)
+
+
+def _replace_in_memories(tag: Tag, name: str | None, caller: Caller) -> int:
+    language = search_language.pin_language(tag.project_id)
+    rows = (
+        Memory.objects.visible_to(caller)
+        .select_for_update(no_key=True, of=("self",))
+        .filter(project_id=tag.project_id, tags__contains=[tag.name])
+        .order_by("pk")
+        .light()
+    )
+    changed = 0
+    for memory in rows.iterator(chunk_size=500):
+        before = history.snapshot(memory)
+        renamed = (name if each == tag.name else each for each in memory.tags)
+        memory.tags = [each for each in dict.fromkeys(renamed) if each]
+        memory.version += 1
+        search_columns.fill(memory, language)
+        memory.save(update_fields=["tags", "version", "updated_at", "content_tsv"])
+        action = MemoryChange.Action.UPDATE
+        reason = f"tag {tag.name} → {name or 'removed'}"
+        history.record(caller, action, memory, before=before, reason=reason)
+        changed += 1
+    return changed
+
+
+def _row_of_new_name(tag: Tag, taken: Tag | None) -> Tag:
+    """The row of a tag's new name: its own, unless it stays or the name is taken."""
+    if taken is None and not _is_carried(tag):
+        return tag
+    row = taken or Tag(project_id=tag.project_id)
+    row.description, row.category = tag.description, tag.category
+    _delete_unused(tag)
+    return row
+
+
+def _refuse_visible(tag: Tag, caller: Caller) -> None:
+    """A name that only others use is free: to refuse it would tell of it."""
+    if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
+        raise TagExists
+
+
+def _delete_unused(tag: Tag) -> None:
+    """Remove a tag, unless memories carry it that the caller could not see."""
+    if not _is_carried(tag):
+        tag.delete()
+
+
+def _is_carried(tag: Tag) -> bool:
+    rows = Memory.objects.filter(project_id=tag.project_id, tags__contains=[tag.name])
+    return rows.exists()
+
+
+def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
+    trail.record(
+        caller,
+        verb,
+        project_id=tag.project_id,
+        object_type="tag",
+        object_id=tag.pk,
+        after={"name": tag.name, "description": tag.description},
+        name=tag.name,
+        **detail,
+    )
+
+
+def find_tag(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
+    """The visible tag of a project with this name, or with this id."""
+    rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
+    found = rows.filter(name=name_or_id).first()
+    if found is None:
+        try:
+            found = rows.filter(pk=uuid.UUID(name_or_id)).first()
+        except ValueError:
+            found = None
+    if found is None:
+        raise errors.NotFound(f"The project has no tag {name_or_id!r}.")
+    tag: Tag = found
+    return tag

@@ -1,0 +1,107 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.project_view import ProjectView
+from common import errors
+from common.api.serializers import page_of
+from common.caller import Role
+from memories import scopes
+from memories.lifecycle import delete, lookup, restore
+from memories.lifecycle import supersede as lifecycle_supersede
+from memories.lifecycle import verify as lifecycle_verify
+from memories.models import Memory, MemoryChange
+from memories.serializers import drafts as draft_forms
+from memories.serializers import fields
+from memories.serializers import memories as memory_forms
+from memories.views.answers import answer_once
+
+
+class RestoreMemoryView(ProjectView):
+    @extend_schema(
+        operation_id="memories_restore",
+        request=None,
+        responses=memory_forms.MemoryDetail,
+    )
+    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Bring a deleted memory back."""
+        return answer_once(
+            self, memory_id, lambda: restore.restore_memory(memory_id, self.caller)
+        )
+
+
+class MemoryHistoryView(ProjectView):
+    @extend_schema(
+        operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
+    )
+    def get(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """What changed in a memory, newest first; a deleted one has it still."""
+        if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
+            raise errors.NotFound
+        rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)
+        return self.page(rows, memory_forms.MemoryChangeOut)
+
+
+class VerifyMemoryView(ProjectView):
+    @extend_schema(
+        operation_id="memories_verify",
+        request=fields.Note,
+        responses=memory_forms.MemoryDetail,
+    )
+    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Confirm that a memory still holds."""
+        data = self.body(fields.Note)
+
+        def verify() -> Memory:
+            memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
+            return lifecycle_verify.verify_memory(
+                memory, self.caller, note=data["note"]
+            )
+
+        return answer_once(self, memory_id, verify)
+
+
+class SupersedeMemoryView(ProjectView):
+    @extend_schema(
+        operation_id="memories_supersede",
+        request=draft_forms.Supersede,
+        responses=memory_forms.MemoryDetail,
+    )
+    def post(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Say that another memory replaces this one."""
+        data = self.body(draft_forms.Supersede)
+
+        def supersede() -> Memory:
+            memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
+            by = lookup.get_memory(data["by"], self.caller)
+            return lifecycle_supersede.supersede_memory(
+                memory, by, self.caller, note=data["note"]
+            )
+
+        return answer_once(self, memory_id, supersede)
+
+
+class DeleteByScopeView(ProjectView):
+    @extend_schema(
+        operation_id="memories_delete_by_scope",
+        request=draft_forms.DeleteByScope,
+        responses=memory_forms.DeletedOut,
+    )
+    def post(self, request: Request) -> Response:
+        """Delete exactly one scope of a project, expired rows included."""
+        data = self.body(draft_forms.DeleteByScope)
+        project = self.project(data, Role.CURATOR)
+        scope = scopes.resolve(data["scope"], project, self.caller)
+
+        def act() -> tuple[int, dict[str, Any]]:
+            count = delete.delete_scope(project, scope.hash, self.caller)
+            return 200, {"deleted": count}
+
+        return self.once(project.pk, act)

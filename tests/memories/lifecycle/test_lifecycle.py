@@ -1,0 +1,512 @@
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from common import errors
+from common.caller import SYSTEM
+from memories.lifecycle import delete, derive, expire, promote, update
+from memories.lifecycle import supersede as lifecycle_supersede
+from memories.maintenance import embedding_job
+from memories.models import Memory, MemoryChange, Tag
+from memories.scopes import Scope
+from memories.store import originals, vectors, write
+from memories.store.drafts import Draft, FileRef
+from projects import deletion
+from projects.models import Project
+
+TEXT = "Run the migrations before the tests, or the fixtures fail."
+
+
+@pytest.fixture
+def made(project, alice):
+    """Store a memory through the product's own function."""
+
+    def make(content=TEXT, **fields):
+        fields = {"memory_type": "learning", **fields}
+        return write.store(project, Draft(content=content, **fields), alice).memory
+
+    return make
+
+
+@pytest.fixture
+def url():
+    return lambda memory, *rest: "/".join(["/api/v1/memories", str(memory.pk), *rest])
+
+
+class TestReading:
+    def test_it_shows_everything_but_the_vector(self, made, alice_api, url):
+        answer = alice_api.get(url(made(tags=("ci",)))).json()
+
+        assert answer["content"] == TEXT
+        assert answer["tags"] == ["ci"]
+        assert answer["scope"]["kind"] == "workspace"
+        assert answer["lineage"]["duplicates"] == []
+        assert "embedding" not in answer
+
+    def test_it_hides_what_expired(self, made, alice_api, url):
+        memory = made(expires_at=timezone.now() - timedelta(seconds=1))
+
+        assert alice_api.get(url(memory)).status_code == 404
+
+
+class TestChanging:
+    def test_tags_are_replaced_and_metadata_merged(self, made, alice_api, url):
+        memory = made(tags=("a", "b"), metadata={"x": 1, "y": 1})
+
+        answer = alice_api.patch(
+            url(memory), {"tags": ["c"], "metadata": {"y": 2}}
+        ).json()
+
+        assert answer["tags"] == ["c"]
+        assert answer["metadata"] == {"x": 1, "y": 2}
+        assert answer["version"] == memory.version + 1
+
+    def test_a_new_text_is_found_by_its_new_words(self, made, alice_api, url, project):
+        memory = made()
+        alice_api.patch(url(memory), {"content": "Use zebra stripes in every table."})
+
+        answer = alice_api.post(
+            "/api/v1/search",
+            {"project_id": str(project.pk), "query": "zebra", "mode": "keyword"},
+        ).json()
+
+        assert [hit["memory"]["id"] for hit in answer["hits"]] == [str(memory.pk)]
+
+    def test_a_text_that_exists_makes_it_a_duplicate(self, made, alice_api, url):
+        original, memory = made(), made("Something else that is long enough.")
+
+        answer = alice_api.patch(url(memory), {"content": TEXT}).json()
+
+        assert answer["duplicate_of"] == str(original.pk)
+
+    def test_a_copy_is_not_hidden_behind_an_original_of_another_sensitivity(
+        self, made, alice_api, url, project
+    ):
+        original, copy = made(), made()
+        assert copy.duplicate_of == original
+
+        alice_api.patch(url(original), {"sensitivity": "sensitive"})
+
+        body = {"project_id": str(project.pk), "query": "migrations", "mode": "keyword"}
+        hits = alice_api.post("/api/v1/search", body).json()["hits"]
+        assert [hit["memory"]["id"] for hit in hits] == [str(copy.pk)]
+
+    def test_a_copy_that_gets_another_sensitivity_stands_for_itself(
+        self, made, alice_api, url, project
+    ):
+        made(sensitivity="sensitive")
+        copy = made(sensitivity="sensitive")
+
+        alice_api.patch(url(copy), {"sensitivity": "private"})
+
+        copy.refresh_from_db()
+        assert not copy.is_duplicate
+        assert copy in embedding_job.rows_to_embed(project.pk)
+
+    @pytest.mark.parametrize("change", [{"sensitivity": "sensitive"}, {"value": 2}])
+    def test_a_fact_that_changes_supersedes_its_copies(
+        self, made, alice_api, url, change
+    ):
+        fact = {"kind": "fact", "key": "python", "value": 1}
+        original, copy = made("3.11", **fact), made("3.11", **fact)
+
+        alice_api.patch(url(original), change)
+
+        copy.refresh_from_db()
+        assert not copy.is_duplicate
+        assert copy.superseded_by == original
+
+    def test_what_was_made_of_others_is_marked_a_duplicate_by_no_change(
+        self, made, alice, project, alice_api, url
+    ):
+        made()
+        source = made("Something else that is long enough.", scope=Scope("user", "u1"))
+        target = Scope("workspace", str(project.pk))
+        prepared = promote.prepare(source, target, alice)
+        copy = derive.commit(prepared, alice).memory
+
+        answer = alice_api.patch(url(copy), {"content": TEXT}).json()
+
+        assert (answer["content"], answer["is_duplicate"]) == (TEXT, False)
+
+    def test_a_vector_of_a_text_that_another_change_replaced_is_not_kept(
+        self, made, alice, project, monkeypatch
+    ):
+        memory = made(title="Before")
+        embed = vectors.embed_or_none
+
+        def while_it_changes(texts):
+            monkeypatch.setattr(vectors, "embed_or_none", embed)
+            update.update_memory(memory, {"content": "Use zebra stripes."}, alice, None)
+            return embed(texts)
+
+        monkeypatch.setattr(vectors, "embed_or_none", while_it_changes)
+        update.update_memory(memory, {"title": "After"}, alice, None)
+
+        memory.refresh_from_db()
+        assert memory.text == "After\nUse zebra stripes."
+        assert memory in embedding_job.rows_to_embed(project.pk)
+
+    @pytest.mark.parametrize("field", ["scope", "provenance", "agent_id", "id", "kind"])
+    def test_it_refuses_what_is_immutable(self, made, alice_api, url, field):
+        answer = alice_api.patch(url(made()), {field: "x"})
+
+        assert answer.status_code == 400
+        assert answer.json()["code"] == "immutable_field"
+        assert field in answer.json()["errors"]
+
+    def test_a_stale_version_is_told_the_present_one(self, made, alice_api, url):
+        memory = made()
+        alice_api.patch(url(memory), {"tags": ["a"]})
+
+        answer = alice_api.patch(url(memory), {"tags": ["b"], "version": 1})
+
+        assert answer.status_code == 409
+        assert answer.json()["code"] == "stale_version"
+        assert answer.json()["current_version"] == 2
+
+    def test_a_path_from_here_is_the_same_file(self, made, alice_api, url):
+        memory = made(files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(
+            url(memory), {"file_paths": ["./src/a.py", " src/a.py", "b.py"]}
+        ).json()
+
+        assert {link["file_path"] for link in answer["files"]} == {"src/a.py", "b.py"}
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {},
+            {"version": 1},
+            {"content": TEXT, "tags": ["a"], "metadata": {}, "expires_at": None},
+            {"file_paths": ["src/a.py"]},
+        ],
+    )
+    def test_what_changes_nothing_is_no_new_version(self, made, alice_api, url, change):
+        memory = made(tags=("a",), files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(url(memory), change).json()
+
+        assert (answer["version"], len(answer["files"])) == (1, 1)
+        history = alice_api.get(url(memory, "history")).json()["results"]
+        assert [row["action"] for row in history] == ["create"]
+
+    def test_paths_alone_are_a_change(self, made, alice_api, url):
+        memory = made(files=(FileRef("src/a.py"),))
+
+        answer = alice_api.patch(url(memory), {"file_paths": []}).json()
+
+        assert (answer["version"], answer["files"]) == (2, [])
+
+    def test_a_secret_that_stands_there_hinders_no_other_change(
+        self, made, project, alice_api, url
+    ):
+        project.settings = {"secrets": "allow"}
+        project.save()
+        memory = made("Push with the token ghp_" + "a1B2" * 9)
+        project.settings = {"secrets": "reject"}
+        project.save()
+
+        answer = alice_api.patch(url(memory), {"sensitivity": "sensitive"})
+
+        assert answer.status_code == 200
+
+    def test_null_clears_the_expiry(self, made, alice_api, url):
+        memory = made(expires_at=timezone.now() + timedelta(days=1))
+
+        assert alice_api.patch(url(memory), {"expires_at": None}).status_code == 200
+        memory.refresh_from_db()
+        assert memory.expires_at is None
+
+
+class TestLeaving:
+    def test_delete_answers_204_for_every_id(self, made, alice_api, url):
+        memory = made()
+
+        assert alice_api.delete(url(memory)).status_code == 204
+        assert alice_api.delete(url(memory)).status_code == 204
+        assert alice_api.delete(f"/api/v1/memories/{uuid.uuid4()}").status_code == 204
+        assert alice_api.get(url(memory)).status_code == 404
+
+    def test_a_deleted_one_comes_back(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+
+        assert alice_api.post(url(memory, "restore")).status_code == 200
+        assert alice_api.get(url(memory)).status_code == 200
+
+    def test_its_place_may_be_taken_meanwhile(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+        other = made()
+
+        answer = alice_api.post(url(memory, "restore")).json()
+
+        assert answer["duplicate_of"] == str(other.pk)
+
+    def test_what_is_not_deleted_is_not_restored(self, made, alice_api, url):
+        answer = alice_api.post(url(made(), "restore"))
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_deleted")
+        assert "\n" not in answer.json()["detail"]
+
+    def test_the_earliest_duplicate_inherits_the_place(self, made, alice):
+        original, first, second = made(), made(), made()
+
+        delete.delete_memory(original.pk, alice)
+
+        first.refresh_from_db()
+        second.refresh_from_db()
+        assert not first.is_duplicate
+        assert second.duplicate_of == first
+
+    def test_expired_rows_are_archived_and_inherited(self, made):
+        original = made(expires_at=timezone.now() + timedelta(hours=1))
+        heir = made()
+        Memory.objects.filter(pk=original.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        assert expire.archive_expired(SYSTEM) == 1
+
+        heir.refresh_from_db()
+        assert not heir.is_duplicate
+
+    def test_all_that_expired_is_archived_in_one_pass(self, made, monkeypatch):
+        monkeypatch.setattr(expire, "EXPIRY_BATCH", 2)
+        for number in range(5):
+            made(f"{TEXT} {number}")
+        Memory.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+        assert expire.archive_expired(SYSTEM) == 5
+
+    def test_none_becomes_the_copy_of_one_that_expired(self, made, alice_api, url):
+        expired, other = made(), made("Quite another text than that.")
+        Memory.objects.filter(pk=expired.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        alice_api.patch(url(other), {"content": TEXT})
+
+        assert Memory.objects.current().get() == other
+
+    @pytest.mark.parametrize("leaving", ["deleted", "expired"])
+    def test_what_was_superseded_comes_back_when_its_successor_left(
+        self, made, alice, alice_api, url, leaving
+    ):
+        old, new = (made(text, kind="fact", key="python") for text in ("3.11", "3.12"))
+        assert alice_api.post(url(old, "restore")).status_code == 409
+        if leaving == "deleted":
+            delete.delete_memory(new.pk, alice)
+        else:
+            past = timezone.now() - timedelta(seconds=1)
+            Memory.objects.filter(pk=new.pk).update(expires_at=past)
+
+        assert alice_api.post(url(old, "restore")).json()["superseded_by"] is None
+
+        assert Memory.objects.current().get() == old
+
+    def test_an_expired_original_gives_way_to_a_new_text(self, made):
+        original = made()
+        Memory.objects.filter(pk=original.pk).update(
+            expires_at=timezone.now() - timedelta(seconds=1)
+        )
+
+        assert not made().is_duplicate
+
+
+class TestTheEndOfTheProject:
+    @pytest.mark.parametrize("batch", [1, 1000])
+    def test_rows_that_point_to_each_other_go_with_it(
+        self, made, project, run_jobs, monkeypatch, batch
+    ):
+        monkeypatch.setattr("memories.retention.project_deletion.BATCH", batch)
+        fact = {"kind": "fact", "key": "python"}
+        for text in ("3.11", "3.12", "3.12", "3.13", "3.11"):
+            made(text, **fact)
+        made(), made()
+        Project.objects.update(delete_after=timezone.now() - timedelta(days=1))
+
+        deletion.enqueue_due()
+        run_jobs()
+
+        assert not Memory.objects.exists()
+        assert not Project.objects.filter(pk=project.pk).exists()
+
+    def test_what_was_archived_says_that_no_search_finds_it(
+        self, made, alice, alice_api, url
+    ):
+        memory = made()
+        originals.archive(memory, alice, reason="over the quota")
+
+        searchable = alice_api.get(url(memory)).json()["searchable"]
+        assert searchable == {"keyword": False, "semantic": False}
+
+
+class TestConfirming:
+    def test_verify_sets_the_date_and_clears_suspicion(
+        self, alice_api, project, made, url
+    ):
+        memory = made(files=(FileRef("a.py", content_hash="1"),))
+        sync = {"project_id": str(project.pk), "files": [{"path": "a.py", "hash": "1"}]}
+        alice_api.post("/api/v1/files/sync", sync)
+        sync["files"][0]["hash"] = "2"
+        told = alice_api.post("/api/v1/files/sync", sync).json()
+        assert told["suspect"] == 1
+
+        answer = alice_api.post(url(memory, "verify"), {"note": "still true"}).json()
+
+        assert answer["verified_at"]
+        assert answer["files"][0]["suspect_since"] is None
+
+    def test_superseding_hides_from_search_and_keeps_the_row(
+        self, made, alice_api, url, project
+    ):
+        old, new = made(), made("Run the migrations after the tests from now on.")
+
+        alice_api.post(url(old, "supersede"), {"by": str(new.pk)})
+
+        body = {"project_id": str(project.pk), "query": "migrations tests"}
+        hits = alice_api.post("/api/v1/search", body).json()["hits"]
+        assert [hit["memory"]["id"] for hit in hits] == [str(new.pk)]
+        assert alice_api.get(url(old)).json()["superseded_by"] == str(new.pk)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_at_once_make_no_circle(self, made, alice):
+        pair = made(), made("Run the migrations after the tests from now on.")
+        together = Barrier(2)
+
+        def supersede(old, new):
+            together.wait()
+            try:
+                lifecycle_supersede.supersede_memory(old, new, alice)
+            except errors.StateConflict:
+                return False
+            finally:
+                connection.close()
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            done = list(pool.map(supersede, pair, reversed(pair)))
+
+        assert sorted(done) == [False, True]
+        assert Memory.objects.current().count() == 1
+
+    def test_only_a_current_memory_supersedes(self, made, alice_api, url):
+        original, copy, other = made(), made(), made("Quite another text than that.")
+
+        answer = alice_api.post(url(other, "supersede"), {"by": str(copy.pk)})
+
+        assert answer.status_code == 409
+        assert "original" in answer.json()["detail"]
+        assert set(Memory.objects.current()) == {original, other}
+
+    def test_superseding_in_a_circle_is_refused(self, made, alice_api, url):
+        old, new = made(), made("Run the migrations after the tests from now on.")
+        alice_api.post(url(old, "supersede"), {"by": str(new.pk)})
+
+        answer = alice_api.post(url(new, "supersede"), {"by": str(old.pk)})
+
+        assert answer.status_code == 409
+
+
+class TestIdempotency:
+    @pytest.mark.parametrize("step", ["verify", "supersede", "unmark-duplicate"])
+    def test_a_step_that_is_sent_again_is_taken_once(self, made, alice_api, url, step):
+        first, again = made(), made()
+        body = {"by": str(first.pk)} if step == "supersede" else {}
+        headers = {"Idempotency-Key": "build-1"}
+        taken = alice_api.post(url(again, step), body, headers=headers)
+        alice_api.delete(url(again))
+
+        repeated = alice_api.post(url(again, step), body, headers=headers)
+
+        assert repeated.headers["Idempotent-Replay"] == "true"
+        assert repeated.json() == taken.json()
+        changes = MemoryChange.objects.filter(memory_id=again.pk)
+        assert changes.count() == 3
+
+    def test_a_restore_that_is_sent_again_is_no_refusal(self, made, alice_api, url):
+        memory = made()
+        alice_api.delete(url(memory))
+        headers = {"Idempotency-Key": "build-1"}
+        answers = [
+            alice_api.post(url(memory, "restore"), headers=headers) for _ in range(2)
+        ]
+
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json() == answers[1].json()
+
+    def test_a_merge_of_tags_that_is_sent_again_is_answered_the_same(
+        self, made, alice_api, client_of, project
+    ):
+        memory = made(tags=("old", "new"))
+        path = f"/api/v1/tags/{Tag.objects.get(name='old').pk}/merge"
+        headers = {"Idempotency-Key": "build-1"}
+        first, again = (
+            alice_api.post(path, {"into": "new"}, headers=headers) for _ in range(2)
+        )
+        stranger = client_of(project).post(path, {"into": "new"}, headers=headers)
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert again.headers["Idempotent-Replay"] == "true"
+        assert again.json() == first.json()
+        assert stranger.status_code == 404
+        assert Memory.objects.get(pk=memory.pk).tags == ["new"]
+
+    def test_the_text_of_one_that_expired_is_shown_when_it_comes_back(
+        self, made, alice_api, url
+    ):
+        memory = made(expires_at=timezone.now() + timedelta(hours=1))
+        alice_api.delete(url(memory))
+        past = timezone.now() - timedelta(seconds=1)
+        Memory.objects.filter(pk=memory.pk).update(expires_at=past)
+
+        answer = alice_api.post(url(memory, "restore"))
+
+        assert answer.status_code == 200
+        assert answer.json()["content"] == TEXT
+
+
+class TestHistory:
+    def test_it_tells_each_step_newest_first(self, made, alice_api, url):
+        memory = made()
+        alice_api.patch(url(memory), {"tags": ["x"]})
+        alice_api.delete(url(memory))
+        alice_api.post(url(memory, "restore"))
+
+        rows = alice_api.get(url(memory, "history")).json()["results"]
+
+        assert [row["action"] for row in rows] == [
+            "restore",
+            "delete",
+            "update",
+            "create",
+        ]
+        assert rows[2]["before"] == {"tags": []}
+        assert rows[2]["after"] == {"tags": ["x"]}
+
+
+@pytest.mark.django_db
+def test_a_source_names_what_it_was_compacted_into(alice_api, project, alice):
+    draft = Draft(content="Moor at the north berth", memory_type="learning")
+    source = write.store(project, draft, alice)
+    body = {
+        "project_id": str(project.pk),
+        "source_ids": [str(source.memory.pk)],
+        "content": "North berth it is, whatever the tide",
+    }
+    made = alice_api.post("/api/v1/memories/compact", body).json()["id"]
+
+    told = alice_api.get(f"/api/v1/memories/{source.memory.pk}").json()["lineage"]
+
+    assert told["compacted_into"] == [made]
+    assert told["promoted_to"] == []
