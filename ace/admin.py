@@ -41,7 +41,7 @@ from common.admin.panels import (
     text_block,
 )
 from playbook.admin.deltas import PlaybookDeltaAdmin
-from playbook.admin.shown import history_of
+from playbook.admin.panel_tables import history_panel
 from playbook.models import Exposure, PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
@@ -197,7 +197,7 @@ class AceRunAdmin(RowsAdmin):
             yield evidence_of(row.reflection.evidence, text_of)
         yield observations_of(row.observations.order_by("pk"))
         changes = PlaybookChange.objects.visible_to(caller).filter(run_id=row.pk)
-        yield history_of(changes)
+        yield history_panel(changes)
         yield calls_of(row)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ace.models import AceRun
-from playbook import exposures
 from playbook.models import PlaybookEntry
+from playbook.reading import exposures
 
 
 def credit(
@@ -17,7 +17,7 @@ def credit(
     `given` and `cited` are the entries that the request names.
     """
     exposures.credit(
-        exposures.Finished(
+        exposures.FinishedTask(
             run_id=run.pk,
             project=run.project,
             agent_id=run.agent_id,

@@ -15,10 +15,11 @@ from ace.rules import task as tasks
 from ace.rules.task import Task
 from common.caller import Caller
 from common.db import write
-from playbook import curator, proposals
-from playbook.drafts import Quote
+from playbook.history.votes import Vote
+from playbook.learning import learn
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.votes import Vote
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Quote
 from projects import model_access
 
 
@@ -30,13 +31,13 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     reflection = _placed(run)
     task = tasks.parse(run.request)
-    proposals.propose(run.project, observations.outgrown(run), caller)
-    done = curator.curate(
+    submission.propose(run.project, observations.outgrown(run), caller)
+    done = learn.learn_from_task(
         run.project,
         [_lesson(lesson) for lesson in reflection.lessons],
         [_vote(vote) for vote in reflection.votes],
         [uuid.UUID(near["entry_id"]) for near in reflection.related],
-        run=curator.Run(
+        run=learn.TaskRun(
             id=run.pk,
             memory=run.memory,
             outcome=reflection.outcome,
@@ -83,8 +84,8 @@ def _keep(run: AceRun, placed: Placed) -> Reflection:
     return held
 
 
-def _lesson(lesson: Mapping[str, Any]) -> curator.Lesson:
-    return curator.Lesson(
+def _lesson(lesson: Mapping[str, Any]) -> learn.Lesson:
+    return learn.Lesson(
         content=lesson["content"],
         category=lesson["category"],
         condition=lesson["condition"],

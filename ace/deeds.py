@@ -6,13 +6,13 @@ from ace import run as runs
 from ace.models import AceRun
 from common.admin.actions import AdminAction
 from common.caller import Caller, Role
-from playbook import reverting
-from playbook.reverting import Reverted
+from playbook.review import revert
+from playbook.review.revert import RevertResult
 
 
-def _revert(run: AceRun, caller: Caller, typed: str) -> Reverted:
-    target = reverting.run(run.project, run.pk, caller)
-    return reverting.revert(run.project, target, caller, reason=typed)
+def _revert(run: AceRun, caller: Caller, typed: str) -> RevertResult:
+    target = revert.run_target(run.project, run.pk, caller)
+    return revert.revert_changes(run.project, target, caller, reason=typed)
 
 
 REVERT = AdminAction(

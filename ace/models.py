@@ -6,7 +6,7 @@ from django.db import models
 
 from common.ids import uuid7
 from memories.models import Memory
-from playbook.queries import InProject
+from playbook.queries import ProjectScopedQuerySet
 from projects.models import Project
 
 
@@ -36,7 +36,7 @@ class AceRun(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects = InProject.as_manager()
+    objects = ProjectScopedQuerySet.as_manager()
 
     class Meta:
         verbose_name = "ACE run"
@@ -99,7 +99,7 @@ class Reflection(models.Model):
     notes = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = InProject.as_manager()
+    objects = ProjectScopedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
@@ -135,7 +135,7 @@ class Observation(models.Model):
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = InProject.as_manager()
+    objects = ProjectScopedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -17,9 +17,10 @@ from ace.rules.lessons import Lesson
 from ace.rules.sightings import Sighting
 from ace.rules.task import Task
 from common.db import write
-from playbook import drafts, revisions
-from playbook.drafts import Operation, Producer, Proposal
+from playbook.history import revision
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import proposed_change
+from playbook.proposals.proposed_change import Operation, Producer, Proposal
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:
         agent_id=run.agent_id,
         run_id=run.pk,
         memory_id=run.memory_id,
-        idempotency_key=drafts.key_of_texts(
+        idempotency_key=proposed_change.entries_key(
             "reflector", Operation.DEPRECATE, [(delta.entry.pk, delta.entry.version)]
         ),
     )
@@ -152,7 +153,7 @@ def _mended(task: Task, read: Reflected) -> Iterator[Shown]:
 def _keep(run: AceRun, task: Task, shown: Sequence[Shown]) -> Mapping[str, Before]:
     """What earlier runs showed of the same trouble, by its signature."""
     # One run at a time: ids made under the lock are in the order of the writing.
-    revisions.hold(run.project)
+    revision.lock_playbook(run.project)
     rows = [_row(run, task, each) for each in shown]
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
     own = Observation.objects.filter(run=run).order_by("pk").first()

@@ -21,10 +21,10 @@ from ace.rules.lessons import Lesson
 from ace.rules.task import Task
 from common.caller import Caller
 from common.text import plain_text
-from playbook import neighbours
+from playbook.entries import neighbours
+from playbook.entries.neighbours import Neighbour
+from playbook.history.votes import Vote
 from playbook.models import PlaybookEntry
-from playbook.neighbours import Neighbour
-from playbook.votes import Vote
 from projects.models import Project
 
 # What an ACEResult shows; the Reflection keeps everything.
@@ -52,7 +52,7 @@ def _kept(run: AceRun) -> Reflection:
     read = _read(run, task)
     taught = model_reflector.reflect(run, task, read)
     lessons = _lessons(task, read, taught)
-    related = neighbours.related(run.project, _subject(task, lessons))
+    related = neighbours.find_related(run.project, _subject(task, lessons))
     kept, _ = Reflection.objects.get_or_create(
         run=run,
         defaults={

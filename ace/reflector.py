@@ -16,8 +16,8 @@ from ace.rules.outcome import Outcome
 from ace.rules.sightings import Sighting
 from ace.rules.task import Task
 from common.text import literals
+from playbook.history.votes import Vote
 from playbook.models import PlaybookEntry
-from playbook.votes import Vote
 from projects.models import Project
 
 

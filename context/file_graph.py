@@ -13,8 +13,8 @@ from common.caller import Caller, Role
 from memories.models import File, Memory, MemoryFile
 from memories.queries import Filters
 from memories.read import retrieve
-from playbook import reading
 from playbook.models import Anchor, PlaybookEntry, Support
+from playbook.reading import entry_list
 from projects.models import Project
 from search.columns import search_columns_of
 
@@ -87,12 +87,12 @@ def _entries(
     project: Project, path: str, linked: Any, caller: Caller
 ) -> list[PlaybookEntry]:
     """Those that a memory of the file speaks for, and those that name it."""
-    rows = reading.entries(project, reading.Filters(), caller).filter(
+    rows = entry_list.find(project, entry_list.EntryFilters(), caller).filter(
         Exists(Support.objects.filter(entry=OuterRef("pk"), memory__in=linked))
         | Exists(Anchor.objects.filter(entry=OuterRef("pk"), file_path=path))
     )
     newest = rows.order_by("-priority", "-pk")
-    return list(reading.in_full(newest, caller)[:MEMORIES])
+    return list(entry_list.with_details(newest, caller)[:MEMORIES])
 
 
 def _by_relation(links: Any) -> dict[str, list[Memory]]:

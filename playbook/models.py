@@ -15,15 +15,15 @@ from inference import tokens
 from inference.embedding.vector import StoredVector, Vector
 from memories.models import Memory
 from playbook.queries import (
-    QUOTES,
+    QUOTE_COUNT,
     REFUSED_ONCE,
     RISK_RANK,
     UNDECIDED,
-    ChangeQuerySet,
     ConflictQuerySet,
     DeltaQuerySet,
     EntryQuerySet,
-    InProject,
+    PlaybookChangeQuerySet,
+    ProjectScopedQuerySet,
 )
 from projects.models import Project
 from search.columns import TermsField, lexeme_gin_index, terms_of
@@ -37,10 +37,10 @@ class Playbook(models.Model):
     revision = models.PositiveIntegerField(default=0)
     next_label = models.PositiveIntegerField(default=1)
     tokens = models.PositiveIntegerField(default=0)
-    # Since when somebody was told that proposals wait too long (playbook.review_alarm).
+    # Since when somebody was told that proposals wait too long (playbook.review.review_alarm).
     alarmed_at = models.DateTimeField(null=True, blank=True)
 
-    objects = InProject.as_manager()
+    objects = ProjectScopedQuerySet.as_manager()
 
     class Meta:
         ordering = ["project_id"]
@@ -181,7 +181,7 @@ class PlaybookEntry(models.Model):
     @property
     def line(self) -> str:
         """The entry as an agent is given it."""
-        return line(self.label, self.content)
+        return format_line(self.label, self.content)
 
     @property
     def tokens(self) -> int:
@@ -201,7 +201,7 @@ class PlaybookEntry(models.Model):
         return [str(support.memory_id) for support in self.supports.all()]
 
 
-def line(label: str, content: str) -> str:
+def format_line(label: str, content: str) -> str:
     """One line, whatever the text holds: nothing in it can pass for another entry."""
     return f"[{label}] {' '.join(content.split())}"
 
@@ -411,7 +411,7 @@ class PlaybookDelta(models.Model):
             models.Index(
                 models.F("project"),
                 RISK_RANK,
-                QUOTES.desc(),
+                QUOTE_COUNT.desc(),
                 models.F("id"),
                 condition=UNDECIDED,
                 name="delta_inbox",
@@ -482,7 +482,7 @@ class PlaybookChange(models.Model):
     request_id = models.CharField(max_length=64, blank=True)
     changed_at = models.DateTimeField()
 
-    objects = ChangeQuerySet.as_manager()
+    objects = PlaybookChangeQuerySet.as_manager()
 
     class Meta:
         ordering = ["-revision", "-position"]
@@ -628,7 +628,7 @@ class Exposure(models.Model):
     was_cited = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now_add=True)
 
-    objects = InProject.as_manager()
+    objects = ProjectScopedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -22,8 +22,10 @@ from common.erasure.redaction import (
     redact_text,
 )
 from common.erasure.scope import ErasureScope
-from playbook import disputes, indexing, votes
-from playbook.drafts import WRITES_TEXT
+from playbook.conflicts import conflict_lifecycle
+from playbook.entries import entry_index
+from playbook.history import votes
+from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import (
     Anchor,
     Conflict,
@@ -36,25 +38,25 @@ from playbook.models import (
     PlaybookEntry,
     Support,
 )
+from playbook.proposals.proposed_change import WRITES_TEXT
 from playbook.queries import DeltaQuerySet
-from playbook.revisions import Cause, Revision, hold
 from projects.models import Project
 from search import statistics
 
 Status = PlaybookDelta.Status
 NAME = "purge"
-ENTRY = {
+ENTRY_COLUMNS = {
     **dict.fromkeys(("content", "condition", "action"), redact_text),
     "tags": empty,
 }
-OF_CHANGES = columns_redactor(ENTRY)
-QUOTES = {
+CHANGE_COLUMNS = columns_redactor(ENTRY_COLUMNS)
+QUOTE_COLUMNS = {
     "evidence": json_redactor("field"),
     "gates": json_redactor("name", "verdict"),
     "reason": redact_text,
     "review_note": redact_text,
 }
-TEXTS = {
+TEXT_COLUMNS = {
     "content": redact_text,
     "payload": json_redactor(
         *("outcome", "feedback_source", "vote", "reason_code", "origin"),
@@ -76,7 +78,7 @@ def _deltas(reach: ErasureScope) -> DeltaQuerySet:
     return found
 
 
-def _of(model: Any, kind: str, path: str = "pk") -> Any:
+def _rows_of(model: Any, kind: str, path: str = "pk") -> Any:
     """The rows of a table that belong to what is reached of a kind."""
     return lambda reach: model.objects.filter(**{f"{path}__in": reach.of(kind)})
 
@@ -103,32 +105,36 @@ class PlaybookData(ErasureHandler):
     holdings = (
         ErasableColumns(
             PlaybookEntry,
-            _of(PlaybookEntry, "entry"),
-            ENTRY,
+            _rows_of(PlaybookEntry, "entry"),
+            ENTRY_COLUMNS,
             derived=("similarity_hash", "content_tsv"),
-            renew=lambda entry: indexing.fill(entry, "simple"),
+            renew=lambda entry: entry_index.fill(entry, "simple"),
         ),
         ErasableColumns(
             EntryVector,
-            _of(EntryVector, "entry", "entry"),
+            _rows_of(EntryVector, "entry", "entry"),
             derived=("embedding",),
         ),
-        ErasableColumns(Anchor, _of(Anchor, "entry", "entry"), removed=("file_path",)),
-        ErasableColumns(PlaybookDelta, _of(PlaybookDelta, "quoting"), QUOTES),
+        ErasableColumns(
+            Anchor, _rows_of(Anchor, "entry", "entry"), removed=("file_path",)
+        ),
+        ErasableColumns(
+            PlaybookDelta, _rows_of(PlaybookDelta, "quoting"), QUOTE_COLUMNS
+        ),
         ErasableColumns(
             PlaybookDelta,
-            _of(PlaybookDelta, "delta"),
-            TEXTS,
+            _rows_of(PlaybookDelta, "delta"),
+            TEXT_COLUMNS,
             derived=("similarity_hash",),
             renew=lambda delta: setattr(delta, "similarity_hash", ""),
         ),
         ErasableColumns(
-            DeltaVector, _of(DeltaVector, "delta", "delta"), derived=("embedding",)
+            DeltaVector, _rows_of(DeltaVector, "delta", "delta"), derived=("embedding",)
         ),
         ErasableColumns(
             PlaybookChange,
-            _of(PlaybookChange, "entry", "entry_id"),
-            {"before": OF_CHANGES, "after": OF_CHANGES},
+            _rows_of(PlaybookChange, "entry", "entry_id"),
+            {"before": CHANGE_COLUMNS, "after": CHANGE_COLUMNS},
         ),
         ErasableColumns(PlaybookChange, _reasons, {"reason": redact_name}),
         ErasableColumns(
@@ -162,14 +168,14 @@ class PlaybookData(ErasureHandler):
         deltas = _deltas(reach)
         taught = deltas.filter(operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK)
         learned = set(taught.exclude(entry=None).values_list("entry", flat=True))
-        supported, alone = _supported(reach)
+        supported, alone = _supported_entries(reach)
         for how, ids, is_purged in (
             ("learned from it", learned, reach.cascade),
             ("supported by it alone", alone, reach.cascade),
             ("supported by it and others", supported, False),
             (
                 "merged from one learned from it",
-                _merged(learned | alone),
+                _merge_results(learned | alone),
                 reach.cascade,
             ),
         ):
@@ -180,7 +186,7 @@ class PlaybookData(ErasureHandler):
         reach.descend(
             "playbook_delta", waiting, "proposed from it", is_purged=reach.cascade
         )
-        theirs = PlaybookDelta.objects.filter(_about(reach.of("entry")))
+        theirs = PlaybookDelta.objects.filter(_deltas_about(reach.of("entry")))
         reach.add("quoting", deltas.values_list("pk", flat=True))
         reach.add("quoting", theirs.values_list("pk", flat=True))
         closed = deltas.exclude(status__in=(*IN_PLAYBOOK, Status.PENDING))
@@ -190,27 +196,27 @@ class PlaybookData(ErasureHandler):
 
     def hold(self, reach: ErasureScope) -> None:
         if reach.of("memory"):
-            hold(Project.objects.get(pk=reach.project_id))
+            lock_playbook(Project.objects.get(pk=reach.project_id))
 
     def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
         project = Project.objects.get(pk=reach.project_id)
         cause = Cause(reason=str(purge_id))
-        votes.withdraw(project, sorted(reach.of("memory")), cause, caller)
+        votes.withdraw_supports(project, sorted(reach.of("memory")), cause, caller)
         _retire(project, reach.of("entry"), cause, caller)
         _withdraw(reach.of("delta"), caller)
         left = [d.id for d in reach.descendants.values() if not d.is_purged]
-        _to_review(project, left, purge_id, caller)
+        _ask_for_review(project, left, purge_id, caller)
 
     def after(self, reach: ErasureScope) -> None:
         if reach.of("entry"):
             statistics.rebuild(
                 PlaybookEntry.objects.current(),
                 project_id=reach.project_id,
-                name=indexing.CORPUS,
+                name=entry_index.CORPUS,
             )
 
 
-def _supported(reach: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+def _supported_entries(reach: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
     """The entries that these memories speak for, and those that no other does."""
     supports = Support.objects.filter(entry__project=reach.project_id)
     theirs = supports.filter(memory__in=reach.of("memory"))
@@ -219,12 +225,12 @@ def _supported(reach: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
     return supported, supported - set(others.values_list("entry", flat=True))
 
 
-def _merged(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+def _merge_results(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     rows = PlaybookEntry.objects.filter(merged_from__overlap=list(entry_ids))
     return set(rows.values_list("pk", flat=True))
 
 
-def _about(entry_ids: Iterable[uuid.UUID]) -> Q:
+def _deltas_about(entry_ids: Iterable[uuid.UUID]) -> Q:
     """Deltas of these entries, and those that would take one of them up."""
     about = Q(entry__in=entry_ids)
     for pk in entry_ids:
@@ -236,23 +242,23 @@ def _retire(
     project: Project, entry_ids: Iterable[uuid.UUID], cause: Cause, caller: Caller
 ) -> None:
     """Delete entries by a revision, so that the history tells it too."""
-    revision = Revision(hold(project), caller, cause)
+    revision = Revision(lock_playbook(project), caller, cause)
     rows = PlaybookEntry.objects.light().filter(pk__in=entry_ids).order_by("pk")
     for entry in rows.exclude(status=PlaybookEntry.Status.DELETED):
         deleted = {"status": PlaybookEntry.Status.DELETED}
         revision.change(entry, "delete", deleted)
-    disputes.follow(revision.close(), caller)
+    conflict_lifecycle.update_conflicts(revision.close(), caller)
 
 
 def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
     """Take proposals whose text goes out of the review inbox."""
     waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).waiting()
     for delta in waiting.order_by("pk"):
-        disputes.close_rejected(delta, caller)
+        conflict_lifecycle.close_for_rejection(delta, caller)
     waiting.update(status=Status.REJECTED, review_note="Its source was purged.")
 
 
-def _to_review(
+def _ask_for_review(
     project: Project, ids: Iterable[uuid.UUID], purge_id: uuid.UUID, caller: Caller
 ) -> None:
     """Ask a person about entries whose source is gone, once for each text of theirs."""

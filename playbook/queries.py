@@ -19,27 +19,27 @@ RISK_RANK = models.Case(
     default=3,
     output_field=models.SmallIntegerField(),
 )
-QUOTES = models.Func(
+QUOTE_COUNT = models.Func(
     "evidence", function="jsonb_array_length", output_field=models.IntegerField()
 )
-WAITING = ["pending", "stale"]
-UNDECIDED = models.Q(status__in=WAITING)
+WAITING_STATUSES = ["pending", "stale"]
+UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback that are more than the agent's own word.
-TRUSTED = ["test", "environment", "human"]
+TRUSTED_SOURCES = ["test", "environment", "human"]
 # A rejection that only repeats an earlier one is counted there.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
 # Changes that move nothing but counters and supports.
-OF_USE = models.Q(action__in=["vote", "support"])
+USE_CHANGES = models.Q(action__in=["vote", "support"])
 
 
-class InProject(models.QuerySet[M]):
+class ProjectScopedQuerySet(models.QuerySet[M]):
     """Rows that are reached through their project, and only so."""
 
     def visible_to(self, caller: Caller) -> Self:
         return self.filter(project_id__in=Project.objects.visible_to(caller))
 
 
-class EntryQuerySet(InProject[Any]):
+class EntryQuerySet(ProjectScopedQuerySet[Any]):
     def current(self) -> Self:
         return self.filter(status="active")
 
@@ -52,7 +52,7 @@ class EntryQuerySet(InProject[Any]):
         return self.defer(*SEARCH_COLUMNS)
 
 
-class DeltaQuerySet(InProject[Any]):
+class DeltaQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         """A bound user sees no quotes from the private memories of another one."""
         rows = super().visible_to(caller)
@@ -73,7 +73,7 @@ class DeltaQuerySet(InProject[Any]):
 
     def riskiest_first(self) -> Self:
         """Then what has the most quotes, then the oldest."""
-        return self.order_by(RISK_RANK, QUOTES.desc(), "pk")
+        return self.order_by(RISK_RANK, QUOTE_COUNT.desc(), "pk")
 
     def with_entry(self) -> Self:
         """With the entry and the project, without what only search reads."""
@@ -81,7 +81,7 @@ class DeltaQuerySet(InProject[Any]):
         return self.select_related("project", "entry").defer(*heavy)
 
 
-class ConflictQuerySet(InProject[Any]):
+class ConflictQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         """As for deltas: a side that waits is hidden with the memory that it is from."""
         rows = super().visible_to(caller)
@@ -102,9 +102,9 @@ class ConflictQuerySet(InProject[Any]):
         the agent's own word nor if a person wrote or locked it: anybody who may propose
         could take a rule away.
         """
-        stands = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING)
+        stands = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING_STATUSES)
         is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
-        told = models.Q(delta__payload__feedback_source__in=TRUSTED) & ~is_own
+        told = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES) & ~is_own
         is_older = models.Q(left=entry) & (stands | told)
         is_newer = models.Q(right=entry) & stands
         return self.undecided().filter(is_older | is_newer)
@@ -118,10 +118,10 @@ class ConflictQuerySet(InProject[Any]):
         return self.filter(same)
 
 
-class ChangeQuerySet(InProject[Any]):
+class PlaybookChangeQuerySet(ProjectScopedQuerySet[Any]):
     def of_the_rule(self) -> Self:
         """Without votes and supports, of which an entry of long use has thousands."""
-        return self.exclude(OF_USE)
+        return self.exclude(USE_CHANGES)
 
     def never_reverted(self) -> Self:
         """Changes that are no reverts and that none names: all of them in force."""

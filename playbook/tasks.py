@@ -5,28 +5,24 @@ from __future__ import annotations
 from celery import shared_task
 
 from jobs.models import Heartbeat
-from playbook import (
-    exposures,
-    indexing,
-    rejected,
-    removal,
-    review_alarm,
-    tidying,
-    vectors,
-)
-from playbook.exchange import comparing
+from playbook import delta_vectors, project_removal
+from playbook.entries import entry_index, entry_vectors
+from playbook.exchange import compare_imports
+from playbook.learning import deduplicate
 from playbook.models import PlaybookEntry
+from playbook.reading import exposures
+from playbook.review import review_alarm
 from projects.models import Project
 from search import statistics
 
 __all__ = [
-    "comparing",
+    "compare_imports",
+    "deduplicate",
+    "delta_vectors",
+    "entry_vectors",
+    "project_removal",
     "refresh_statistics",
-    "rejected",
-    "removal",
     "tidy",
-    "tidying",
-    "vectors",
     "watch_reviews",
 ]
 
@@ -36,21 +32,21 @@ def refresh_statistics() -> None:
     """Count lexemes anew for the projects in whose playbook enough was written."""
     projects = Project.objects.live().values_list("pk", flat=True)
     rows = PlaybookEntry.objects.current()
-    statistics.refresh(rows, projects=projects, name=indexing.CORPUS)
+    statistics.refresh(rows, projects=projects, name=entry_index.CORPUS)
     Heartbeat.beat("playbook_statistics")
 
 
 @shared_task
 def tidy() -> None:
     """Look through the playbooks that moved for what says the same or is refuted."""
-    tidying.enqueue_due()
+    deduplicate.enqueue_due()
     Heartbeat.beat("playbook_tidying")
 
 
 @shared_task
 def forget_exposures() -> None:
     """Delete what agents were given long ago and no finished task tells of."""
-    exposures.forget()
+    exposures.delete_old()
     Heartbeat.beat("playbook_exposures")
 
 

@@ -15,9 +15,9 @@ from common.text.plain_text import clip
 from inference.errors import InferenceError
 from inference.language import schemas
 from inference.language.fence import FencedText, fence_texts
-from playbook import neighbours
+from playbook.entries import neighbours
+from playbook.learning.model_placement import Choice, Placement, PlacementTarget
 from playbook.models import PlaybookEntry
-from playbook.placements import Choice, Placement, Target
 
 PURPOSE = "curator"
 MAX_TOKENS = 2_500  # of an answer for MOST lessons, half of them rewritten
@@ -94,10 +94,10 @@ def place(run: AceRun, lessons: Sequence[Mapping[str, Any]]) -> Placed:
 
 def _candidates(run: AceRun, lessons: Sequence[Mapping[str, Any]]) -> list[Candidate]:
     """None without vectors: an embedding model that is away hides the neighbours."""
-    vectors = neighbours.embed([lesson["content"] for lesson in lessons]) or []
+    vectors = neighbours.embed_texts([lesson["content"] for lesson in lessons]) or []
     found = []
     for number, (lesson, vector) in enumerate(zip(lessons, vectors, strict=False)):
-        near = neighbours.nearest(
+        near = neighbours.find_nearest(
             run.project_id, vector, top=NEAREST, threshold=FARTHEST
         )
         if near:
@@ -153,7 +153,8 @@ def _chosen(each: Candidate, answer: BaseModel, model: str) -> dict[str, Any] | 
     placement = Placement(
         operation=said.operation,
         targets=tuple(
-            Target(entries[label].pk, entries[label].version) for label in said.targets
+            PlacementTarget(entries[label].pk, entries[label].version)
+            for label in said.targets
         ),
         content=said.content.strip() if said.operation == "update" else "",
         reason=clip(" ".join(said.reason.split()), REASON),
@@ -175,5 +176,7 @@ def as_json(placement: Placement) -> dict[str, Any]:
 def of_json(held: Mapping[str, Any] | None) -> Placement | None:
     if held is None:
         return None
-    targets = (Target(uuid.UUID(t["entry_id"]), t["version"]) for t in held["targets"])
+    targets = (
+        PlacementTarget(uuid.UUID(t["entry_id"]), t["version"]) for t in held["targets"]
+    )
     return Placement(**{**held, "targets": tuple(targets)})

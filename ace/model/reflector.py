@@ -19,7 +19,7 @@ from ace.rules.task import Task
 from common.text.plain_text import clip
 from inference.errors import InferenceError
 from inference.language import schemas
-from playbook.drafts import Producer
+from playbook.proposals.proposed_change import Producer
 from projects import model_access
 from projects.models import Project
 

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from common.caller import SYSTEM
 from common.text import literals
 from inference.embedding import active_model
-from playbook import rendering
+from playbook.reading import renderer
 from projects.models import Project
 
 # Tokens of playbook that a question is given (docs/benchmarks.md, "Learning").
@@ -127,8 +127,10 @@ class TagAnswerer:
             self._nearest[question] = _nearest(vector, self._vectors)
         return self._nearest[question]
 
-    def _followed(self, question: FinerQuestion) -> tuple[rendering.Row, str] | None:
-        rendered = rendering.render(
+    def _followed(
+        self, question: FinerQuestion
+    ) -> tuple[renderer.EntryRow, str] | None:
+        rendered = renderer.render(
             self.project, SYSTEM, task=question.goal, budget=BUDGET
         )
         # Best first; a pinned entry that is below the gate is passed over.
@@ -138,7 +140,7 @@ class TagAnswerer:
                 return given.entry, tag
         return None
 
-    def _named(self, entry: rendering.Row) -> str | None:
+    def _named(self, entry: renderer.EntryRow) -> str | None:
         """The one tag that an entry's action names."""
         known = [
             tag for tag in literals.find_literals(entry.action) if tag in self._vectors

@@ -16,7 +16,7 @@ from benchmarks.report.progress_bar import ProgressBar
 from inference.embedding import active_model
 from memories import near_duplicates
 from memories.models import Memory
-from playbook import neighbours
+from playbook.entries import matches, neighbours
 from playbook.models import PlaybookEntry
 
 HELP = "Precision and recall of the duplicate verdict, on labelled pairs."
@@ -45,7 +45,7 @@ def merges_rules(judged: ScoredPair) -> bool:
     """Whether the curator makes one entry of two rules."""
     entry = PlaybookEntry(content=judged.pair.a)
     near = neighbours.Neighbour(entry, judged.cosine)
-    verdict = neighbours.compare(judged.pair.b, near).verdict
+    verdict = matches.compare(judged.pair.b, near).verdict
     return verdict in ("same", "wider", "both")
 
 
@@ -53,7 +53,7 @@ def merges_rules(judged: ScoredPair) -> bool:
 # 0.95 unless it says otherwise; the curator's is fixed.
 VERDICTS: dict[float, Verdict] = {
     0.85: merges_memories,
-    neighbours.MERGE: merges_rules,
+    neighbours.MERGE_COSINE: merges_rules,
     0.95: merges_memories,
 }
 
@@ -83,7 +83,7 @@ def table(result: dict[str, Any]) -> Iterator[list[str]]:
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
     yield "contradictions: the share of those labelled that would become one text"
-    yield f"at {neighbours.MERGE:.2f} the curator decides, else the guard of memories"
+    yield f"at {neighbours.MERGE_COSINE:.2f} the curator decides, else the guard of memories"
 
 
 def _share(value: float | None) -> str:

@@ -29,7 +29,7 @@ from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
-    line,
+    format_line,
 )
 from projects.models import Project
 
@@ -146,7 +146,7 @@ def _point(
 def verbatim_tokens(question: FinerQuestion) -> int:
     """What append-only keeps of a task: question and right answer, word for word."""
     return tokens.estimate(
-        line("gotchas-00000", f"{question.goal} Answer: `{question.tag}`.")
+        format_line("gotchas-00000", f"{question.goal} Answer: `{question.tag}`.")
     )
 
 

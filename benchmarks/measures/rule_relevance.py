@@ -14,9 +14,9 @@ from benchmarks.options import BenchmarkOptions
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.text import plain_text
-from playbook import relevance
 from playbook.exchange import ace_format
 from playbook.models import PlaybookEntry
+from playbook.reading import relevance
 from projects.models import Project
 
 HELP = "How many rules pass the relevance gate of the tasks that they are meant for."
@@ -68,7 +68,9 @@ def _measure(
 ) -> dict[str, Any]:
     passed, given, wrong = [], [], []
     for pair in ProgressBar(f"relevance: {name}", len(pairs)).over(pairs):
-        found = relevance.of(project, PlaybookEntry.objects.current(), pair.task).by_id
+        found = relevance.measure(
+            project, PlaybookEntry.objects.current(), pair.task
+        ).by_id
         passing = sorted(filter(lambda pk: found[pk].is_relevant, found), key=str)
         best = sorted(passing, key=lambda pk: -found[pk].lead)[:TASK_ENTRIES]
         right = ids[pair.rule]

@@ -13,7 +13,7 @@ from common.admin import panels
 from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Caller
 from console import list_urls
-from playbook import freshness
+from playbook.entries import freshness
 from playbook.models import Conflict, PlaybookEntry
 from playbook.queries import EntryQuerySet
 from projects.models import Project
@@ -66,7 +66,7 @@ def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
 
 
 def _suspect_panel(rows: EntryQuerySet, project: Project, caller: Caller) -> Panel:
-    changed = freshness.suspects(project, caller)
+    changed = freshness.suspect_files(project, caller)
     found = rows.filter(pk__in=changed).order_by("-updated_at")[:MAX_LISTED]
     return Panel(
         "Entries in doubt since a file changed",

@@ -17,10 +17,11 @@ from console.inbox.form_input import FormInput, validate_filled
 from console.inbox.inbox_page import InboxPage
 from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
-from playbook import conflicts, reopening, resolving
+from playbook.conflicts import conflict_list
 from playbook.models import Conflict
-from playbook.resolving import Seen
-from playbook.rulings import Part
+from playbook.review import reopen, resolve_conflict
+from playbook.review.resolution_steps import SplitPart
+from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers import conflicts as forms
 
 ConflictResult = tuple[str, Conflict]
@@ -31,7 +32,7 @@ def _supersede_conflict(
 ) -> ConflictResult:
     data = validate_filled(forms.SupersedeConflict, told)
     winner = data["winner"]
-    decided = resolving.supersede(
+    decided = resolve_conflict.supersede(
         conflict, caller, winner=winner, note=data["note"], seen=_seen_versions(data)
     )
     kept = "older" if winner == "left" else "newer"
@@ -42,9 +43,9 @@ def _split_conflict(
     conflict: Conflict, caller: Caller, told: FormInput
 ) -> ConflictResult:
     data = validate_filled(forms.SplitConflict, told)
-    left = Part(data["left_condition"], data["left_content"])
-    right = Part(data["right_condition"], data["right_content"])
-    decided = resolving.split(
+    left = SplitPart(data["left_condition"], data["left_content"])
+    right = SplitPart(data["right_condition"], data["right_content"])
+    decided = resolve_conflict.split(
         conflict, left, right, caller, note=data["note"], seen=_seen_versions(data)
     )
     return "Decided: both rules stay, each under its condition.", decided
@@ -53,8 +54,8 @@ def _split_conflict(
 def _reject_newer(
     conflict: Conflict, caller: Caller, told: FormInput
 ) -> ConflictResult:
-    data = validate_filled(forms.Decision, told)
-    decided = resolving.reject(
+    data = validate_filled(forms.ConflictDecision, told)
+    decided = resolve_conflict.reject(
         conflict, caller, note=data["note"], seen=_seen_versions(data)
     )
     return "Decided: the newer rule is refused.", decided
@@ -65,7 +66,7 @@ def _reopen_conflict(
 ) -> ConflictResult:
     data = validate_filled(forms.ReopenConflict, told)
     decided_at = data.get("decided_at")
-    opened = reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
+    opened = reopen.reopen_conflict(conflict, caller, decided_at=decided_at)
     return "Reopened: it waits for a decision again.", opened
 
 
@@ -114,7 +115,7 @@ class ResolveConflictView(InboxPage):
 
     def conflict(self, pk: uuid.UUID) -> Conflict:
         try:
-            found = conflicts.get(pk, self.caller)
+            found = conflict_list.get(pk, self.caller)
         except errors.NotFound as missing:
             raise Http404(str(missing)) from missing
         if found.project_id != self.project.pk:
@@ -204,5 +205,7 @@ class MarkedDuplicatePage(InboxPage):
         return found
 
 
-def _seen_versions(data: Mapping[str, Any]) -> Seen:
-    return Seen(data.get("left_expected_version"), data.get("right_expected_version"))
+def _seen_versions(data: Mapping[str, Any]) -> SeenVersions:
+    return SeenVersions(
+        data.get("left_expected_version"), data.get("right_expected_version")
+    )

@@ -16,21 +16,22 @@ from common.caller import Caller, Role
 from common.text import plain_text
 from console.inbox import proposal_cards
 from console.inbox.form_input import FormInput, validate, validate_filled
-from playbook import (
-    curation,
-    rebasing,
-    reopening,
-    reverting,
-    reviewing,
-    taking_up,
-)
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.reading import entry_list
+from playbook.review import (
+    decide,
+    delta_review,
+    merge_into_entry,
+    rebase,
+    reopen,
+    revert,
+)
+from playbook.review.merge_into_entry import NoMergedText
 from playbook.serializers import deltas as forms
-from playbook.serializers.entries import EntryText, Versioned
-from playbook.taking_up import NoMergedText
+from playbook.serializers.entries import EntryText, WithVersion
 
 # In words, as a curator reads them: {code: words}.
-REASONS = {code: code.replace("_", " ") for code in reviewing.REASON_CODES}
+REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
 # Its words, and the proposal as its own transaction left it.
 DecisionResult = tuple[str, PlaybookDelta]
 
@@ -46,14 +47,14 @@ class DecisionAction:
 def _accept(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
     data = _validated_data(forms.AcceptDelta, typed, "note")
     version = data.get("expected_version")
-    done = curation.accept(delta, caller, version=version, note=data["note"])
+    done = decide.accept(delta, caller, version=version, note=data["note"])
     return f"Accepted: {_describe_proposal(done)}.", done
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
     changes = validate(EntryText, _changed_fields(delta, typed))
     version = _version(typed)
-    done = curation.edit_and_accept(delta, changes, caller, version=version)
+    done = decide.edit_and_accept(delta, changes, caller, version=version)
     return f"Accepted in your words: {_describe_proposal(done)}.", done
 
 
@@ -64,12 +65,12 @@ def _merge(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionRe
         forms.MergeDelta, told, "entry_id", "entry_version", "content"
     )
     try:
-        made = taking_up.text_for(delta, entry, data.get("content", ""))
+        made = merge_into_entry.make_text(delta, entry, data.get("content", ""))
     except NoMergedText as refusal:
         # For the field in which the person makes one text of the two.
         refusal.extra["merged"] = f"{entry.content} {delta.content}"
         raise
-    done = taking_up.merge_into(
+    done = merge_into_entry.merge(
         delta,
         entry,
         caller,
@@ -84,7 +85,7 @@ def _reject(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionR
     code = typed.get("reason_code", "")
     told = {**typed, "reason": typed.get("reason") or REASONS.get(code, "")}
     data = _validated_data(forms.RejectDelta, told, "reason", "reason_code")
-    done = curation.reject(
+    done = decide.reject(
         delta,
         caller,
         reason=data["reason"],
@@ -95,24 +96,24 @@ def _reject(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionR
 
 
 def _rebase(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = rebasing.rebase(delta, caller, version=_version(typed)).delta
+    done = rebase.rebase_delta(delta, caller, version=_version(typed)).delta
     named = done.entry.label if done.entry else "a decision"
     return f"Renewed: it waits for {named} as it is now.", done
 
 
 def _undo(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
     reason = typed.get("reason", "")[:1000]
-    done = reverting.undo(delta, caller, reason=reason, version=_version(typed))
+    done = revert.undo_delta(delta, caller, reason=reason, version=_version(typed))
     return f"Undone: {_describe_proposal(done)} is as it was before.", done
 
 
 def _redo(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = reverting.redo(delta, caller, version=_version(typed))
+    done = revert.redo_delta(delta, caller, version=_version(typed))
     return f"In force again: {_describe_proposal(done)}.", done
 
 
 def _reopen(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = reopening.reopen(delta, caller, version=_version(typed))
+    done = reopen.reopen_delta(delta, caller, version=_version(typed))
     return "Reopened: it waits for a decision again.", done
 
 
@@ -145,7 +146,7 @@ def _validated_data(
 
 
 def _version(typed: FormInput) -> int | None:
-    version: int | None = _validated_data(Versioned, typed).get("expected_version")
+    version: int | None = _validated_data(WithVersion, typed).get("expected_version")
     return version
 
 
@@ -175,7 +176,7 @@ def _entry_by_label(delta: PlaybookDelta, label: str, caller: Caller) -> Playboo
                 ]
             }
         )
-    return curation.entry(found.pk, caller, Role.CURATOR)
+    return entry_list.get(found.pk, caller, Role.CURATOR)
 
 
 def _describe_proposal(delta: PlaybookDelta) -> str:

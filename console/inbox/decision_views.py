@@ -19,8 +19,8 @@ from console.inbox.decision_actions import DECISION_ACTIONS, REASONS, undo_last_
 from console.inbox.form_input import FormInput
 from console.inbox.inbox_page import InboxPage
 from console.inbox.views import CardPage
-from playbook import bulk
 from playbook.models import PlaybookDelta
+from playbook.review import bulk
 
 MAX_IN_BULK = 100
 
@@ -127,7 +127,7 @@ class BulkView(InboxPage):
 
 
 def _summarise(
-    action: str, done: int, outcomes: Iterable[bulk.Outcome], left: int
+    action: str, done: int, outcomes: Iterable[bulk.BulkOutcome], left: int
 ) -> Iterable[str]:
     yield f"{'Accepted' if action == 'accept' else 'Rejected'}: {done}."
     if left:

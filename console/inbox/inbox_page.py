@@ -19,8 +19,8 @@ from console.inbox import proposal_cards
 from console.inbox.decision_actions import REASONS
 from console.inbox.tabs import TABS, TABS_BY_NAME, InboxTab
 from console.project_page import ProjectPage
-from playbook import curation
 from playbook.models import Conflict, PlaybookDelta
+from playbook.reading import delta_list
 
 FLASH_KEY = "inbox_said"  # in the session: what the page after a decision tells
 
@@ -91,7 +91,7 @@ class InboxPage(ProjectPage):
     def delta(self, pk: uuid.UUID, role: Role = Role.VIEWER) -> PlaybookDelta:
         """A proposal of the project that is looked at."""
         try:
-            found = curation.get(pk, self.caller, role)
+            found = delta_list.get(pk, self.caller, role)
         except errors.NotFound as missing:
             raise Http404(str(missing)) from missing
         if found.project_id != self.project.pk:

@@ -21,10 +21,12 @@ from common.text.contradiction import disagreement
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from playbook import exposures, neighbours, relevance, reviewing
-from playbook.exposures import Use
+from playbook.entries import neighbours
+from playbook.entries.neighbours import Neighbour
 from playbook.models import PlaybookDelta
-from playbook.neighbours import Neighbour
+from playbook.reading import exposures, relevance
+from playbook.reading.exposures import EntryUse
+from playbook.review import delta_review
 
 MAX_NEIGHBOURS = 3
 MAX_RUNS = 10
@@ -48,7 +50,7 @@ class Nearby:
 
     nearest: Sequence[Neighbour] = ()
     runs: Sequence[AffectedRun] = ()
-    use: Use | None = None
+    use: EntryUse | None = None
     note: str = ""
 
     @property
@@ -57,10 +59,10 @@ class Nearby:
 
 
 def find_nearby(delta: PlaybookDelta, caller: Caller) -> Nearby:
-    use = exposures.use_of(delta.entry) if delta.entry else None
+    use = exposures.count_use(delta.entry) if delta.entry else None
     if not delta.content:
         return Nearby(use=use)
-    vector = reviewing.embedded(delta, delta.content).vector
+    vector = delta_review.embed_text(delta, delta.content).vector
     if vector is None:
         return Nearby(use=use, note="The embedding model did not answer.")
     try:
@@ -72,7 +74,7 @@ def find_nearby(delta: PlaybookDelta, caller: Caller) -> Nearby:
 
 def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
     own = [delta.entry_id] if delta.entry_id else []
-    found = neighbours.nearest(
+    found = neighbours.find_nearest(
         delta.project_id, vector, top=MAX_NEIGHBOURS, threshold=0.0, without=own
     )
     return [_with_disagreement(near, delta.content) for near in found]
@@ -80,7 +82,7 @@ def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
 
 def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
     """What two rules name matters only when they are about the same."""
-    if near.similarity < neighbours.ALIKE:
+    if near.similarity < neighbours.ALIKE_COSINE:
         return near
     apart = disagreement.reason_to_keep_apart(near.entry.content, text)
     return replace(near, disagreement=apart)
@@ -89,7 +91,7 @@ def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
 def _affected_runs(
     delta: PlaybookDelta, vector: Vector, caller: Caller
 ) -> list[AffectedRun]:
-    """The last runs, by what they asked for, as `playbook.relevance` compares them."""
+    """The last runs, by what they asked for, as `playbook.reading.relevance` compares them."""
     goal = Left(KT("request__goal"), MAX_GOAL, output_field=TextField())
     rows = AceRun.objects.visible_to(caller).filter(project_id=delta.project_id)
     late = rows.order_by("-pk").annotate(goal=goal)[:MAX_RUNS]
@@ -107,5 +109,5 @@ def _affected_run(
     # Remembered: the next card is compared with the same runs.
     task = active_model.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))
-    is_given = relevance.of_text(delta.content, similarity)
+    is_given = relevance.passes_gate(delta.content, similarity)
     return AffectedRun(run_id, goal, at, similarity, is_given)

@@ -11,8 +11,8 @@ from typing import Any
 from console import text_diff
 from console.text_diff import TextDiff
 from memories.models import Memory, PossibleDuplicate
-from playbook import conflicts
-from playbook.conflicts import Side
+from playbook.conflicts import conflict_sides
+from playbook.conflicts.conflict_sides import Side
 from playbook.models import Conflict
 from playbook.serializers.conflicts import evidence
 
@@ -83,7 +83,7 @@ def conflict_card(
     refusal: str = "",
 ) -> ConflictCard:
     """Of a row of `conflicts.in_full`."""
-    found = conflicts.sides(conflict)
+    found = conflict_sides.sides_of(conflict)
     counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
     older, newer = (
         ConflictParty(name, side, supports, list(islice(evidence(side), MAX_QUOTES)))

@@ -12,12 +12,12 @@ from common.text.word_diff import DiffPart
 from console import text_diff
 from console.text_diff import TextDiff
 from inference import tokens
-from playbook import rebasing
-from playbook.drafts import WRITES_TEXT, Operation
-from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, line
-from playbook.operations import SETTABLE
-from playbook.rebasing import Moved
-from playbook.serializers.entries import CONTENT
+from playbook.entries.text_limits import MAX_CONTENT
+from playbook.history.operations import SETTABLE_COLUMNS
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
+from playbook.proposals.proposed_change import WRITES_TEXT, Operation
+from playbook.review import rebase
+from playbook.review.rebase import EntryDrift
 
 Status = PlaybookDelta.Status
 UNDECIDED = (Status.PENDING, Status.STALE)
@@ -130,7 +130,7 @@ def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
 
 
 def _is_long(delta: PlaybookDelta) -> bool:
-    return len(delta.content) > CONTENT
+    return len(delta.content) > MAX_CONTENT
 
 
 def build_cards(
@@ -143,7 +143,7 @@ def build_cards(
 ) -> list[ProposalCard]:
     """In a fixed number of queries for all of them."""
     others = _target_entries(deltas, caller)
-    moved = rebasing.moved(d for d in deltas if d.status in UNDECIDED)
+    moved = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
     befores = _texts_before(deltas, caller)
     return [
         ProposalCard(
@@ -193,7 +193,11 @@ def token_difference(
         return -(entry.tokens if entry else 0) - freed
     label = entry.label if entry else f"{delta.category}-00000"
     text = delta.content or (entry.content if entry else "")
-    return tokens.estimate(line(label, text)) - (entry.tokens if entry else 0) - freed
+    return (
+        tokens.estimate(format_line(label, text))
+        - (entry.tokens if entry else 0)
+        - freed
+    )
 
 
 def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
@@ -213,7 +217,9 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
 
 
 def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
-    wanted = {name: delta.payload[name] for name in SETTABLE if name in delta.payload}
+    wanted = {
+        name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
+    }
     if delta.category and delta.entry:
         wanted = {"category": delta.category, **wanted}
     entry = delta.entry if delta.operation != Operation.ADD else None
@@ -225,7 +231,7 @@ def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
             )
 
 
-def _entry_changes(moved: Iterable[Moved]) -> Iterable[EntryChange]:
+def _entry_changes(moved: Iterable[EntryDrift]) -> Iterable[EntryChange]:
     for one in moved:
         for name, (before, after) in one.columns.items():
             is_text = name == "content"

@@ -9,8 +9,8 @@ from ace.models import AceRun
 from ace.shown import texts_of
 from common.caller import Caller
 from memories.models import Memory
-from playbook import curation
 from playbook.models import PlaybookDelta
+from playbook.proposals import person_edits
 
 CONTEXT_CHARACTERS = 10_000  # characters shown before and after
 MAX_QUOTE = 10_000
@@ -41,7 +41,7 @@ def find_quote(
     run, memory = _source_run(delta, caller), _source_memory(delta, caller)
     text = texts_of(run)(field) if run else ""
     if memory and not text:
-        text = curation.sources(memory).get(field, "")
+        text = person_edits.quotable_texts(memory).get(field, "")
     source: dict[str, Any] = {"run": run, "memory": memory}
     start, end = quote.get("start"), quote.get("end")
     if not (isinstance(start, int) and isinstance(end, int)) or text[start:end] != told:

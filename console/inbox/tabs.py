@@ -15,7 +15,7 @@ from common.caller import Caller
 from common.ids import earliest_id_at
 from common.text import plain_text
 from memories.models import PossibleDuplicate
-from playbook import conflicts
+from playbook.conflicts import conflict_list
 from playbook.models import Conflict, PlaybookDelta
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
@@ -71,7 +71,7 @@ def _rejected_rows(project: Project, caller: Caller) -> QuerySet[Any]:
 
 def _conflict_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = Conflict.objects.visible_to(caller).filter(project=project).undecided()
-    return conflicts.in_full(rows, caller).order_by("-pk")
+    return conflict_list.with_details(rows, caller).order_by("-pk")
 
 
 def _duplicate_rows(project: Project, caller: Caller) -> QuerySet[Any]:

@@ -11,9 +11,10 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
 from common.caller import Caller
-from playbook import reading
 from playbook.models import PlaybookChange, PlaybookEntry
-from playbook.reading import ChangeFilters, Filters, Order
+from playbook.reading import change_list, past_revisions
+from playbook.reading.change_list import ChangeFilters
+from playbook.reading.entry_list import EntryFilters, EntryOrder
 from projects.models import Project
 
 ENTRIES_PER_PAGE = 50
@@ -58,8 +59,8 @@ def entries_at(
     project: Project, revision: int, caller: Caller
 ) -> list[EntryAtRevision]:
     """The live entries of a revision, in the order of their places."""
-    order = Order("label", is_descending=False)
-    past = reading.at_revision(project, revision, Filters(), order, caller)
+    order = EntryOrder("label", is_descending=False)
+    past = past_revisions.at_revision(project, revision, EntryFilters(), order, caller)
     found = (
         EntryAtRevision(one.id, **{n: one.state[n] for n in COLUMNS}) for one in past
     )
@@ -75,7 +76,7 @@ def current_entries(project: Project, caller: Caller) -> QuerySet[PlaybookEntry]
 
 def changes_of(project: Project, revision: int, caller: Caller) -> list[PlaybookChange]:
     """What a revision did, in order; one more than are shown."""
-    rows = reading.changes(project, ChangeFilters(), caller).filter(revision=revision)
+    rows = change_list.find(project, ChangeFilters(), caller).filter(revision=revision)
     return list(rows.in_order()[: MAX_CHANGES + 1])
 
 

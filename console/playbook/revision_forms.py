@@ -10,18 +10,20 @@ from django import forms
 from common import errors
 from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
-from playbook import curation, reverting
+from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
 from playbook.models import PlaybookChange, PlaybookDelta
-from playbook.reverting import Reverted, Target
-from playbook.serializers.entries import LEAST, MOST
+from playbook.proposals import person_edits
+from playbook.reading import entry_list
+from playbook.review import revert
+from playbook.review.revert import RevertResult, RevertTarget
 from projects.models import Project
 
 
 class RevisionForm(forms.Form):
     """Both numbers empty: the present revision."""
 
-    revision = forms.IntegerField(min_value=0, max_value=MOST, required=False)
-    to = forms.IntegerField(min_value=0, max_value=MOST, required=False)
+    revision = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
+    to = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
 
     def __init__(self, data: Any, *, present: int) -> None:
         super().__init__(data)
@@ -55,22 +57,22 @@ class RevertForm(ApplyMixin, forms.Form):
         super().__init__(data)
         self.project, self.revision, self.caller = project, revision, caller
 
-    def apply(self) -> Reverted:
+    def apply(self) -> RevertResult:
         self.caller.require(Role.CURATOR, self.project.pk)
         target = self.target(*self.cleaned_data["what"].partition(":")[::2])
         reason = self.cleaned_data["reason"]
-        return reverting.revert(self.project, target, self.caller, reason=reason)
+        return revert.revert_changes(self.project, target, self.caller, reason=reason)
 
-    def target(self, kind: str, named: str) -> Target:
+    def target(self, kind: str, named: str) -> RevertTarget:
         if kind == "after":
-            return reverting.between(self.project, self.revision, None, self.caller)
+            return revert.range_target(self.project, self.revision, None, self.caller)
         if kind == "revision":
             first = self.revision - 1
-            return reverting.between(self.project, first, self.revision, self.caller)
+            return revert.range_target(self.project, first, self.revision, self.caller)
         finds = {
-            "change": reverting.change,
-            "delta": reverting.delta,
-            "run": reverting.run,
+            "change": revert.change_target,
+            "delta": revert.delta_target,
+            "run": revert.run_target,
         }
         try:
             return finds[kind](self.project, uuid.UUID(named), self.caller)
@@ -104,9 +106,9 @@ def revert_choices(
 class PlacementForm(ApplyMixin, forms.Form):
     """Where an entry stands: sent through curation like any other edit of it."""
 
-    priority = forms.IntegerField(min_value=LEAST, max_value=MOST)
+    priority = forms.IntegerField(min_value=MIN_INTEGER, max_value=MAX_INTEGER)
     pinned = forms.BooleanField(required=False)
-    version = forms.IntegerField(min_value=1, max_value=MOST)
+    version = forms.IntegerField(min_value=1, max_value=MAX_INTEGER)
 
     def __init__(self, data: Any, *, entry_id: uuid.UUID, caller: Caller) -> None:
         super().__init__(data)
@@ -114,11 +116,13 @@ class PlacementForm(ApplyMixin, forms.Form):
 
     def apply(self) -> PlaybookDelta | None:
         """The delta that carries it; None when the entry stands there already."""
-        entry = curation.entry(self.entry_id, self.caller, Role.CURATOR)
+        entry = entry_list.get(self.entry_id, self.caller, Role.CURATOR)
         wanted = {name: self.cleaned_data[name] for name in ("priority", "pinned")}
         moved = {n: to for n, to in wanted.items() if getattr(entry, n) != to}
         if not moved:
             return None
         version = self.cleaned_data["version"]
-        change = curation.change(entry, moved, self.caller, reason="", version=version)
-        return curation.edit(entry.project, change, self.caller)
+        change = person_edits.change(
+            entry, moved, self.caller, reason="", version=version
+        )
+        return person_edits.submit_edit(entry.project, change, self.caller)

@@ -22,12 +22,12 @@ from console.playbook.revision_forms import (
     revert_choices,
 )
 from console.project_page import ProjectPage
-from playbook import comparing, reading
-from playbook.admin import revisions
-from playbook.admin.shown import DELTA, ENTRY, RUN
-from playbook.comparing import Difference
+from playbook.admin import change_text
+from playbook.admin.panel_tables import DELTA, ENTRY, RUN
 from playbook.models import PlaybookChange, PlaybookDelta
-from playbook.reverting import Reverted
+from playbook.reading import past_revisions, revision_diff
+from playbook.reading.revision_diff import EntryDifference
+from playbook.review.revert import RevertResult
 
 
 class RevisionPage(ProjectPage):
@@ -53,7 +53,7 @@ class RevisionPage(ProjectPage):
             return self.page(form, status=400)
         return self.taken_back(form.saved)
 
-    def taken_back(self, done: Reverted) -> HttpResponse:
+    def taken_back(self, done: RevertResult) -> HttpResponse:
         count = len(done.changes)
         told = f"Taken back by {count:,} new changes: revision {done.revision}."
         messages.success(self.request, told)
@@ -63,7 +63,7 @@ class RevisionPage(ProjectPage):
 
     @functools.cached_property
     def present(self) -> int:
-        return reading.current_revision(self.project, self.caller)
+        return past_revisions.current_revision(self.project, self.caller)
 
     @functools.cached_property
     def asked(self) -> RevisionForm:
@@ -126,7 +126,9 @@ class RevisionPage(ProjectPage):
         """A page of the entries, or of what differs in them."""
         number = self.request.GET.get("page", "1")
         if shows == "differences":
-            last, found = comparing.revisions(self.project, revision, to, self.caller)
+            last, found = revision_diff.diff_revisions(
+                self.project, revision, to, self.caller
+            )
             page = revision_content.page_of(found, number)
             page.panels = [_differences_panel(f"{revision} to {last}", found, page)]
             return page
@@ -173,7 +175,7 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
                 row_link(
                     "playbook_playbookchange", one.pk, one.action, panels.SHORT_LIMIT
                 ),
-                revisions.told(one.before, one.after),
+                change_text.describe_change(one.before, one.after),
                 row_link(RUN, one.run_id, "a run", panels.SHORT_LIMIT)
                 or row_link(DELTA, one.delta_id, "a delta", panels.SHORT_LIMIT),
             ]
@@ -183,7 +185,7 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
     )
 
 
-def _differences_panel(between: str, found: list[Difference], page: Any) -> Panel:
+def _differences_panel(between: str, found: list[EntryDifference], page: Any) -> Panel:
     counts = Counter(one.kind for one in found)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     return panels.table(
@@ -194,7 +196,7 @@ def _differences_panel(between: str, found: list[Difference], page: Any) -> Pane
                 row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
                 one.kind,
                 panels.diff_block(one.words) if "content" in one.columns else "",
-                revisions.others(one),
+                change_text.other_columns(one),
             ]
             for one in page
         ),

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
-from playbook.admin import conflicts, deltas, entries, history, tables, whole
+from playbook.admin import (
+    conflicts,
+    deltas,
+    entries,
+    history,
+    playbook_page,
+    related_tables,
+)
 
-__all__ = ["conflicts", "deltas", "entries", "history", "tables", "whole"]
+__all__ = [
+    "conflicts",
+    "deltas",
+    "entries",
+    "history",
+    "playbook_page",
+    "related_tables",
+]

@@ -22,16 +22,17 @@ from common.admin.panels import (
     short_text,
 )
 from common.caller import Caller, Role
-from playbook import conflicts, reopening, resolving
-from playbook.admin.shown import DELTA, ENTRY, evidence_of
-from playbook.conflicts import Side
+from playbook.admin.panel_tables import DELTA, ENTRY, evidence_panel
+from playbook.conflicts import conflict_list, conflict_sides
+from playbook.conflicts.conflict_sides import Side
+from playbook.entries.text_limits import MAX_PART
 from playbook.models import (
     Conflict,
 )
-from playbook.resolving import Seen
-from playbook.rulings import Part
+from playbook.review import reopen, resolve_conflict
+from playbook.review.resolution_steps import SplitPart
+from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers.conflicts import evidence
-from playbook.serializers.entries import PART
 
 STATES = {
     "open": "warning",
@@ -43,30 +44,36 @@ NEWER, OLDER = "the newer", "the older"
 
 
 def _supersede(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    winner: resolving.Winner = "left" if typed == OLDER else "right"
-    return resolving.supersede(conflict, caller, winner=winner, seen=_seen(conflict))
+    winner: resolve_conflict.Winner = "left" if typed == OLDER else "right"
+    return resolve_conflict.supersede(
+        conflict, caller, winner=winner, seen=_seen_versions(conflict)
+    )
 
 
 def _split(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if len(lines) != 2:
         raise errors.Invalid("Write two lines: when the older holds, when the newer.")
-    left, right = map(Part, lines)
-    return resolving.split(conflict, left, right, caller, seen=_seen(conflict))
+    left, right = map(SplitPart, lines)
+    return resolve_conflict.split(
+        conflict, left, right, caller, seen=_seen_versions(conflict)
+    )
 
 
 def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    return resolving.reject(conflict, caller, note=typed, seen=_seen(conflict))
+    return resolve_conflict.reject(
+        conflict, caller, note=typed, seen=_seen_versions(conflict)
+    )
 
 
 def _reopen(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     decided_at = conflict.decided_at
-    return reopening.reopen_conflict(conflict, caller, decided_at=decided_at)
+    return reopen.reopen_conflict(conflict, caller, decided_at=decided_at)
 
 
-def _seen(conflict: Conflict) -> Seen:
-    found = conflicts.sides(conflict)
-    return Seen(found.left.version, found.right.version)
+def _seen_versions(conflict: Conflict) -> SeenVersions:
+    found = conflict_sides.sides_of(conflict)
+    return SeenVersions(found.left.version, found.right.version)
 
 
 def _is_open(conflict: Conflict) -> bool:
@@ -125,7 +132,7 @@ class ConflictAdmin(RowsAdmin):
             fits=_is_open,
             asks="When the older holds; on a second line, when the newer does",
             starts_with=lambda conflict: conflict.left.condition,
-            longest=2 * PART + 1,
+            longest=2 * MAX_PART + 1,
             needs_text=True,
         ),
         AdminAction(
@@ -155,20 +162,20 @@ class ConflictAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return conflicts.light(super().get_queryset(request))
+        return conflict_list.with_sides(super().get_queryset(request))
 
     def seen(self, row: Any) -> str:
         """The versions of its sides, and which decision it is."""
-        sides = _seen(row)
+        sides = _seen_versions(row)
         return f"{sides.left} {sides.right} {row.decided_at or ''}"
 
     @admin.display(description="the older")
     def left_shown(self, conflict: Conflict) -> Any:
-        return _linked(conflicts.sides(conflict).left)
+        return _side_link(conflict_sides.sides_of(conflict).left)
 
     @admin.display(description="the newer")
     def right_shown(self, conflict: Conflict) -> Any:
-        return _linked(conflicts.sides(conflict).right)
+        return _side_link(conflict_sides.sides_of(conflict).right)
 
     @label_column("state", STATES, "state")
     def state_shown(self, conflict: Conflict) -> str:
@@ -176,8 +183,8 @@ class ConflictAdmin(RowsAdmin):
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         rows = Conflict.objects.visible_to(caller_of(request)).filter(pk=row.pk)
-        conflict = conflicts.in_full(rows, caller_of(request)).get()
-        found = conflicts.sides(conflict)
+        conflict = conflict_list.with_details(rows, caller_of(request)).get()
+        found = conflict_sides.sides_of(conflict)
         counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
         titles = ("The older", "The newer")
         pairs = zip(titles, (found.left, found.right), counted, strict=True)
@@ -187,14 +194,14 @@ class ConflictAdmin(RowsAdmin):
             [_line(title, side, supports) for title, side, supports in pairs],
         )
         for title, side in zip(titles, (found.left, found.right), strict=True):
-            shown = evidence_of(list(evidence(side)))
+            shown = evidence_panel(list(evidence(side)))
             yield Panel(f"{title}: evidence", shown.head, shown.rows, shown.empty)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
-def _linked(side: Side, limit: int = panels.LIST_LIMIT) -> SafeString:
+def _side_link(side: Side, limit: int = panels.LIST_LIMIT) -> SafeString:
     model = DELTA if side.delta else ENTRY
     row = side.delta or side.entry
     text = side.content if side.delta else side.entry
@@ -208,7 +215,7 @@ def _line(title: str, side: Side, supports: int) -> list[Any]:
         votes = [entry.helpful, entry.harmful, entry.neutral, supports]
     return [
         title,
-        _linked(side, PANEL_LIMIT),
+        _side_link(side, PANEL_LIMIT),
         short_text(side.condition, PANEL_LIMIT),
         side.status,
         *votes,

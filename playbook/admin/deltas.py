@@ -27,14 +27,21 @@ from common.admin.panels import (
     short_text,
 )
 from common.caller import Caller, Role
-from playbook import curation, rebasing, reverting, reviewing
-from playbook.admin.shown import ENTRY, MEMORY, RUN, evidence_of, gates_of, history_of
-from playbook.drafts import WRITES_TEXT
+from playbook.admin.panel_tables import (
+    ENTRY,
+    MEMORY,
+    RUN,
+    evidence_panel,
+    gates_panel,
+    history_panel,
+)
+from playbook.entries.text_limits import MAX_CONTENT
 from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
 )
-from playbook.serializers.entries import CONTENT
+from playbook.proposals.proposed_change import WRITES_TEXT
+from playbook.review import decide, delta_review, rebase, revert
 from search.columns import search_columns_of
 
 DECISIONS = {
@@ -49,7 +56,7 @@ DECISIONS = {
 
 
 # In words, as a curator reads them: {what is chosen: its code}.
-REASONS = {code.replace("_", " "): code for code in reviewing.REASON_CODES}
+REASONS = {code.replace("_", " "): code for code in delta_review.REASON_CODES}
 
 
 RISKS = {
@@ -60,7 +67,7 @@ RISKS = {
 }
 
 
-class DecidedFilter(ChoiceFilter):
+class DecisionFilter(ChoiceFilter):
     title = "decided by"
     parameter_name = "decided_by"
     options = (("person", "a person"), ("service", "gates and policy"))
@@ -76,13 +83,13 @@ class DecidedFilter(ChoiceFilter):
 
 def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     changes = {"content": typed}
-    return curation.edit_and_accept(delta, changes, caller, version=delta.version)
+    return decide.edit_and_accept(delta, changes, caller, version=delta.version)
 
 
 def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
     reason = typed or "other"
     code = REASONS.get(reason, "other")
-    return curation.reject(
+    return decide.reject(
         delta, caller, reason=reason, reason_code=code, version=delta.version
     )
 
@@ -104,7 +111,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
         choice_filter("operation", PlaybookDelta.Operation.choices),
         choice_filter("risk", [(risk, risk) for risk in RISKS]),
         choice_filter("producer", PlaybookDelta.Producer.choices),
-        DecidedFilter,
+        DecisionFilter,
         exact_filter("category"),
         exact_filter("run_id", "run"),
         ("created_at", DaysFilter),
@@ -160,7 +167,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "accept",
             "Accept",
             Role.CURATOR,
-            lambda delta, caller, text: curation.accept(
+            lambda delta, caller, text: decide.accept(
                 delta, caller, version=delta.version
             ),
             "accepted",
@@ -178,7 +185,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             ),
             asks="In your words",
             starts_with=lambda delta: delta.content,
-            longest=CONTENT,
+            longest=MAX_CONTENT,
             needs_text=True,
         ),
         AdminAction(
@@ -196,7 +203,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "rebase",
             "Renew",
             Role.CURATOR,
-            lambda delta, caller, text: rebasing.rebase(
+            lambda delta, caller, text: rebase.rebase_delta(
                 delta, caller, version=delta.version
             ),
             "waiting for the entry as it is now",
@@ -206,7 +213,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "undo",
             "Undo",
             Role.CURATOR,
-            lambda delta, caller, text: reverting.undo(
+            lambda delta, caller, text: revert.undo_delta(
                 delta, caller, reason=text, version=delta.version
             ),
             "undone",
@@ -217,7 +224,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             "redo",
             "Put in force again",
             Role.CURATOR,
-            lambda delta, caller, text: reverting.redo(
+            lambda delta, caller, text: revert.redo_delta(
                 delta, caller, reason=text, version=delta.version
             ),
             "in force again",
@@ -278,12 +285,12 @@ class PlaybookDeltaAdmin(RowsAdmin):
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         yield self.evidence(request, row)
-        yield gates_of(row.gates)
+        yield gates_panel(row.gates)
         changes = PlaybookChange.objects.visible_to(caller_of(request))
-        yield history_of(changes.filter(delta_id=row.pk))
+        yield history_panel(changes.filter(delta_id=row.pk))
 
     def evidence(self, request: HttpRequest, row: Any) -> Panel:
-        return evidence_of(row.evidence)
+        return evidence_panel(row.evidence)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -24,16 +24,18 @@ from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, format_time, label_column, row_link, short_text
 from common.caller import Caller, Role
 from memories.admin.memory import in_order
-from playbook import curation, freshness, verifying
-from playbook.admin import asking, grounds
+from playbook.admin import entry_panels, entry_search
 from playbook.admin.forms import EntryForm
-from playbook.admin.shown import DELTA, ENTRY, MEMORY, delta_lines, history_of
-from playbook.drafts import Operation, Producer, Proposal
+from playbook.admin.panel_tables import DELTA, ENTRY, MEMORY, delta_rows, history_panel
+from playbook.entries import freshness
 from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
 )
+from playbook.proposals import person_edits
+from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.review import verification
 from search.columns import search_columns_of
 
 STATUSES = {
@@ -53,12 +55,12 @@ class FreshnessFilter(ChoiceFilter):
         wanted = next((n for n in freshness.FRESHNESS if n == self.value()), None)
         if wanted is None:
             return queryset.none() if self.value() else queryset
-        return freshness.narrowed(queryset, wanted, caller_of(request))
+        return freshness.filter_rows(queryset, wanted, caller_of(request))
 
 
 def _remove(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
-    wanted = curation.removal(entry, caller, reason=typed, version=entry.version)
-    return curation.edit(entry.project, wanted, caller)
+    wanted = person_edits.removal(entry, caller, reason=typed, version=entry.version)
+    return person_edits.submit_edit(entry.project, wanted, caller)
 
 
 def _restore(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
@@ -71,7 +73,7 @@ def _restore(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
         producer_name=caller.name,
         feedback_source="human",
     )
-    return curation.edit(entry.project, wanted, caller)
+    return person_edits.submit_edit(entry.project, wanted, caller)
 
 
 @admin.register(PlaybookEntry)
@@ -129,7 +131,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             "verify",
             "Still true",
             Role.CURATOR,
-            lambda entry, caller, text: verifying.verify(entry, caller, note=text),
+            lambda entry, caller, text: verification.verify(entry, caller, note=text),
             "confirmed",
             fits=lambda entry: entry.is_live,
             asks="Note",
@@ -226,10 +228,10 @@ class PlaybookEntryAdmin(RowsAdmin):
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return _to_what_became(request, obj)
+        return _redirect_to_result(request, obj)
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        return _to_what_became(request, obj)
+        return _redirect_to_result(request, obj)
 
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
@@ -237,7 +239,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         if not search_term.strip():
             return queryset, False
         try:
-            ids = asking.search_everywhere(
+            ids = entry_search.search_everywhere(
                 search_term, queryset, request.GET, caller_of(request)
             )
         except errors.Refusal as refusal:
@@ -263,23 +265,23 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
-        yield grounds.files_of(row, caller)
+        yield entry_panels.files_panel(row, caller)
         yield self._supports(row)
-        yield grounds.exposures_of(row, caller)
-        yield grounds.words_of(row, caller)
+        yield entry_panels.exposures_panel(row, caller)
+        yield entry_panels.blame_panel(row, caller)
         deltas = PlaybookDelta.objects.visible_to(caller).filter(entry=row)
         yield panels.table(
             "Proposed and decided",
             ["When", "What", "Text", "Producer", "Status"],
-            delta_lines(deltas[: panels.ROW_LIMIT + 1]),
+            delta_rows(deltas[: panels.ROW_LIMIT + 1]),
         )
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
-        yield history_of(changes, most=10)
+        yield history_panel(changes, most=10)
 
     def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
-        yield history_of(changes, most=200)
+        yield history_panel(changes, most=200)
         yield audit_admin.history_panel(row.pk, caller)
 
     @staticmethod
@@ -302,7 +304,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         )
 
 
-def _to_what_became(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
+def _redirect_to_result(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
     """Go to the entry of a change that was applied, else to the change that waits."""
     if delta.status in PlaybookDelta.IN_FORCE:
         messages.success(request, "The playbook was changed.")

@@ -20,13 +20,13 @@ from common.admin import panels
 from common.admin.model_admin import caller_of
 from common.admin.pages import ProjectPageForm
 from common.admin.panels import Panel, short_text
-from playbook import curation
-from playbook.admin.shown import DELTA, delta_lines
-from playbook.exchange import exporting, importing
-from playbook.exchange.exporting import Format
-from playbook.exchange.importing import Imported
+from playbook.admin.panel_tables import DELTA, delta_rows
+from playbook.exchange import export_playbook, import_playbook
+from playbook.exchange.export_playbook import Format
+from playbook.exchange.import_playbook import ImportResult
 from playbook.models import PlaybookDelta
-from playbook.serializers.exchange import CONTENT
+from playbook.proposals import person_edits
+from playbook.serializers.exchange import MAX_IMPORT
 from projects import project_lookup
 from projects.models import Project
 
@@ -39,7 +39,7 @@ SUFFIXES = {"ace": "txt", "json": "json", "agents-md": "md"}
 
 
 @dataclass(frozen=True)
-class Export:
+class ExportFile:
     project: Project
     format: Format
     text: str
@@ -48,18 +48,18 @@ class Export:
 class ExportForm(ProjectPageForm):
     format = forms.ChoiceField(choices=FORMATS, widget=UnfoldAdminSelectWidget)
 
-    def apply(self) -> Export:
+    def apply(self) -> ExportFile:
         format = self.cleaned_data["format"]
         project = project_lookup.find_project(self.cleaned_data["project"], self.caller)
-        text = exporting.export(project, self.caller, format=format)
-        return Export(project, format, text)
+        text = export_playbook.export_text(project, self.caller, format=format)
+        return ExportFile(project, format, text)
 
 
-def download(request: HttpRequest, export: Export) -> HttpResponse:
+def download(request: HttpRequest, export: ExportFile) -> HttpResponse:
     named = slugify(export.project.name) or export.project.pk
     name = f"playbook-{named}.{SUFFIXES[export.format]}"
     answer = HttpResponse(
-        export.text.encode(), content_type=exporting.MEDIA_TYPES[export.format]
+        export.text.encode(), content_type=export_playbook.MEDIA_TYPES[export.format]
     )
     answer["Content-Disposition"] = content_disposition_header(True, name)
     return answer
@@ -74,7 +74,7 @@ class ImportForm(ProjectPageForm):
     )
     content = forms.CharField(
         label="Or its text",
-        max_length=CONTENT,
+        max_length=MAX_IMPORT,
         required=False,
         strip=False,
         widget=UnfoldAdminTextareaWidget({"rows": 8}),
@@ -96,8 +96,8 @@ class ImportForm(ProjectPageForm):
         file = self.cleaned_data["file"]
         if file is None:
             return ""
-        if file.size > CONTENT:
-            raise forms.ValidationError(f"It is larger than {CONTENT >> 20} MiB.")
+        if file.size > MAX_IMPORT:
+            raise forms.ValidationError(f"It is larger than {MAX_IMPORT >> 20} MiB.")
         try:
             text: str = file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -110,12 +110,12 @@ class ImportForm(ProjectPageForm):
             self.add_error("file", "Choose a file with something in it, or paste text.")
         return data
 
-    def apply(self) -> Imported:
+    def apply(self) -> ImportResult:
         data = self.cleaned_data
         project = project_lookup.find_project(data["project"], self.caller)
         if data["category"]:
-            curation.refuse_unknown_category(project, data)
-        return importing.take_in(
+            person_edits.refuse_unknown_category(project, data)
+        return import_playbook.import_text(
             project,
             data["file"] or data["content"],
             self.caller,
@@ -125,15 +125,15 @@ class ImportForm(ProjectPageForm):
         )
 
 
-def taken_in(request: HttpRequest, imported: Imported) -> Iterable[Panel]:
+def import_result(request: HttpRequest, imported: ImportResult) -> Iterable[Panel]:
     if imported.restored is not None:
         told = f"{imported.restored:,} entries came back with their history."
         yield Panel("Restored", [], empty=told)
     else:
-        yield _counts(imported)
-        yield _waiting(request, imported)
+        yield _counts_panel(imported)
+        yield _waiting_panel(request, imported)
     if imported.unparsed:
-        yield _unparsed(imported)
+        yield _unparsed_panel(imported)
     if imported.notes:
         yield panels.table(
             "Notes",
@@ -143,7 +143,7 @@ def taken_in(request: HttpRequest, imported: Imported) -> Iterable[Panel]:
         )
 
 
-def _counts(imported: Imported) -> Panel:
+def _counts_panel(imported: ImportResult) -> Panel:
     return panels.table(
         "What it would change",
         ["Operation", "Status", "Changes", "Known before"],
@@ -155,13 +155,13 @@ def _counts(imported: Imported) -> Panel:
     )
 
 
-def _waiting(request: HttpRequest, imported: Imported) -> Panel:
+def _waiting_panel(request: HttpRequest, imported: ImportResult) -> Panel:
     rows = PlaybookDelta.objects.visible_to(caller_of(request)).select_related("entry")
     found = rows.filter(pk__in=imported.waiting[: panels.ROW_LIMIT]).order_by("pk")
     shown = panels.table(
         "What waits for a curator",
         ["When", "What", "Text", "Producer", "Status"],
-        delta_lines(found),
+        delta_rows(found),
         empty="Nothing.",
     )
     if len(imported.waiting) <= panels.ROW_LIMIT:
@@ -171,7 +171,7 @@ def _waiting(request: HttpRequest, imported: Imported) -> Panel:
     return Panel(shown.title, shown.head, shown.rows, note=every)
 
 
-def _unparsed(imported: Imported) -> Panel:
+def _unparsed_panel(imported: ImportResult) -> Panel:
     return panels.table(
         "Lines that say nothing",
         ["Line", "Text", "Why"],

@@ -1,4 +1,4 @@
-"""What a curator types into the admin, sent through `playbook.curation`."""
+"""What a curator types into the admin, sent through `playbook.review.decide`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from unfold.widgets import (
 
 from common.admin.action_forms import ActionForm
 from common.caller import Role
-from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.reading import entry_list
 from projects.models import Project
 
 
@@ -74,16 +75,18 @@ class EntryForm(ActionForm):
     def apply(self) -> PlaybookDelta:
         data = self.cleaned_data
         changes = {
-            name: data[name] for name in self.changed_data if name in curation.EDITABLE
+            name: data[name]
+            for name in self.changed_data
+            if name in person_edits.EDITABLE_COLUMNS
         }
         if self.instance._state.adding:
             project = data["project"]
-            curation.refuse_unknown_category(project, changes)
-            wanted = curation.addition(changes, self.caller, reason=data["reason"])
-            return curation.edit(project, wanted, self.caller)
-        entry = curation.entry(self.instance.pk, self.caller, Role.CURATOR)
-        curation.refuse_unknown_category(entry.project, changes)
-        wanted = curation.change(
+            person_edits.refuse_unknown_category(project, changes)
+            wanted = person_edits.addition(changes, self.caller, reason=data["reason"])
+            return person_edits.submit_edit(project, wanted, self.caller)
+        entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
+        person_edits.refuse_unknown_category(entry.project, changes)
+        wanted = person_edits.change(
             entry, changes, self.caller, reason=data["reason"], version=data["version"]
         )
-        return curation.edit(entry.project, wanted, self.caller)
+        return person_edits.submit_edit(entry.project, wanted, self.caller)

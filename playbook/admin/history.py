@@ -10,23 +10,23 @@ from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact
 from common.admin.model_admin import RowsAdmin
 from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller, Role
-from playbook import reverting
-from playbook.admin.shown import DELTA, ENTRY, MEMORY, RUN
+from playbook.admin.panel_tables import DELTA, ENTRY, MEMORY, RUN
 from playbook.models import PlaybookChange
-from playbook.reverting import Reverted
+from playbook.review import revert
+from playbook.review.revert import RevertResult
 from projects import project_lookup
 
 
-def _revert(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
+def _revert(change: PlaybookChange, caller: Caller, typed: str) -> RevertResult:
     project = project_lookup.find_project(str(change.project_id), caller)
-    target = reverting.change(project, change.pk, caller)
-    return reverting.revert(project, target, caller, reason=typed)
+    target = revert.change_target(project, change.pk, caller)
+    return revert.revert_changes(project, target, caller, reason=typed)
 
 
-def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> Reverted:
+def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> RevertResult:
     project = project_lookup.find_project(str(change.project_id), caller)
-    target = reverting.between(project, change.revision, None, caller)
-    return reverting.revert(project, target, caller, reason=typed)
+    target = revert.range_target(project, change.revision, None, caller)
+    return revert.revert_changes(project, target, caller, reason=typed)
 
 
 @admin.register(PlaybookChange)

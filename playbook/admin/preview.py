@@ -17,19 +17,19 @@ from common import errors
 from common.admin import panels
 from common.admin.pages import ProjectPageForm
 from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
-from playbook import rendering
-from playbook.admin.shown import ENTRY
-from playbook.rendering import Given, Rendered
+from playbook.admin.panel_tables import ENTRY
+from playbook.reading import renderer
+from playbook.reading.renderer import RenderedEntry, RenderedPlaybook
 from projects import project_lookup
 
-MOST = 200  # entries shown on each side
-WHY_OUT = {
+MAX_ROWS = 200  # entries shown on each side
+SKIP_REASONS = {
     "budget": "does not fit in the budget",
     "below_gate": "below the relevance gate",
 }
 
 
-class PreviewForm(ProjectPageForm):
+class PlaybookPreviewForm(ProjectPageForm):
     task = forms.CharField(
         required=False,
         max_length=10_000,
@@ -49,13 +49,13 @@ class PreviewForm(ProjectPageForm):
         help_text="Without what is below the relevance gate; pinned entries stay.",
     )
 
-    def apply(self) -> Rendered:
+    def apply(self) -> RenderedPlaybook:
         data = self.cleaned_data
         if data["relevant_only"] and not data["task"].strip():
             told = "Only a task makes entries relevant: name it."
             raise errors.Invalid(errors={"task": [told]})
         project = project_lookup.find_project(data["project"], self.caller)
-        return rendering.render(
+        return renderer.render(
             project,
             self.caller,
             task=data["task"],
@@ -64,9 +64,9 @@ class PreviewForm(ProjectPageForm):
         )
 
 
-def shown(request: HttpRequest, rendered: Rendered) -> Iterable[Panel]:
+def preview_result(request: HttpRequest, rendered: RenderedPlaybook) -> Iterable[Panel]:
     left = [
-        (given, WHY_OUT[reason])
+        (given, SKIP_REASONS[reason])
         for reason, over in rendered.passed_over.items()
         for given in over
     ]
@@ -83,21 +83,21 @@ def shown(request: HttpRequest, rendered: Rendered) -> Iterable[Panel]:
     yield _table("Left out", left)
 
 
-def _table(title: str, told: Iterable[tuple[Given, str]]) -> Panel:
+def _table(title: str, told: Iterable[tuple[RenderedEntry, str]]) -> Panel:
     return panels.table(
         title,
         ["Rank", "Entry", "Rule", "Why", "Relevance", "Tokens"],
         (
             [rank, *_cells(given, why)]
             for rank, (given, why) in enumerate(told, start=1)
-            if rank <= MOST + 1
+            if rank <= MAX_ROWS + 1
         ),
         empty="No entry.",
-        most=MOST,
+        most=MAX_ROWS,
     )
 
 
-def _cells(given: Given, why: str) -> list[Any]:
+def _cells(given: RenderedEntry, why: str) -> list[Any]:
     return [
         row_link(ENTRY, given.entry.pk, given.entry.label, panels.SHORT_LIMIT),
         short_text(given.line.partition("] ")[2], PANEL_LIMIT),

@@ -34,7 +34,7 @@ _LONGEST_FENCE = 200
 
 
 @dataclass(frozen=True)
-class Line:
+class RuleLine:
     """One rule. `number` is that of its first line, from 1; it tells where, not what."""
 
     label: str
@@ -46,7 +46,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Unparsed:
+class UnparsedLine:
     """A line that is no rule and no heading."""
 
     line: int
@@ -55,24 +55,24 @@ class Unparsed:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedPlaybook:
     """`notes` tell what of a rule was read otherwise than it stands there."""
 
-    lines: tuple[Line, ...]
-    unparsed: tuple[Unparsed, ...] = ()
+    lines: tuple[RuleLine, ...]
+    unparsed: tuple[UnparsedLine, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def rows(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split at line ends of every kind; a form feed or U+2028 is part of a text."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedPlaybook:
     """Read a playbook; each line is a rule's, a heading, blank, or in `unparsed`."""
-    found = rows(text.removeprefix("\ufeff"))
-    lines: list[Line] = []
-    unparsed: list[Unparsed] = []
+    found = split_lines(text.removeprefix("\ufeff"))
+    lines: list[RuleLine] = []
+    unparsed: list[UnparsedLine] = []
     notes: list[str] = []
     section, at = "", 0
     while at < len(found):
@@ -86,16 +86,16 @@ def parse(text: str) -> Parsed:
             if line.text:
                 lines.append(line)
             else:
-                unparsed.append(Unparsed(number, row, "The label has no text."))
+                unparsed.append(UnparsedLine(number, row, "The label has no text."))
         elif heading := _HEADING.fullmatch(row.rstrip()):
             section = (heading["name"] or "").strip(" \t:")
         elif row.strip():
             why = "It has no label such as [rule-00001], and is not indented below one."
-            unparsed.append(Unparsed(number, row, why))
-    return Parsed(tuple(lines), tuple(unparsed), tuple(notes))
+            unparsed.append(UnparsedLine(number, row, why))
+    return ParsedPlaybook(tuple(lines), tuple(unparsed), tuple(notes))
 
 
-def format(lines: Iterable[Line]) -> str:
+def format(lines: Iterable[RuleLine]) -> str:
     """Write rules; `parse` gives back the same ones."""
     written: list[str] = []
     section = ""
@@ -103,11 +103,11 @@ def format(lines: Iterable[Line]) -> str:
         if line.section != section:
             section = line.section
             written += ["", f"## {section}".rstrip()] if written else [f"## {section}"]
-        written += _written(line)
+        written += _format_rule(line)
     return "".join(f"{row}\n" for row in written)
 
 
-def _written(line: Line) -> Iterator[str]:
+def _format_rule(line: RuleLine) -> Iterator[str]:
     first, *more = _safe(line.text)
     counts = f"helpful={line.helpful} harmful={line.harmful}"
     yield f"[{line.label}] {counts} :: {first}"
@@ -120,24 +120,24 @@ def _safe(text: str) -> list[str]:
 
     Other readers of this format strip a line before they look at it.
     """
-    first, *others = [row.rstrip() for row in rows(text.strip())]
+    first, *others = [row.rstrip() for row in split_lines(text.strip())]
     kept = [first]
     for row in others:
-        while kept and _misleads(row):
+        while kept and _is_misleading(row):
             above = kept.pop()
             row = f"{above} {row.strip()}" if above else row
         kept.append(row)
     return kept
 
 
-def _misleads(row: str) -> bool:
+def _is_misleading(row: str) -> bool:
     bare = row.strip()
     return bare.startswith("##") or _RULE.fullmatch(bare) is not None
 
 
 def _line(
     rule: re.Match[str], more: Sequence[str], section: str, number: int
-) -> tuple[Line, list[str]]:
+) -> tuple[RuleLine, list[str]]:
     first, counts, notes = rule["rest"], {"helpful": 0, "harmful": 0}, []
     if head := _COUNTS.fullmatch(rule["rest"]):
         first = head["text"]
@@ -147,8 +147,8 @@ def _line(
                 counts[name] = int(value)
             else:
                 notes.append(f"Line {number}: {pair[:80]} is not taken over.")
-    text = "\n".join(_safe("\n".join([first.strip(), *_dedented(more)])))
-    line = Line(rule["label"], text, **counts, section=section, number=number)
+    text = "\n".join(_safe("\n".join([first.strip(), *_dedent(more)])))
+    line = RuleLine(rule["label"], text, **counts, section=section, number=number)
     return line, notes
 
 
@@ -193,7 +193,7 @@ def _closes(found: Sequence[str], at: int) -> bool:
     return False
 
 
-def _dedented(more: Sequence[str]) -> list[str]:
+def _dedent(more: Sequence[str]) -> list[str]:
     """Without the indentation that `format` writes, where every row has it."""
     kept = [row.rstrip() for row in more]
     if all(row.startswith(_INDENT) for row in kept if row):

@@ -16,12 +16,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from common import errors
 from common.text import plain_text as texts
-from playbook.exchange.ace_format import Line
+from playbook.exchange.ace_format import RuleLine
 
 FORMAT = "agent-memory-playbook"
 VERSION = 1
-MOST = 2**31 - 1
-WRONG_SHOWN = 20  # places that one refusal names
+MAX_INTEGER = 2**31 - 1
+MAX_PROBLEMS = 20  # places that one refusal names
 
 
 class BrokenHistory(errors.Refusal):
@@ -54,41 +54,41 @@ Text = Annotated[str, AfterValidator(_storable)]
 Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,40}-\d{5,10}$")]
 Category = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Moment = Annotated[str, AfterValidator(_moment)]
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Number = Annotated[int, Field(ge=1, le=MOST)]
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 Short = Annotated[Text, Field(max_length=64)]
-Named = Annotated[Text, Field(max_length=200)]
+NameText = Annotated[Text, Field(max_length=200)]
 Agent = Annotated[Text, Field(max_length=255)]
 Long = Annotated[Text, Field(max_length=1_000)]
-Rule = Annotated[Text, Field(max_length=20_000)]
-Author = Literal["human", "rule", "model"]
+RuleText = Annotated[Text, Field(max_length=20_000)]
+AuthorKind = Literal["human", "rule", "model"]
 
 
-class Section(BaseModel):
+class ExportModel(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )
 
 
-class Columns(Section):
+class ExportedColumns(ExportModel):
     """Columns of an entry: all of them in an entry, those that changed in a change."""
 
     label: Label = ""
-    content: Annotated[Rule, Field(min_length=1)] = ""
+    content: Annotated[RuleText, Field(min_length=1)] = ""
     category: Category = ""
-    condition: Rule = ""
-    action: Rule = ""
+    condition: RuleText = ""
+    action: RuleText = ""
     tags: list[Short] = []
-    priority: Annotated[int, Field(ge=-MOST, le=MOST)] = 0
+    priority: Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)] = 0
     status: Literal["active", "deprecated", "superseded", "deleted"] = "active"
     helpful: Count = 0
     harmful: Count = 0
     neutral: Count = 0
-    author_kind: Author = "rule"
+    author_kind: AuthorKind = "rule"
     locked: bool = False
     pinned: bool = False
     created_at: Moment = ""
-    created_by: Named = ""
+    created_by: NameText = ""
     updated_at: Moment = ""
     verified_at: Moment | None = None
     review_after: Moment | None = None
@@ -102,43 +102,43 @@ class Columns(Section):
         return self.model_dump(exclude_unset=True)
 
 
-class Place(Section):
+class ExportedPlace(ExportModel):
     """Where a change stands in the history."""
 
     revision: Number
     position: Annotated[int, Field(ge=0, le=32_767)]
 
 
-class Change(Place):
+class ExportedChange(ExportedPlace):
     operation: Literal["add", "update", "delete"]
     action: Annotated[str, Field(pattern=r"^[a-z_]{1,16}$")]
     entry: Label
-    before: Columns
-    after: Columns
-    actor: Named
+    before: ExportedColumns
+    after: ExportedColumns
+    actor: NameText
     agent_id: Agent
     reason: Long
     delta: Number | None
     run: Number | None
-    reverts: Place | None
+    reverts: ExportedPlace | None
     request_id: Short
     changed_at: Moment
 
 
-class Target(Section):
+class ExportedTarget(ExportModel):
     entry: Label
     version: Number | None
 
 
-class Gate(Section):
+class ExportedGate(ExportModel):
     name: Short
     verdict: Literal["pass", "warn", "fail"]
     value: int | float | Text
     threshold: int | float | Text
-    message: Rule
+    message: RuleText
 
 
-class Delta(Section):
+class ExportedDelta(ExportModel):
     """A delta that the history names; its quotes stay with the memories."""
 
     number: Number
@@ -148,48 +148,48 @@ class Delta(Section):
     status: Literal["applied", "accepted", "edited", "reverted"]
     entry: Label | None
     expected_version: Number | None
-    targets: list[Target]
-    content: Rule
+    targets: list[ExportedTarget]
+    content: RuleText
     category: Category | Literal[""]
     payload: Annotated[dict[str, Any], AfterValidator(_small)]
     reason: Long
-    gates: list[Gate]
+    gates: list[ExportedGate]
     risk: Annotated[Text, Field(max_length=16)]
-    producer: Author
+    producer: AuthorKind
     producer_name: Annotated[Text, Field(max_length=100)]
     producer_version: Annotated[Text, Field(max_length=40)]
-    proposed_by: Named
+    proposed_by: NameText
     agent_id: Agent
     run: Number | None
-    reviewer: Named
+    reviewer: NameText
     review_note: Long
     reviewed_at: Moment | None
     created_at: Moment
     version: Number
 
 
-class Document(Section):
+class ExportedPlaybook(ExportModel):
     format: Literal["agent-memory-playbook"]
     version: Literal[1]
     revision: Count
     next_label: Number
-    entries: list[Columns]
-    changes: list[Change]
-    deltas: list[Delta]
+    entries: list[ExportedColumns]
+    changes: list[ExportedChange]
+    deltas: list[ExportedDelta]
 
 
-def read(content: str) -> Document:
+def read(content: str) -> ExportedPlaybook:
     """Parse an exported playbook; raises BrokenHistory, which names what is wrong."""
     try:
-        document = Document.model_validate_json(content)
+        document = ExportedPlaybook.model_validate_json(content)
     except ValidationError as error:
         wrong = {
             ".".join(map(str, found["loc"])) or "content": [found["msg"]]
             for found in error.errors(include_url=False, include_input=False)
         }
-        shown = dict(list(wrong.items())[:WRONG_SHOWN])
+        shown = dict(list(wrong.items())[:MAX_PROBLEMS])
         raise BrokenHistory("This is no exported playbook.", errors=shown) from error
-    if wrong_at := _wrong(document):
+    if wrong_at := _find_problems(document):
         raise BrokenHistory(
             f"The history does not lead to the entries: {wrong_at}. "
             "Export the playbook anew, or import it as lines."
@@ -208,11 +208,11 @@ def write(
     return "{" + ",\n".join(parts) + "}\n"
 
 
-def lines(document: Document) -> Iterator[Line]:
+def to_lines(document: ExportedPlaybook) -> Iterator[RuleLine]:
     """The live entries as lines, without their history."""
     live = (entry for entry in document.entries if entry.status == "active")
     for number, entry in enumerate(live, start=1):
-        yield Line(
+        yield RuleLine(
             entry.label,
             entry.content,
             helpful=entry.helpful,
@@ -226,7 +226,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _wrong(document: Document) -> str:
+def _find_problems(document: ExportedPlaybook) -> str:
     """What of a history is not as the service writes it; empty when all of it is."""
     states: dict[str, dict[str, Any]] = {}
     # A revision retires what an entry takes the place of before it adds that entry.
@@ -249,24 +249,26 @@ def _wrong(document: Document) -> str:
         if state and any(state.get(n) != v for n, v in change.before.given.items()):
             return f"{told} does not follow from what stands before it"
         named = [change.after.superseded_by, *change.after.merged_from]
-        if any(n and added.get(n, MOST + 1) > change.revision for n in named):
+        if any(n and added.get(n, MAX_INTEGER + 1) > change.revision for n in named):
             return f"{told} names an entry that is not there"
         state.update(change.after.given)
         places.add(place)
         last = place
     if last[0] != document.revision:
         return f"it ends at revision {last[0]}, not {document.revision}"
-    return _wrong_entries(document, states)
+    return _entry_problems(document, states)
 
 
-def _wrong_entries(document: Document, states: Mapping[str, dict[str, Any]]) -> str:
+def _entry_problems(
+    document: ExportedPlaybook, states: Mapping[str, dict[str, Any]]
+) -> str:
     entries = {entry.label: entry for entry in document.entries}
     if len(entries) != len(document.entries) or entries.keys() != states.keys():
         return "it tells of other entries"
     live: set[str] = set()
     for label, entry in entries.items():
         if entry.given != states[label] or set(states[label]) != set(
-            Columns.model_fields
+            ExportedColumns.model_fields
         ):
             return f"{label} is another one at its end"
         if int(label.rpartition("-")[2]) >= document.next_label:
@@ -278,10 +280,10 @@ def _wrong_entries(document: Document, states: Mapping[str, dict[str, Any]]) -> 
         if entry.status == "active" and text in live:
             return f"{label} says what another live entry says"
         live.update({text} if entry.status == "active" else ())
-    return _wrong_deltas(document, entries.keys())
+    return _delta_problems(document, entries.keys())
 
 
-def _wrong_deltas(document: Document, labels: Iterable[str]) -> str:
+def _delta_problems(document: ExportedPlaybook, labels: Iterable[str]) -> str:
     numbers = [delta.number for delta in document.deltas]
     if len(set(numbers)) != len(numbers):
         return "two deltas have one number"
@@ -293,5 +295,5 @@ def _wrong_deltas(document: Document, labels: Iterable[str]) -> str:
     return ""
 
 
-def _as_tuple(place: Place) -> tuple[int, int]:
+def _as_tuple(place: ExportedPlace) -> tuple[int, int]:
     return place.revision, place.position

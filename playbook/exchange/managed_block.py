@@ -46,7 +46,7 @@ def block(body: str) -> str:
     return f"{BEGIN}\n{INTRO}\n{body}{END}"
 
 
-def put(document: bytes, block: str) -> bytes:
+def insert_block(document: bytes, block: str) -> bytes:
     """The document with this block: in the place of the old one, else at its end.
 
     `block` holds both markers and ends without a newline; it takes the line ends of
@@ -64,7 +64,7 @@ def put(document: bytes, block: str) -> bytes:
     return document + _gap(document, ending) + ending.join(rows) + ending
 
 
-def content(text: str) -> str:
+def read_rules(text: str) -> str:
     """The text with nothing but the rules of its block, each on the line it was on.
 
     Raises NoBlock and BrokenMarkers.
@@ -73,7 +73,7 @@ def content(text: str) -> str:
     if (place := _place(document)) is None:
         raise NoBlock
     above = "\n" * len(_ENDING.findall(document[: place[0]]))
-    inside = ace_format.rows(document[slice(*place)].decode())
+    inside = ace_format.split_lines(document[slice(*place)].decode())
     return above + "\n".join("" if _is_comment(row) else row for row in inside)
 
 
@@ -84,15 +84,15 @@ def _is_comment(row: str) -> bool:
 
 def _place(document: bytes) -> tuple[int, int] | None:
     """Where the block starts and ends, markers included, the last line end not."""
-    begins, ends = _marks(document, BEGIN), _marks(document, END)
+    begins, ends = _find_markers(document, BEGIN), _find_markers(document, END)
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0][0] > ends[0][0]:
-        raise BrokenMarkers(_told(document, begins, ends))
+        raise BrokenMarkers(_marker_problem(document, begins, ends))
     return begins[0][0], ends[0][1]
 
 
-def _marks(document: bytes, marker: str) -> list[tuple[int, int]]:
+def _find_markers(document: bytes, marker: str) -> list[tuple[int, int]]:
     """Start and end of every line that is this marker and nothing else."""
     found = []
     for match in _LINE.finditer(document):
@@ -104,7 +104,7 @@ def _marks(document: bytes, marker: str) -> list[tuple[int, int]]:
     return found
 
 
-def _told(
+def _marker_problem(
     document: bytes, begins: list[tuple[int, int]], ends: list[tuple[int, int]]
 ) -> str:
     def lines(marks: list[tuple[int, int]]) -> str:

@@ -27,7 +27,7 @@ def category(section: str, categories: Sequence[str], *, otherwise: str = "") ->
     slug = "_".join(_WORD.findall(section.lower()))
     if slug in categories:
         return slug
-    scores = {name: len(words & _telling(name)) for name in categories}
+    scores = {name: len(words & _keywords(name)) for name in categories}
     # In the order of the table, then of the project, so that a tie is always the same.
     ranked = sorted(scores, key=lambda name: (-scores[name], _rank(name)))
     if ranked and scores[ranked[0]]:
@@ -40,7 +40,7 @@ def tag(section: str) -> str:
     return re.sub(r"[\W_]+", "-", section.lower()).strip("-")[:64]
 
 
-def _telling(category: str) -> set[str]:
+def _keywords(category: str) -> set[str]:
     return _words(f"{category} {WORDS.get(category, '')}") - {FALLBACK}
 
 

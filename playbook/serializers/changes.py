@@ -9,14 +9,15 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from common.text.word_diff import DiffPart
-from playbook import blame, comparing, reading
+from playbook.entries.text_limits import MAX_INTEGER
+from playbook.history.revision import SUPPORTS
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.reverting import Reverted
-from playbook.revisions import SUPPORTS
-from playbook.serializers.entries import MOST, Reasoned
+from playbook.reading import blame, change_list, revision_diff
+from playbook.review.revert import RevertResult
+from playbook.serializers.entries import WithReason
 
 # Entries and deltas named in the answer to a revert: docs/limits.md
-NAMED = 100
+MAX_NAMED = 100
 
 
 class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
@@ -72,14 +73,14 @@ class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
         return shown
 
     def get_diff(self, change: PlaybookChange) -> list[str]:
-        return reading.difference(change)
+        return change_list.content_diff(change)
 
 
 class ChangesQuery(InProject):
     operation = serializers.ChoiceField(
         choices=PlaybookChange.Operation.choices, required=False
     )
-    action = serializers.ChoiceField(choices=reading.ACTIONS, required=False)
+    action = serializers.ChoiceField(choices=change_list.ACTIONS, required=False)
     actor = serializers.CharField(max_length=200, required=False)
     agent_id = serializers.CharField(max_length=255, required=False)
     entry = serializers.UUIDField(required=False)
@@ -87,7 +88,7 @@ class ChangesQuery(InProject):
     date_to = serializers.DateTimeField(required=False)
 
 
-class Revert(InProject, Reasoned):
+class RevertIn(InProject, WithReason):
     """Name one of change, delta, run, revision, or the two ends of a range."""
 
     change = serializers.UUIDField(required=False)
@@ -99,17 +100,19 @@ class Revert(InProject, Reasoned):
     run = serializers.UUIDField(required=False)
     revision = serializers.IntegerField(
         min_value=0,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="Everything after it is taken back.",
     )
     from_revision = serializers.IntegerField(
         min_value=0,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="Everything after it, up to `to_revision`: what `diff` shows.",
     )
-    to_revision = serializers.IntegerField(min_value=1, max_value=MOST, required=False)
+    to_revision = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         is_range = "from_revision" in attrs or "to_revision" in attrs
@@ -119,7 +122,9 @@ class Revert(InProject, Reasoned):
                 "Name exactly one of change, delta, run, revision, or from_revision "
                 "with to_revision."
             )
-        if is_range and attrs.get("to_revision", 0) <= attrs.get("from_revision", MOST):
+        if is_range and attrs.get("to_revision", 0) <= attrs.get(
+            "from_revision", MAX_INTEGER
+        ):
             raise serializers.ValidationError(
                 {"to_revision": "A range needs from_revision and a later to_revision."}
             )
@@ -140,7 +145,7 @@ class RevertedDelta(serializers.ModelSerializer[PlaybookDelta]):
         read_only_fields = fields
 
 
-class RevertedOut(serializers.Serializer[Reverted]):
+class RevertOut(serializers.Serializer[RevertResult]):
     """The new revision. The first hundred entries and deltas are named."""
 
     revision = serializers.IntegerField()
@@ -152,23 +157,23 @@ class RevertedOut(serializers.Serializer[Reverted]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-def reverted(done: Reverted) -> dict[str, Any]:
+def revert_output(done: RevertResult) -> dict[str, Any]:
     return {
         "revision": done.revision,
         "change_count": len(done.changes),
         "entry_count": len(done.entries),
-        "entries": RevertedEntry(done.entries[:NAMED], many=True).data,
+        "entries": RevertedEntry(done.entries[:MAX_NAMED], many=True).data,
         "delta_count": len(done.deltas),
-        "deltas": RevertedDelta(done.deltas[:NAMED], many=True).data,
+        "deltas": RevertedDelta(done.deltas[:MAX_NAMED], many=True).data,
         "notes": list(done.notes),
     }
 
 
 class DiffQuery(InProject):
-    from_revision = serializers.IntegerField(min_value=0, max_value=MOST)
+    from_revision = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
     to_revision = serializers.IntegerField(
         min_value=0,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="The present one when left out.",
     )
@@ -181,7 +186,7 @@ class WordsOut(serializers.Serializer[DiffPart]):
     text = serializers.CharField()
 
 
-class BothOut(serializers.Serializer[Any]):
+class BeforeAfterOut(serializers.Serializer[Any]):
     before = serializers.JSONField(allow_null=True)
     after = serializers.JSONField(allow_null=True)
 
@@ -195,8 +200,10 @@ class DifferenceOut(serializers.Serializer[Any]):
     columns = serializers.SerializerMethodField()
     words = WordsOut(many=True)
 
-    @extend_schema_field(serializers.DictField(child=BothOut()))
-    def get_columns(self, one: comparing.Difference) -> dict[str, dict[str, Any]]:
+    @extend_schema_field(serializers.DictField(child=BeforeAfterOut()))
+    def get_columns(
+        self, one: revision_diff.EntryDifference
+    ) -> dict[str, dict[str, Any]]:
         return {
             name: {"before": before, "after": after}
             for name, (before, after) in one.columns.items()
@@ -235,7 +242,7 @@ class OriginOut(serializers.ModelSerializer[PlaybookChange]):
         read_only_fields = fields
 
 
-class PartOut(serializers.Serializer[blame.Part]):
+class BlamePartOut(serializers.Serializer[blame.BlamePart]):
     text = serializers.CharField()
     change = OriginOut()
 
@@ -246,5 +253,5 @@ class BlameOut(serializers.Serializer[blame.Blame]):
     entry_id = serializers.UUIDField(source="entry.pk")
     entry_label = serializers.CharField(source="entry.label")
     version = serializers.IntegerField(source="entry.version")
-    parts = PartOut(many=True)
+    parts = BlamePartOut(many=True)
     columns = serializers.DictField(child=OriginOut())

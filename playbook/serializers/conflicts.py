@@ -10,11 +10,11 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from memories.serializers.fields import CommaList
-from playbook import conflicts
-from playbook.conflicts import Side
+from playbook.conflicts import conflict_sides
+from playbook.conflicts.conflict_sides import Side
+from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_PART, MAX_REASON
 from playbook.models import Conflict, PlaybookEntry
 from playbook.serializers.deltas import QuoteOut
-from playbook.serializers.entries import CONTENT, MOST, PART, REASON
 
 
 class SideQuote(QuoteOut):
@@ -71,12 +71,12 @@ class ConflictOut(serializers.ModelSerializer[Conflict]):
     @extend_schema_field(SideOut)
     def get_left(self, conflict: Conflict) -> dict[str, Any]:
         supports: int = conflict.left_supports  # type: ignore[attr-defined]  # `in_full`
-        return _side(conflicts.sides(conflict).left, supports)
+        return _side(conflict_sides.sides_of(conflict).left, supports)
 
     @extend_schema_field(SideOut)
     def get_right(self, conflict: Conflict) -> dict[str, Any]:
         supports: int = conflict.right_supports  # type: ignore[attr-defined]  # `in_full`
-        return _side(conflicts.sides(conflict).right, supports)
+        return _side(conflict_sides.sides_of(conflict).right, supports)
 
 
 def _side(side: Side, supports: int) -> dict[str, Any]:
@@ -102,13 +102,13 @@ COUNTERS = ("helpful", "harmful", "neutral")
 
 def evidence(side: Side) -> Iterator[dict[str, Any]]:
     """The quotes of what waits, or of the newest deltas that an entry stands on."""
-    told = [side.delta] if side.delta else _quoted(side.entry)
+    told = [side.delta] if side.delta else _newest_quotes(side.entry)
     for delta in told:
         for quote in delta.evidence:
             yield {**quote, "delta_id": str(delta.pk)}
 
 
-def _quoted(entry: PlaybookEntry | None) -> list[Any]:
+def _newest_quotes(entry: PlaybookEntry | None) -> list[Any]:
     return getattr(entry, "quoted", [])
 
 
@@ -118,33 +118,33 @@ class ConflictQuery(InProject):
     )
 
 
-class Decision(serializers.Serializer[Any]):
+class ConflictDecision(serializers.Serializer[Any]):
     note = serializers.CharField(
-        max_length=REASON, required=False, allow_blank=True, default=""
+        max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
     left_expected_version = serializers.IntegerField(
-        required=False, min_value=1, max_value=MOST
+        required=False, min_value=1, max_value=MAX_INTEGER
     )
     right_expected_version = serializers.IntegerField(
         required=False,
         min_value=1,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         help_text="Of the entry, or of the delta while the newer rule waits.",
     )
 
 
-class SupersedeConflict(Decision):
+class SupersedeConflict(ConflictDecision):
     winner = serializers.ChoiceField(choices=["left", "right"], default="right")
 
 
-class SplitConflict(Decision):
-    left_condition = serializers.CharField(max_length=PART)
-    right_condition = serializers.CharField(max_length=PART)
+class SplitConflict(ConflictDecision):
+    left_condition = serializers.CharField(max_length=MAX_PART)
+    right_condition = serializers.CharField(max_length=MAX_PART)
     left_content = serializers.CharField(
-        max_length=CONTENT, required=False, allow_blank=True, default=""
+        max_length=MAX_CONTENT, required=False, allow_blank=True, default=""
     )
     right_content = serializers.CharField(
-        max_length=CONTENT, required=False, allow_blank=True, default=""
+        max_length=MAX_CONTENT, required=False, allow_blank=True, default=""
     )
 
 

@@ -9,26 +9,19 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from memories.serializers.fields import CommaList
-from playbook import curation, rebasing, reviewing
-from playbook.drafts import WRITES_TEXT
+from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MAX_REASON
 from playbook.models import PlaybookDelta
-from playbook.serializers.entries import (
-    CONTENT,
-    MOST,
-    QUOTE,
-    REASON,
-    EntryDetail,
-    EntryText,
-    Reasoned,
-    Versioned,
-)
+from playbook.proposals import person_edits
+from playbook.proposals.proposed_change import WRITES_TEXT
+from playbook.review import delta_review, rebase
+from playbook.serializers.entries import EntryDetail, EntryText, WithReason, WithVersion
 
 
 class QuoteIn(serializers.Serializer[Any]):
     field = serializers.CharField(max_length=200)
-    start = serializers.IntegerField(min_value=0, max_value=MOST)
-    end = serializers.IntegerField(min_value=1, max_value=MOST)
-    quote = serializers.CharField(max_length=QUOTE, trim_whitespace=False)
+    start = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    end = serializers.IntegerField(min_value=1, max_value=MAX_INTEGER)
+    quote = serializers.CharField(max_length=MAX_QUOTE, trim_whitespace=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["end"] <= attrs["start"]:
@@ -38,10 +31,12 @@ class QuoteIn(serializers.Serializer[Any]):
 
 class TargetIn(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    version = serializers.IntegerField(min_value=1, max_value=MOST, required=False)
+    version = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False
+    )
 
 
-class CreateDelta(InProject, EntryText, Reasoned, Versioned):
+class CreateDelta(InProject, EntryText, WithReason, WithVersion):
     """A proposal of an agent. Quotes are cut from fields of the memory `memory_id`."""
 
     OPERATIONS = ("add", "update", "delete", "merge", "deprecate", "restore", "tag")
@@ -77,7 +72,9 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
                 dict.fromkeys(missing, f"The operation {operation} needs it.")
             )
         self._refuse_what_has_no_place(attrs)
-        if operation == "update" and not set(curation.EDITABLE) & set(attrs):
+        if operation == "update" and not set(person_edits.EDITABLE_COLUMNS) & set(
+            attrs
+        ):
             raise serializers.ValidationError(
                 {"content": "An update names at least one column to change."}
             )
@@ -89,7 +86,7 @@ class CreateDelta(InProject, EntryText, Reasoned, Versioned):
     def _refuse_what_has_no_place(attrs: dict[str, Any]) -> None:
         """Whatever would be passed over is refused instead."""
         operation = attrs["operation"]
-        idle = set(curation.EDITABLE) & set(attrs)
+        idle = set(person_edits.EDITABLE_COLUMNS) & set(attrs)
         idle -= {"tags"} if operation == "tag" else set()
         if idle and operation not in WRITES_TEXT:
             raise serializers.ValidationError(
@@ -205,16 +202,16 @@ class DeltaQuery(InProject):
     run_id = serializers.UUIDField(required=False)
 
 
-class Written(serializers.Serializer[Any]):
+class WriteOut(serializers.Serializer[Any]):
     """What became of a direct change: the delta, and the entry once it is applied."""
 
     delta = DeltaOut()
     entry = EntryDetail(allow_null=True)
 
 
-class AcceptDelta(Versioned):
+class AcceptDelta(WithVersion):
     note = serializers.CharField(
-        max_length=REASON, required=False, allow_blank=True, default=""
+        max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
 
 
@@ -225,27 +222,27 @@ class EditDelta(AcceptDelta, EntryText):
 class MergeDelta(AcceptDelta):
     entry_id = serializers.UUIDField(help_text="The entry that takes the text up.")
     content = serializers.CharField(
-        max_length=CONTENT,
+        max_length=MAX_CONTENT,
         required=False,
         help_text="The merged text; without it code makes one that keeps every "
         "number, path and identifier of both, or refuses.",
     )
     entry_version = serializers.IntegerField(
         min_value=1,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="Refused with 409 when the entry is at another version.",
     )
 
 
-class RejectDelta(Versioned):
-    reason = serializers.CharField(max_length=REASON)
+class RejectDelta(WithVersion):
+    reason = serializers.CharField(max_length=MAX_REASON)
     reason_code = serializers.ChoiceField(
-        choices=reviewing.REASON_CODES, required=False, default=""
+        choices=delta_review.REASON_CODES, required=False, default=""
     )
 
 
-class UndoDelta(Reasoned, Versioned):
+class UndoDelta(WithReason, WithVersion):
     pass
 
 
@@ -254,7 +251,7 @@ class ColumnOut(serializers.Serializer[Any]):
     after = serializers.JSONField(allow_null=True)
 
 
-class MovedOut(serializers.Serializer[Any]):
+class DriftOut(serializers.Serializer[Any]):
     """What changed in an entry since the delta read it."""
 
     entry_id = serializers.UUIDField(source="entry.pk")
@@ -263,19 +260,19 @@ class MovedOut(serializers.Serializer[Any]):
     columns = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.DictField(child=ColumnOut()))
-    def get_columns(self, moved: rebasing.Moved) -> dict[str, dict[str, Any]]:
+    def get_columns(self, moved: rebase.EntryDrift) -> dict[str, dict[str, Any]]:
         return {
             name: {"before": before, "after": after}
             for name, (before, after) in moved.columns.items()
         }
 
 
-class RebasedOut(serializers.Serializer[Any]):
+class RebaseOut(serializers.Serializer[Any]):
     delta = DeltaOut()
-    changed = MovedOut(source="moved", many=True)
+    changed = DriftOut(source="moved", many=True)
 
 
-class BulkDeltas(InProject, Reasoned):
+class BulkDeltas(InProject, WithReason):
     action = serializers.ChoiceField(choices=["accept", "reject"])
     ids = serializers.ListField(
         child=serializers.UUIDField(), min_length=1, max_length=100

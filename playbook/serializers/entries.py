@@ -9,14 +9,20 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from memories.serializers.fields import CommaList, TagsField
-from playbook import curation, exposures, freshness, reading
+from playbook.entries import freshness
+from playbook.entries.text_limits import (
+    MAX_CONTENT,
+    MAX_INTEGER,
+    MAX_PART,
+    MAX_REASON,
+    MAX_TAG,
+    MIN_INTEGER,
+)
 from playbook.models import PlaybookEntry, Support
-from playbook.reading import Past
+from playbook.proposals import person_edits
+from playbook.reading import entry_list, exposures
+from playbook.reading.past_revisions import PastEntry
 
-# Lengths: docs/limits.md
-CONTENT, PART, REASON, QUOTE, TAG = 4_000, 1_000, 1_000, 4_000, 64
-MOST = 2**31 - 1
-LEAST = -(2**31)
 STATUSES = PlaybookEntry.Status.choices
 ENTRY_COLUMNS = (
     "label",
@@ -107,7 +113,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
         return list(freshness.changed_files(entry))
 
 
-class UseOut(serializers.Serializer[exposures.Use]):
+class UseOut(serializers.Serializer[exposures.EntryUse]):
     """How often agents were given the entry, and said that they used it."""
 
     times_given = serializers.IntegerField()
@@ -130,10 +136,12 @@ class EntryDetail(EntryOut):
 
     @extend_schema_field(UseOut)
     def get_use(self, entry: PlaybookEntry) -> Any:
-        return UseOut(exposures.use_of(entry)).data
+        return UseOut(exposures.count_use(entry)).data
 
 
-def past(entry: Past, project_id: object, seen: set[str] | None) -> dict[str, Any]:
+def past_entry_output(
+    entry: PastEntry, project_id: object, seen: set[str] | None
+) -> dict[str, Any]:
     """An entry at a revision, with the columns that replay gives back.
 
     `seen` are the memories that the caller may see; None says all of them.
@@ -153,7 +161,7 @@ def past(entry: Past, project_id: object, seen: set[str] | None) -> dict[str, An
 
 class PlaybookQuery(InProject):
     category = CommaList(child=serializers.CharField(max_length=40), required=False)
-    tags = CommaList(child=serializers.CharField(max_length=TAG), required=False)
+    tags = CommaList(child=serializers.CharField(max_length=MAX_TAG), required=False)
     tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     status = CommaList(
         child=serializers.ChoiceField(choices=STATUSES), default=lambda: ["active"]
@@ -163,11 +171,11 @@ class PlaybookQuery(InProject):
         required=False,
         help_text="Searches by meaning and by words; best first.",
     )
-    sort = serializers.ChoiceField(choices=reading.SORTS, required=False)
+    sort = serializers.ChoiceField(choices=entry_list.SORTS, required=False)
     order = serializers.ChoiceField(choices=["asc", "desc"], default="desc")
     revision = serializers.IntegerField(
         min_value=0,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="The playbook as it was then, without what only the present has.",
     )
@@ -206,48 +214,54 @@ class PlaybookPage(serializers.Serializer[Any]):
 class EntryText(serializers.Serializer[Any]):
     """What a person may set in an entry."""
 
-    content = serializers.CharField(max_length=CONTENT, required=False)
+    content = serializers.CharField(max_length=MAX_CONTENT, required=False)
     category = serializers.CharField(max_length=40, required=False)
-    condition = serializers.CharField(max_length=PART, required=False, allow_blank=True)
-    action = serializers.CharField(max_length=PART, required=False, allow_blank=True)
+    condition = serializers.CharField(
+        max_length=MAX_PART, required=False, allow_blank=True
+    )
+    action = serializers.CharField(
+        max_length=MAX_PART, required=False, allow_blank=True
+    )
     tags = TagsField(required=False)
-    priority = serializers.IntegerField(min_value=LEAST, max_value=MOST, required=False)
+    priority = serializers.IntegerField(
+        min_value=MIN_INTEGER, max_value=MAX_INTEGER, required=False
+    )
     pinned = serializers.BooleanField(required=False)
     locked = serializers.BooleanField(required=False)
     review_after = serializers.DateTimeField(required=False, allow_null=True)
 
 
-class Reasoned(serializers.Serializer[Any]):
+class WithReason(serializers.Serializer[Any]):
     reason = serializers.CharField(
-        max_length=REASON, required=False, allow_blank=True, default=""
+        max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
 
 
-class Versioned(serializers.Serializer[Any]):
+class WithVersion(serializers.Serializer[Any]):
     expected_version = serializers.IntegerField(
         min_value=1,
-        max_value=MOST,
+        max_value=MAX_INTEGER,
         required=False,
         help_text="Refused with 409 when the row is at another version.",
     )
 
 
-class CreateEntry(InProject, EntryText, Reasoned):
-    content = serializers.CharField(max_length=CONTENT)
+class CreateEntry(InProject, EntryText, WithReason):
+    content = serializers.CharField(max_length=MAX_CONTENT)
     category = serializers.CharField(max_length=40, default="general")
 
 
-class UpdateEntry(EntryText, Reasoned, Versioned):
+class UpdateEntry(EntryText, WithReason, WithVersion):
     pass
 
 
-class DeleteEntryQuery(Reasoned, Versioned):
+class DeleteEntryQuery(WithReason, WithVersion):
     pass
 
 
-class VerifyEntry(Versioned):
+class VerifyEntry(WithVersion):
     note = serializers.CharField(
-        max_length=REASON, required=False, allow_blank=True, default=""
+        max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
     review_after = serializers.DateTimeField(
         required=False, help_text="When somebody should look at it again."
@@ -256,4 +270,4 @@ class VerifyEntry(Versioned):
 
 def settings_of(data: dict[str, Any]) -> dict[str, Any]:
     """The columns of an entry that a body names."""
-    return {name: data[name] for name in curation.EDITABLE if name in data}
+    return {name: data[name] for name in person_edits.EDITABLE_COLUMNS if name in data}

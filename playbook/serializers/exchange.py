@@ -7,21 +7,21 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
-from playbook.exchange import exporting
+from playbook.exchange import export_playbook
 
 # Lines have a limit of their own; a history may fill the body.
-CONTENT = 12 * 1024 * 1024  # characters
+MAX_IMPORT = 12 * 1024 * 1024  # characters
 
 
 class ExportQuery(InProject):
-    format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
+    format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
 
 
 class ImportIn(InProject):
     """A playbook as text. A model's is the default, as with `POST /playbook/deltas`."""
 
-    content = serializers.CharField(max_length=CONTENT, trim_whitespace=False)
-    format = serializers.ChoiceField(choices=exporting.FORMATS, default="ace")
+    content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)
+    format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
     category = serializers.CharField(
         max_length=40,
         required=False,

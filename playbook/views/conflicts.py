@@ -13,14 +13,15 @@ from access.project_view import ProjectView
 from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
-from playbook import conflicts, reopening, resolving
+from playbook.conflicts import conflict_list
 from playbook.models import Conflict
-from playbook.resolving import Seen
-from playbook.rulings import Part, Vectors
+from playbook.review import reopen, resolve_conflict
+from playbook.review.resolution_steps import SplitPart, Vectors
+from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers import conflicts as forms
 
 
-class ConflictsDoor(ProjectView):
+class ConflictsView(ProjectView):
     @extend_schema(
         operation_id="playbook_conflicts_list",
         parameters=[forms.ConflictQuery],
@@ -30,24 +31,26 @@ class ConflictsDoor(ProjectView):
         """Pairs of rules that cannot both hold, each side with what it stands on."""
         data = self.query(forms.ConflictQuery)
         project = self.project(data)
-        rows = conflicts.of_project(project, data.get("state", ()), self.caller)
+        rows = conflict_list.find(project, data.get("state", ()), self.caller)
         return self.page(rows, forms.ConflictOut)
 
 
-class ConflictDoor(ProjectView):
+class ConflictView(ProjectView):
     @extend_schema(operation_id="playbook_conflicts_read", responses=forms.ConflictOut)
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """One conflict with both of its sides."""
-        return Response(forms.ConflictOut(conflicts.get(conflict_id, self.caller)).data)
+        return Response(
+            forms.ConflictOut(conflict_list.get(conflict_id, self.caller)).data
+        )
 
 
-class DecisionDoor(ProjectView):
+class ConflictDecisionView(ProjectView):
     """Embed what the decision brings in, then decide once."""
 
-    form: type[Any] = forms.Decision
+    form: type[Any] = forms.ConflictDecision
 
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        conflict = conflicts.get(conflict_id, self.caller, Role.CURATOR)
+        conflict = conflict_list.get(conflict_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
         if answered := self.replayed(conflict.project_id):
             return answered
@@ -55,18 +58,18 @@ class DecisionDoor(ProjectView):
 
         def act() -> tuple[int, dict[str, Any]]:
             self.decide(conflict, data, vectors)
-            found = conflicts.get(conflict.pk, self.caller)
+            found = conflict_list.get(conflict.pk, self.caller)
             return 200, forms.ConflictOut(found).data
 
         try:
             return self.once(conflict.project_id, act)
         except errors.Refusal as refusal:
             # With a key the note was taken back together with the decision.
-            resolving.note_refusal(conflict, refusal, self.caller)
+            resolve_conflict.note_refusal(conflict, refusal, self.caller)
             raise
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
-        return resolving.vectors_for(conflict)
+        return resolve_conflict.vectors_for(conflict)
 
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
@@ -74,13 +77,13 @@ class DecisionDoor(ProjectView):
         raise NotImplementedError
 
     @staticmethod
-    def seen(data: dict[str, Any]) -> Seen:
-        return Seen(
+    def seen(data: dict[str, Any]) -> SeenVersions:
+        return SeenVersions(
             data.get("left_expected_version"), data.get("right_expected_version")
         )
 
 
-class SupersedeDoor(DecisionDoor):
+class SupersedeConflictView(ConflictDecisionView):
     form = forms.SupersedeConflict
 
     @extend_schema(
@@ -95,7 +98,7 @@ class SupersedeDoor(DecisionDoor):
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
-        resolving.supersede(
+        resolve_conflict.supersede(
             conflict,
             self.caller,
             winner=data["winner"],
@@ -105,7 +108,7 @@ class SupersedeDoor(DecisionDoor):
         )
 
 
-class SplitDoor(DecisionDoor):
+class SplitConflictView(ConflictDecisionView):
     form = forms.SplitConflict
 
     @extend_schema(
@@ -118,13 +121,13 @@ class SplitDoor(DecisionDoor):
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
-        return resolving.vectors_for(conflict, *self.parts(data))
+        return resolve_conflict.vectors_for(conflict, *self.parts(data))
 
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
         left, right = self.parts(data)
-        resolving.split(
+        resolve_conflict.split(
             conflict,
             left,
             right,
@@ -135,17 +138,17 @@ class SplitDoor(DecisionDoor):
         )
 
     @staticmethod
-    def parts(data: dict[str, Any]) -> tuple[Part, Part]:
+    def parts(data: dict[str, Any]) -> tuple[SplitPart, SplitPart]:
         return (
-            Part(data["left_condition"], data["left_content"]),
-            Part(data["right_condition"], data["right_content"]),
+            SplitPart(data["left_condition"], data["left_content"]),
+            SplitPart(data["right_condition"], data["right_content"]),
         )
 
 
-class RejectDoor(DecisionDoor):
+class RejectConflictView(ConflictDecisionView):
     @extend_schema(
         operation_id="playbook_conflicts_reject",
-        request=forms.Decision,
+        request=forms.ConflictDecision,
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
@@ -158,10 +161,12 @@ class RejectDoor(DecisionDoor):
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
-        resolving.reject(conflict, self.caller, note=data["note"], seen=self.seen(data))
+        resolve_conflict.reject(
+            conflict, self.caller, note=data["note"], seen=self.seen(data)
+        )
 
 
-class ReopenDoor(DecisionDoor):
+class ReopenConflictView(ConflictDecisionView):
     form = forms.ReopenConflict
 
     @extend_schema(
@@ -174,12 +179,12 @@ class ReopenDoor(DecisionDoor):
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
-        return reopening.vectors_for(conflict)
+        return reopen.conflict_vectors(conflict)
 
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
         decided_at = data.get("decided_at")
-        reopening.reopen_conflict(
+        reopen.reopen_conflict(
             conflict, self.caller, decided_at=decided_at, vectors=vectors
         )

@@ -11,28 +11,29 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.caller import Role
-from playbook import (
-    curation,
-    operations,
-    rebasing,
-    reopening,
-    reverting,
-    reviewing,
-    taking_up,
-)
+from playbook.history import operations
 from playbook.models import PlaybookDelta
+from playbook.reading import delta_list, entry_list
+from playbook.review import (
+    decide,
+    delta_review,
+    merge_into_entry,
+    rebase,
+    reopen,
+    revert,
+)
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
-from playbook.views import answers
+from playbook.views import responses
 
 
-class DecisionDoor(ProjectView):
+class DeltaDecisionView(ProjectView):
     """Prepare, then decide once; `answer` is what the client is told."""
 
     form: type[Any] = delta_forms.AcceptDelta
 
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        delta = curation.get(delta_id, self.caller, Role.CURATOR)
+        delta = delta_list.get(delta_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
         if answered := self.replayed(delta.project_id):
             return answered
@@ -55,27 +56,27 @@ class DecisionDoor(ProjectView):
         raise NotImplementedError
 
     def note_stale(self, delta: PlaybookDelta) -> None:
-        reviewing.mark_stale(delta, self.caller)
+        delta_review.mark_stale(delta, self.caller)
 
     def answer(self, done: Any) -> dict[str, Any]:
-        return answers.after(self, done)
+        return responses.describe_result(self, done)
 
 
-class AcceptDoor(DecisionDoor):
+class AcceptDeltaView(DeltaDecisionView):
     @extend_schema(
         operation_id="playbook_deltas_accept",
         request=delta_forms.AcceptDelta,
-        responses=delta_forms.Written,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Apply a waiting delta; a key cannot accept what it proposed itself."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = reviewing.embedded(delta, delta.content)
+        self.made = delta_review.embed_text(delta, delta.content)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return curation.accept(
+        return decide.accept(
             delta,
             self.caller,
             version=data.get("expected_version"),
@@ -84,23 +85,23 @@ class AcceptDoor(DecisionDoor):
         )
 
 
-class EditDoor(DecisionDoor):
+class EditDeltaView(DeltaDecisionView):
     form = delta_forms.EditDelta
 
     @extend_schema(
         operation_id="playbook_deltas_edit",
         request=delta_forms.EditDelta,
-        responses=delta_forms.Written,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Apply a waiting delta in your own words."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = reviewing.embedded(delta, data.get("content") or delta.content)
+        self.made = delta_review.embed_text(delta, data.get("content") or delta.content)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return curation.edit_and_accept(
+        return decide.edit_and_accept(
             delta,
             entry_forms.settings_of(data),
             self.caller,
@@ -110,24 +111,26 @@ class EditDoor(DecisionDoor):
         )
 
 
-class MergeDoor(DecisionDoor):
+class MergeDeltaView(DeltaDecisionView):
     form = delta_forms.MergeDelta
 
     @extend_schema(
         operation_id="playbook_deltas_merge",
         request=delta_forms.MergeDelta,
-        responses=delta_forms.Written,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Put the text of a waiting delta into an entry that stands."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.entry = curation.entry(data["entry_id"], self.caller, Role.CURATOR)
-        self.made = taking_up.text_for(delta, self.entry, data.get("content", ""))
+        self.entry = entry_list.get(data["entry_id"], self.caller, Role.CURATOR)
+        self.made = merge_into_entry.make_text(
+            delta, self.entry, data.get("content", "")
+        )
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return taking_up.merge_into(
+        return merge_into_entry.merge(
             delta,
             self.entry,
             self.caller,
@@ -141,36 +144,36 @@ class MergeDoor(DecisionDoor):
         """The entry that it should go into has changed; the delta may still fit its own."""
 
 
-class RebaseDoor(DecisionDoor):
-    form = entry_forms.Versioned
+class RebaseDeltaView(DeltaDecisionView):
+    form = entry_forms.WithVersion
 
     @extend_schema(
         operation_id="playbook_deltas_rebase",
-        request=entry_forms.Versioned,
-        responses=delta_forms.RebasedOut,
+        request=entry_forms.WithVersion,
+        responses=delta_forms.RebaseOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Renew a waiting or stale delta for its entry as it is now; it waits again."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = reviewing.embedded(delta, delta.content)
+        self.made = delta_review.embed_text(delta, delta.content)
 
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> rebasing.Rebased:
+    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> rebase.RebaseResult:
         version = data.get("expected_version")
-        return rebasing.rebase(delta, self.caller, version=version, made=self.made)
+        return rebase.rebase_delta(delta, self.caller, version=version, made=self.made)
 
-    def answer(self, done: rebasing.Rebased) -> dict[str, Any]:
-        return delta_forms.RebasedOut(done).data
+    def answer(self, done: rebase.RebaseResult) -> dict[str, Any]:
+        return delta_forms.RebaseOut(done).data
 
 
-class RejectDoor(DecisionDoor):
+class RejectDeltaView(DeltaDecisionView):
     form = delta_forms.RejectDelta
 
     @extend_schema(
         operation_id="playbook_deltas_reject",
         request=delta_forms.RejectDelta,
-        responses=delta_forms.Written,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Decide against a waiting delta, with a reason."""
@@ -178,7 +181,7 @@ class RejectDoor(DecisionDoor):
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         version = data.get("expected_version")
-        return curation.reject(
+        return decide.reject(
             delta,
             self.caller,
             reason=data["reason"],
@@ -187,13 +190,13 @@ class RejectDoor(DecisionDoor):
         )
 
 
-class UndoDoor(DecisionDoor):
+class UndoDeltaView(DeltaDecisionView):
     form = delta_forms.UndoDelta
 
     @extend_schema(
         operation_id="playbook_deltas_undo",
         request=delta_forms.UndoDelta,
-        responses=delta_forms.Written,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Take back what a delta did; refused when later changes stand on it."""
@@ -202,24 +205,24 @@ class UndoDoor(DecisionDoor):
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         version = data.get("expected_version")
         reason = data["reason"]
-        return reverting.undo(delta, self.caller, reason=reason, version=version)
+        return revert.undo_delta(delta, self.caller, reason=reason, version=version)
 
 
-class ReopenDoor(DecisionDoor):
-    form = entry_forms.Versioned
+class ReopenDeltaView(DeltaDecisionView):
+    form = entry_forms.WithVersion
 
     @extend_schema(
         operation_id="playbook_deltas_reopen",
-        request=entry_forms.Versioned,
-        responses=delta_forms.Written,
+        request=entry_forms.WithVersion,
+        responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Let a decided delta wait again; what an accepted one did is taken back."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = reopening.embedded(delta)
+        self.made = reopen.embed_proposal(delta)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         version = data.get("expected_version")
-        return reopening.reopen(delta, self.caller, version=version, made=self.made)
+        return reopen.reopen_delta(delta, self.caller, version=version, made=self.made)

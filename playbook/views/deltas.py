@@ -15,16 +15,19 @@ from common.api import problem
 from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
-from playbook import bulk, curation, proposals, reading
-from playbook.drafts import Proposal, Quote
 from playbook.models import PlaybookEntry
-from playbook.reading import DeltaFilters
+from playbook.proposals import person_edits, submission
+from playbook.proposals.proposed_change import Proposal, Quote
+from playbook.reading import delta_list, entry_list
+from playbook.reading import delta_list as reading_delta_list
+from playbook.reading.delta_list import DeltaFilters
+from playbook.review import bulk
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
 from projects.models import Project
 
 
-class DeltasDoor(ProjectView):
+class DeltasView(ProjectView):
     @extend_schema(
         operation_id="playbook_deltas_list",
         parameters=[delta_forms.DeltaQuery],
@@ -42,7 +45,7 @@ class DeltasDoor(ProjectView):
             entry=data.get("entry"),
             run_id=data.get("run_id"),
         )
-        rows = reading.deltas(project, filters, self.caller)
+        rows = reading_delta_list.find(project, filters, self.caller)
         return self.page(rows, delta_forms.DeltaOut)
 
     @extend_schema(
@@ -56,12 +59,12 @@ class DeltasDoor(ProjectView):
         project = self.project(data)
         if answered := self.replayed(project.pk):
             return answered
-        curation.refuse_unknown_category(project, data)
+        person_edits.refuse_unknown_category(project, data)
         proposal = self.proposal(project, data)
-        prepared = proposals.prepare(project, [proposal], self.caller)
+        prepared = submission.prepare(project, [proposal], self.caller)
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 201, delta_forms.DeltaOut(proposals.file(prepared)[0]).data
+            return 201, delta_forms.DeltaOut(submission.submit(prepared)[0]).data
 
         return self.once(project.pk, act)
 
@@ -75,8 +78,11 @@ class DeltasDoor(ProjectView):
         }
         memory = self.memory(project, data.get("memory_id"))
         if memory:
-            by_model |= {"memory_id": memory.pk, "sources": curation.sources(memory)}
-        return curation.proposed(
+            by_model |= {
+                "memory_id": memory.pk,
+                "sources": person_edits.quotable_texts(memory),
+            }
+        return person_edits.person_proposal(
             data["operation"],
             entry_forms.settings_of(data),
             self.caller,
@@ -94,7 +100,7 @@ class DeltasDoor(ProjectView):
         return {"id": str(entry.pk), "version": given.get("version")}
 
     def entry(self, project: Project, entry_id: uuid.UUID) -> PlaybookEntry:
-        entry = curation.entry(entry_id, self.caller)
+        entry = entry_list.get(entry_id, self.caller)
         if entry.project_id != project.pk:
             raise errors.NotFound(f"There is no entry {entry_id} in this project.")
         return entry
@@ -109,14 +115,16 @@ class DeltasDoor(ProjectView):
         return found
 
 
-class DeltaDoor(ProjectView):
+class DeltaView(ProjectView):
     @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
         """One proposal with its quotes and gates."""
-        return Response(delta_forms.DeltaOut(curation.get(delta_id, self.caller)).data)
+        return Response(
+            delta_forms.DeltaOut(delta_list.get(delta_id, self.caller)).data
+        )
 
 
-class BulkDoor(ProjectView):
+class BulkDeltasView(ProjectView):
     @extend_schema(
         operation_id="playbook_deltas_bulk",
         request=delta_forms.BulkDeltas,
@@ -129,7 +137,7 @@ class BulkDoor(ProjectView):
         if answered := self.replayed(project.pk):
             return answered
         accepts = data["action"] == "accept"
-        made = bulk.embedded(project, data["ids"], self.caller) if accepts else {}
+        made = bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}
 
         def act() -> tuple[int, dict[str, Any]]:
             outcomes = bulk.decide(
@@ -145,7 +153,7 @@ class BulkDoor(ProjectView):
         return self.once(project.pk, act)
 
 
-def bulk_item(outcome: bulk.Outcome) -> dict[str, Any]:
+def bulk_item(outcome: bulk.BulkOutcome) -> dict[str, Any]:
     refusal = outcome.refusal
     return {
         "id": str(outcome.delta_id),

@@ -11,15 +11,18 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.caller import Role
-from playbook import curation, pages, reading, verifying
-from playbook.reading import Filters, Order
+from playbook.proposals import person_edits
+from playbook.reading import change_list, entry_list, past_revisions
+from playbook.reading import entry_list as reading_entry_list
+from playbook.reading.entry_list import EntryFilters, EntryOrder
+from playbook.review import verification
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
-from playbook.views import answers
+from playbook.views import ordered_pages, responses
 from projects.models import Project
 
 
-class PlaybookDoor(ProjectView):
+class PlaybookView(ProjectView):
     @extend_schema(
         operation_id="playbook_read",
         parameters=[entry_forms.PlaybookQuery],
@@ -29,46 +32,55 @@ class PlaybookDoor(ProjectView):
         """The playbook: filtered, searched or sorted, now or at a revision."""
         data = self.query(entry_forms.PlaybookQuery)
         project = self.project(data)
-        filters = Filters(
+        filters = EntryFilters(
             category=tuple(data.get("category", ())),
             tags=tuple(data.get("tags", ())),
             tags_match=data["tags_match"],
             status=tuple(data["status"]),
             freshness=data.get("freshness"),
         )
-        order = Order(data.get("sort", "created_at"), data["order"] == "desc")
+        order = EntryOrder(data.get("sort", "created_at"), data["order"] == "desc")
         if "revision" in data:
             return self.past(project, data["revision"], filters, order)
-        rows = reading.entries(project, filters, self.caller)
+        rows = reading_entry_list.find(project, filters, self.caller)
         notes: tuple[str, ...] = ()
         if "q" in data:
-            ranked = reading.rank(project, rows, data["q"])
+            ranked = reading_entry_list.rank(project, rows, data["q"])
             ids, notes = [hit.id for hit in ranked.hits], ranked.notes
         else:
-            ids = reading.ordered(rows, order)
-        page = pages.cut(ids, rows, self.request)
-        shown = reading.in_full(rows.filter(pk__in=page.ids), self.caller).in_bulk()
+            ids = reading_entry_list.order_ids(rows, order)
+        page = ordered_pages.paginate(ids, rows, self.request)
+        shown = reading_entry_list.with_details(
+            rows.filter(pk__in=page.ids), self.caller
+        ).in_bulk()
         results = [shown[pk] for pk in page.ids if pk in shown]
         answer = entry_forms.EntryOut(results, many=True).data
-        revision = reading.current_revision(project, self.caller)
+        revision = past_revisions.current_revision(project, self.caller)
         return self.answer(answer, page, revision, notes)
 
     def past(
-        self, project: Project, revision: int, filters: Filters, order: Order
+        self, project: Project, revision: int, filters: EntryFilters, order: EntryOrder
     ) -> Response:
-        past = reading.at_revision(project, revision, filters, order, self.caller)
+        past = past_revisions.at_revision(
+            project, revision, filters, order, self.caller
+        )
         by_id = {entry.id: entry for entry in past}
-        rows = reading.entries(project, filters, self.caller)
-        page = pages.cut(list(by_id), rows, self.request)
+        rows = reading_entry_list.find(project, filters, self.caller)
+        page = ordered_pages.paginate(list(by_id), rows, self.request)
         shown = [by_id[pk] for pk in page.ids]
         named = [uuid.UUID(pk) for entry in shown for pk in entry.supporting_memory_ids]
-        seen = {str(pk) for pk in reading.seen_memories(named, self.caller)}
-        results = [entry_forms.past(entry, project.pk, seen) for entry in shown]
+        seen = {str(pk) for pk in change_list.visible_memory_ids(named, self.caller)}
+        results = [
+            entry_forms.past_entry_output(entry, project.pk, seen) for entry in shown
+        ]
         return self.answer(results, page, revision, ())
 
     @staticmethod
     def answer(
-        results: Any, page: pages.Page, revision: int, notes: tuple[str, ...]
+        results: Any,
+        page: ordered_pages.OrderedPage,
+        revision: int,
+        notes: tuple[str, ...],
     ) -> Response:
         return Response(
             {
@@ -81,11 +93,11 @@ class PlaybookDoor(ProjectView):
         )
 
 
-class EntriesDoor(ProjectView):
+class EntriesView(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_create",
         request=entry_forms.CreateEntry,
-        responses={201: delta_forms.Written, 202: delta_forms.Written},
+        responses={201: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def post(self, request: Request) -> Response:
         """Write an entry: a curator's is applied (201), a writer's waits (202)."""
@@ -94,12 +106,12 @@ class EntriesDoor(ProjectView):
         if answered := self.replayed(project.pk):
             return answered
         changes = entry_forms.settings_of(data)
-        curation.refuse_unknown_category(project, changes)
-        proposal = curation.addition(changes, self.caller, reason=data["reason"])
-        return answers.written(self, project, proposal, status=201)
+        person_edits.refuse_unknown_category(project, changes)
+        proposal = person_edits.addition(changes, self.caller, reason=data["reason"])
+        return responses.submit_edit(self, project, proposal, status=201)
 
 
-class EntryDoor(ProjectView):
+class EntryView(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
 
     @extend_schema(
@@ -108,52 +120,52 @@ class EntryDoor(ProjectView):
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """One entry in full, whatever its status."""
         return Response(
-            entry_forms.EntryDetail(answers.entry_in_full(self, entry_id)).data
+            entry_forms.EntryDetail(responses.entry_in_full(self, entry_id)).data
         )
 
     @extend_schema(
         operation_id="playbook_entries_update",
         request=entry_forms.UpdateEntry,
-        responses={200: delta_forms.Written, 202: delta_forms.Written},
+        responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def patch(self, request: Request, entry_id: uuid.UUID) -> Response:
         """Change an entry: at once by a curator, else as a delta that waits (202)."""
-        entry = curation.entry(entry_id, self.caller, Role.WRITER)
+        entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.body(entry_forms.UpdateEntry)
         if answered := self.replayed(entry.project_id):
             return answered
         changes = entry_forms.settings_of(data)
-        curation.refuse_unknown_category(entry.project, changes)
-        proposal = curation.change(
+        person_edits.refuse_unknown_category(entry.project, changes)
+        proposal = person_edits.change(
             entry,
             changes,
             self.caller,
             reason=data["reason"],
             version=data.get("expected_version"),
         )
-        return answers.written(self, entry.project, proposal, status=200)
+        return responses.submit_edit(self, entry.project, proposal, status=200)
 
     @extend_schema(
         operation_id="playbook_entries_delete",
         parameters=[entry_forms.DeleteEntryQuery],
-        responses={200: delta_forms.Written, 202: delta_forms.Written},
+        responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def delete(self, request: Request, entry_id: uuid.UUID) -> Response:
         """Delete an entry: at once by a curator, else as a delta that waits (202)."""
-        entry = curation.entry(entry_id, self.caller, Role.WRITER)
+        entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.query(entry_forms.DeleteEntryQuery)
         if answered := self.replayed(entry.project_id):
             return answered
-        proposal = curation.removal(
+        proposal = person_edits.removal(
             entry,
             self.caller,
             reason=data["reason"],
             version=data.get("expected_version"),
         )
-        return answers.written(self, entry.project, proposal, status=200)
+        return responses.submit_edit(self, entry.project, proposal, status=200)
 
 
-class VerifyEntryDoor(ProjectView):
+class VerifyEntryView(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_verify",
         request=entry_forms.VerifyEntry,
@@ -161,18 +173,18 @@ class VerifyEntryDoor(ProjectView):
     )
     def post(self, request: Request, entry_id: uuid.UUID) -> Response:
         """Say that an entry still holds: it is neither due nor suspect any more."""
-        entry = curation.entry(entry_id, self.caller, Role.CURATOR)
+        entry = entry_list.get(entry_id, self.caller, Role.CURATOR)
         data = self.body(entry_forms.VerifyEntry)
 
         def act() -> tuple[int, dict[str, Any]]:
-            verifying.verify(
+            verification.verify(
                 entry,
                 self.caller,
                 note=data["note"],
                 review_after=data.get("review_after"),
                 version=data.get("expected_version"),
             )
-            shown = answers.entry_in_full(self, entry_id)
+            shown = responses.entry_in_full(self, entry_id)
             return 200, entry_forms.EntryDetail(shown).data
 
         return self.once(entry.project_id, act)

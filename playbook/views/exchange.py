@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from playbook import curation
-from playbook.exchange import exporting, importing
+from playbook.exchange import export_playbook, import_playbook
+from playbook.proposals import person_edits
 from playbook.serializers import exchange as exchange_forms
 
 
-class ExportDoor(ProjectView):
+class ExportPlaybookView(ProjectView):
     @extend_schema(
         operation_id="playbook_export",
         parameters=[exchange_forms.ExportQuery],
@@ -30,12 +30,12 @@ class ExportDoor(ProjectView):
         """The playbook as ACE lines, as JSON with its history, or for an AGENTS.md."""
         data = self.query(exchange_forms.ExportQuery)
         project = self.project(data)
-        text = exporting.export(project, self.caller, format=data["format"])
-        kind = exporting.MEDIA_TYPES[data["format"]]
+        text = export_playbook.export_text(project, self.caller, format=data["format"])
+        kind = export_playbook.MEDIA_TYPES[data["format"]]
         return HttpResponse(text.encode(), content_type=kind)
 
 
-class ImportDoor(ProjectView):
+class ImportPlaybookView(ProjectView):
     @extend_schema(
         operation_id="playbook_import",
         request=exchange_forms.ImportIn,
@@ -50,10 +50,10 @@ class ImportDoor(ProjectView):
         project = self.project(data)
         if answered := self.replayed(project.pk):
             return answered
-        curation.refuse_unknown_category(project, data)
+        person_edits.refuse_unknown_category(project, data)
         # Outside of the key's transaction: it is written in pieces, and posting it
         # again changes nothing.
-        imported = importing.take_in(
+        imported = import_playbook.import_text(
             project,
             data["content"],
             self.caller,

@@ -13,15 +13,17 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common.api.serializers import page_of
 from common.caller import Role
-from playbook import blame, comparing, curation, pages, reading, reverting
 from playbook.models import PlaybookEntry
-from playbook.reading import ChangeFilters
-from playbook.reverting import Target
+from playbook.reading import blame, change_list, entry_list, revision_diff
+from playbook.reading.change_list import ChangeFilters
+from playbook.review import revert
+from playbook.review.revert import RevertTarget
 from playbook.serializers import changes as change_forms
+from playbook.views import ordered_pages
 from projects.models import Project
 
 
-class ChangesDoor(ProjectView):
+class PlaybookChangesView(ProjectView):
     @extend_schema(
         operation_id="playbook_changes",
         parameters=[change_forms.ChangesQuery],
@@ -33,33 +35,35 @@ class ChangesDoor(ProjectView):
         project = self.project(data)
         names = ChangeFilters.__dataclass_fields__
         filters = ChangeFilters(**{n: data[n] for n in names if n in data})
-        rows = reading.changes(project, filters, self.caller)
+        rows = change_list.find(project, filters, self.caller)
         return self.page(rows, change_forms.ChangeOut)
 
 
-class EntryHistoryDoor(ProjectView):
+class EntryHistoryView(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_history",
         responses=page_of(change_forms.ChangeOut),
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """What happened to an entry, newest first, with the changed text as a diff."""
-        entry = curation.entry(entry_id, self.caller)
-        return self.page(reading.history(entry, self.caller), change_forms.ChangeOut)
+        entry = entry_list.get(entry_id, self.caller)
+        return self.page(
+            change_list.of_entry(entry, self.caller), change_forms.ChangeOut
+        )
 
 
-class EntryBlameDoor(ProjectView):
+class EntryBlameView(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_blame", responses=change_forms.BlameOut
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """The change that each word and each column of an entry came with."""
-        entry = curation.entry(entry_id, self.caller)
-        changes = reading.history(entry, self.caller)
-        return Response(change_forms.BlameOut(blame.blame(entry, changes)).data)
+        entry = entry_list.get(entry_id, self.caller)
+        changes = change_list.of_entry(entry, self.caller)
+        return Response(change_forms.BlameOut(blame.trace(entry, changes)).data)
 
 
-class DiffDoor(ProjectView):
+class PlaybookDiffView(ProjectView):
     @extend_schema(
         operation_id="playbook_diff",
         parameters=[change_forms.DiffQuery],
@@ -70,12 +74,12 @@ class DiffDoor(ProjectView):
         data = self.query(change_forms.DiffQuery)
         project = self.project(data)
         first = data["from_revision"]
-        last, found = comparing.revisions(
+        last, found = revision_diff.diff_revisions(
             project, first, data.get("to_revision"), self.caller
         )
         by_id = {one.entry_id: one for one in found}
         rows = PlaybookEntry.objects.visible_to(self.caller).filter(project=project)
-        page = pages.cut(list(by_id), rows, self.request)
+        page = ordered_pages.paginate(list(by_id), rows, self.request)
         shown = [by_id[pk] for pk in page.ids]
         counts = Counter(one.kind for one in found)
         return Response(
@@ -90,11 +94,11 @@ class DiffDoor(ProjectView):
         )
 
 
-class RevertDoor(ProjectView):
+class RevertPlaybookView(ProjectView):
     @extend_schema(
         operation_id="playbook_revert",
-        request=change_forms.Revert,
-        responses=change_forms.RevertedOut,
+        request=change_forms.RevertIn,
+        responses=change_forms.RevertOut,
     )
     def post(self, request: Request) -> Response:
         """Take back a change, a delta, a run or a range of revisions by new changes.
@@ -102,24 +106,24 @@ class RevertDoor(ProjectView):
         Refused with `overlap`, which names the entry, columns and later change that
         stand in the way.
         """
-        data = self.body(change_forms.Revert)
+        data = self.body(change_forms.RevertIn)
         project = self.project(data, Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
-            done = reverting.revert(
+            done = revert.revert_changes(
                 project, self.target(project, data), self.caller, reason=data["reason"]
             )
-            return 200, change_forms.reverted(done)
+            return 200, change_forms.revert_output(done)
 
         return self.once(project.pk, act)
 
-    def target(self, project: Project, data: dict[str, Any]) -> Target:
+    def target(self, project: Project, data: dict[str, Any]) -> RevertTarget:
         for name, find in (
-            ("change", reverting.change),
-            ("delta", reverting.delta),
-            ("run", reverting.run),
+            ("change", revert.change_target),
+            ("delta", revert.delta_target),
+            ("run", revert.run_target),
         ):
             if name in data:
                 return find(project, data[name], self.caller)
         first = data["revision"] if "revision" in data else data["from_revision"]
-        return reverting.between(project, first, data.get("to_revision"), self.caller)
+        return revert.range_target(project, first, data.get("to_revision"), self.caller)

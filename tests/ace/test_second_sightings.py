@@ -9,8 +9,8 @@ from ace import reflection
 from ace import run as runs
 from ace.models import AceRun, Observation
 from ace.rules import task as tasks
-from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.review import decide
 
 URL = "/api/v1/complete-task"
 
@@ -212,7 +212,7 @@ class TestRemedy:
             complete(body)
         asked = PlaybookDelta.objects.get(operation="deprecate")
         complete(MENDED | {"goal": "Book a seat to Faro"})
-        curation.reject(asked, alice, reason="It helps in other cases.")
+        decide.reject(asked, alice, reason="It helps in other cases.")
 
         complete(MENDED | {"goal": "Book a seat to Lagos"})
 

@@ -28,8 +28,8 @@ from memories.models import (
     Tag,
 )
 from memories.store import search_columns as memory_indexing
-from playbook import indexing as entry_indexing
-from playbook import revisions
+from playbook.entries import entry_index as entry_indexing
+from playbook.history import revision
 from playbook.models import (
     Conflict,
     EntryVector,
@@ -296,8 +296,8 @@ def world(project, a_memory, an_entry):
             action="update",
             entry_id=entry.pk,
             entry_label="gotchas-00001",
-            before=TREE | revisions.state(elder),
-            after=TREE | revisions.state(entry),
+            before=TREE | revision.entry_values(elder),
+            after=TREE | revision.entry_values(entry),
             actor=cut(200),
             reason=cut(1000),
             delta_id=delta.pk,

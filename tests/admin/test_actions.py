@@ -20,8 +20,8 @@ from memories.lifecycle import update, verify
 from memories.models import Memory, MemoryChange, PossibleDuplicate, Tag
 from memories.store import tags, write
 from memories.store.drafts import Draft
-from playbook import curation
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.proposals import person_edits
 from projects.models import Membership, Project
 from tests.admin.conftest import person
 from tests.playbook.conftest import reword
@@ -478,8 +478,8 @@ class TestEntries:
 
     def test_one_that_the_page_did_not_show_stays(self, curator, project, alice):
         wanted = {"content": ENTRY["content"], "category": "gotchas"}
-        wanted = curation.addition(wanted, alice, reason="")
-        entry = curation.edit(project, wanted, alice).entry
+        wanted = person_edits.addition(wanted, alice, reason="")
+        entry = person_edits.submit_edit(project, wanted, alice).entry
         seen = seen_on(curator, page(entry))
         reword(entry, alice, "Cache the availability of berths for a minute.")
 
@@ -767,9 +767,9 @@ class TestConflicts:
     @pytest.fixture
     def conflict(self, project, alice):
         older, newer = (
-            curation.edit(
+            person_edits.submit_edit(
                 project,
-                curation.addition(
+                person_edits.addition(
                     {"content": text, "category": "gotchas"}, alice, reason=""
                 ),
                 alice,

@@ -17,7 +17,7 @@ from memories.models import Memory
 from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook import curation
+from playbook.proposals import person_edits
 from projects.models import Membership, Project
 from tests.admin.conftest import MARK, SCRIPT
 from tests.admin.test_lists import queries_of
@@ -65,12 +65,12 @@ def beta(world, project):
     beta = Project.objects.create(organization=project.organization, name="harbour-b")
     caller = Caller(name=f"user:{SCRIPT}", roles={beta.pk: Role.OWNER})
     wanted = {"content": SCRIPT, "condition": SCRIPT, "category": "gotchas"}
-    delta = curation.edit(
-        beta, curation.addition(wanted, caller, reason=SCRIPT), caller
+    delta = person_edits.submit_edit(
+        beta, person_edits.addition(wanted, caller, reason=SCRIPT), caller
     )
     changes = {"content": f"Mind {SCRIPT}", "tags": ["<b>"]}
-    wanted = curation.change(delta.entry, changes, caller, reason=SCRIPT, version=1)
-    curation.edit(beta, wanted, caller)
+    wanted = person_edits.change(delta.entry, changes, caller, reason=SCRIPT, version=1)
+    person_edits.submit_edit(beta, wanted, caller)
     keep_few_memories(beta, caller)
     return beta
 
@@ -199,4 +199,6 @@ def many(beta):
             beta, Draft(content=text, memory_type="learning", agent_id=SCRIPT), caller
         )
         wanted = {"content": text, "category": "gotchas"}
-        curation.edit(beta, curation.addition(wanted, caller, reason=""), caller)
+        person_edits.submit_edit(
+            beta, person_edits.addition(wanted, caller, reason=""), caller
+        )

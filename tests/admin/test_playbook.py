@@ -15,8 +15,9 @@ from common.caller import Role
 from memories.models import File, Memory, MemoryVector
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook import curation, exposures, votes
-from playbook.exchange import exporting
+from playbook.exchange import export_playbook
+from playbook.history import votes
+from playbook.history.revision import Cause
 from playbook.models import (
     Exposure,
     Playbook,
@@ -24,7 +25,8 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.revisions import Cause
+from playbook.proposals import person_edits
+from playbook.reading import exposures
 from projects.models import Membership, Project
 from tests.admin.test_lists import queries_of
 from tests.playbook.conftest import reword
@@ -36,7 +38,9 @@ TEXT = "Moor at the north berth, as src/berths.py says."
 
 def add(project, caller, content=TEXT):
     wanted = {"content": content, "category": "gotchas"}
-    delta = curation.edit(project, curation.addition(wanted, caller, reason=""), caller)
+    delta = person_edits.submit_edit(
+        project, person_edits.addition(wanted, caller, reason=""), caller
+    )
     return PlaybookEntry.objects.get(pk=delta.entry_id)
 
 
@@ -288,14 +292,14 @@ class TestThePageOfThePlaybook:
 
 
 class TestExchange:
-    @pytest.mark.parametrize("format", exporting.FORMATS)
+    @pytest.mark.parametrize("format", export_playbook.FORMATS)
     def test_a_viewer_downloads_it(self, browser_of, project, alice, entry, format):
         answer = ask(browser_of(Role.VIEWER), "export", project, format=format)
 
-        assert answer.content.decode() == exporting.export(
+        assert answer.content.decode() == export_playbook.export_text(
             project, alice, format=format
         )
-        assert answer["Content-Type"] == exporting.MEDIA_TYPES[format]
+        assert answer["Content-Type"] == export_playbook.MEDIA_TYPES[format]
         assert 'attachment; filename="playbook-alpha.' in answer["Content-Disposition"]
 
     def take_in(self, browser, project, **given):
@@ -325,7 +329,7 @@ class TestExchange:
         assert PlaybookDelta.objects.count() == 1
 
     def test_a_history_restores_an_empty_playbook(self, curator, project, alice, entry):
-        text = exporting.export(project, alice, format="json")
+        text = export_playbook.export_text(project, alice, format="json")
         organization = project.organization
         empty = Project.objects.create(organization=organization, name="empty")
         member = {"account": curator.account, "role": Role.CURATOR}

@@ -11,9 +11,9 @@ from ace.models import AceRun
 from common.ids import uuid7
 from inference.models import ActiveModel
 from memories.models import Memory, MemoryFile, PossibleDuplicate
-from playbook import revisions
+from playbook.history import revision as history_revision
+from playbook.history.revision import SUPPORTS
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.revisions import SUPPORTS
 from projects.models import Project
 from tests.admin.conftest import HOSTILE, NOW, SCRIPT, cut
 from tests.browser import routes
@@ -58,7 +58,7 @@ def deltas(world):
 
 
 def a_change(project, entry, revision):
-    state = revisions.state(entry) | {SUPPORTS: []}
+    state = history_revision.entry_values(entry) | {SUPPORTS: []}
     PlaybookChange.objects.create(
         project_id=project.pk,
         revision=revision,

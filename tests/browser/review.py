@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from playbook import proposals
 from playbook.models import PlaybookDelta
+from playbook.proposals import submission
 
 OTHER = "In my words: pass `path`."
 
@@ -17,7 +17,7 @@ def waiting(project, alice, learned):
 
     def make(*texts, **fields):
         wanted = [learned(text, **fields) for text in texts]
-        return proposals.propose(project, wanted, alice)
+        return submission.propose(project, wanted, alice)
 
     return make
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
+from tests.playbook.test_conflicts import OPPOSITE, RULE
 
 from benchmarks.product import product_processes
 from memories.duplicates import scan
@@ -12,7 +13,6 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookEntry
 from tests.browser.review import told
-from tests.playbook.test_conflicts import OPPOSITE, RULE
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -18,8 +18,9 @@ from inference.errors import InferenceError
 from memories.models import PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook import curation, proposals
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from playbook.proposals import submission
+from playbook.review import decide as review_decide
 from projects.models import Membership
 from tests.playbook.conftest import reword
 
@@ -35,7 +36,7 @@ def propose(project, alice, learned):
     """File what a run proposes."""
 
     def make(text, **fields):
-        return proposals.propose(project, [learned(text, **fields)], alice)[0]
+        return submission.propose(project, [learned(text, **fields)], alice)[0]
 
     return make
 
@@ -153,7 +154,7 @@ class TestLists:
         assert f"card-{delta.pk}" in page_of(curator, tab="automatic")
 
     def test_a_rejected_one_says_how_often_it_came_again(self, waiting, curator, alice):
-        delta = curation.reject(waiting(RULE), alice, reason="too vague")
+        delta = review_decide.reject(waiting(RULE), alice, reason="too vague")
         PlaybookDelta.objects.filter(pk=delta.pk).update(seen_again=3)
 
         page = page_of(curator, tab="rejected")
@@ -353,7 +354,7 @@ class TestDecisions:
         assert delta.status == "applied"
 
     def test_a_rejected_one_is_reopened(self, waiting, curator, alice):
-        delta = curation.reject(waiting(RULE), alice, reason="no")
+        delta = review_decide.reject(waiting(RULE), alice, reason="no")
 
         curator.post(decide(delta, "reopen") + "?tab=rejected")
 

@@ -13,9 +13,11 @@ from common.caller import Role
 from common.ids import uuid7
 from console import weeks
 from console.weekly import week_markdown, week_summary
-from playbook import curation, votes
+from playbook.history import votes
+from playbook.history.revision import Cause
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.revisions import Cause
+from playbook.proposals import person_edits
+from playbook.review import decide
 from tests.admin.conftest import HOSTILE, MARK
 from tests.admin.test_lists import queries_of
 from tests.admin.test_playbook import TEXT, add, reword
@@ -70,8 +72,10 @@ class TestWhatWasLearned:
         other = add(project, alice, "Read the tide table first.")
         last_week(PlaybookChange.objects.all())
         reword(entry, alice, "Moor at the south berth.")
-        wanted = curation.removal(other, alice, reason="untrue", version=other.version)
-        curation.edit(project, wanted, alice)
+        wanted = person_edits.removal(
+            other, alice, reason="untrue", version=other.version
+        )
+        person_edits.submit_edit(project, wanted, alice)
 
         found = this_week(project, alice)
 
@@ -83,7 +87,7 @@ class TestWhatWasLearned:
         assert found.lessons[week_summary.CHANGED][0].text == "Moor at the south berth."
 
     def test_it_tells_who_decided_and_on_what_evidence(self, project, alice):
-        delta = curation.accept(a_proposal(project), alice)
+        delta = decide.accept(a_proposal(project), alice)
 
         [lesson] = this_week(project, alice).lessons[week_summary.NEW]
 
@@ -91,7 +95,7 @@ class TestWhatWasLearned:
         assert lesson.evidence == "1 quote"
 
     def test_what_the_policy_let_in_says_so(self, project, alice):
-        curation.accept(a_proposal(project), alice)
+        decide.accept(a_proposal(project), alice)
         PlaybookDelta.objects.update(reviewer="", status="applied")
 
         [lesson] = this_week(project, alice).lessons[week_summary.NEW]

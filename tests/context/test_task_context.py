@@ -7,8 +7,8 @@ from inference import tokens
 from inference.embedding import fake
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
-from playbook import curation
 from playbook.models import PlaybookEntry
+from playbook.proposals import person_edits
 
 URL = "/api/v1/context/task"
 
@@ -93,10 +93,10 @@ TASK = "make the invoice export retry when the gateway answers"
 @pytest.fixture
 def rule(project, alice):
     def write(text):
-        wanted = curation.addition(
+        wanted = person_edits.addition(
             {"content": text, "category": "general"}, alice, reason=""
         )
-        return curation.edit(project, wanted, alice).entry
+        return person_edits.submit_edit(project, wanted, alice).entry
 
     return write
 

@@ -7,8 +7,9 @@ from django.conf import settings
 
 from ace.rules import causes
 from jobs import runner
-from playbook import gates, operations
+from playbook.history import operations
 from playbook.models import PlaybookDelta
+from playbook.rule_text import text_gates
 from projects.options import ProjectOptions
 
 
@@ -54,9 +55,9 @@ class TestAce:
     def test_the_numbers_of_the_gates_are_those_of_the_page(self, page):
         text = page("ace.md")
 
-        assert f"| {gates.MOST_WORDS} words, no list |" in text
-        assert f"cosine below {gates.SAME:.2f}" in text
-        assert f"at most {gates.MOST_REMOVED:.0%}".replace("%", " %") in text
+        assert f"| {text_gates.MAX_WORDS} words, no list |" in text
+        assert f"cosine below {text_gates.SAME_COSINE:.2f}" in text
+        assert f"at most {text_gates.MAX_REMOVED:.0%}".replace("%", " %") in text
 
     def test_each_operation_of_a_delta_can_be_carried_out(self):
         assert set(operations.OPERATIONS) == set(PlaybookDelta.Operation)

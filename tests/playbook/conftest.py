@@ -6,9 +6,10 @@ import pytest
 
 from memories.store import write as store_write
 from memories.store.drafts import Draft
-from playbook import curation, curator
-from playbook.drafts import Proposal, Quote
+from playbook.learning import learn
 from playbook.models import PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.proposals.proposed_change import Proposal, Quote
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
 
@@ -43,7 +44,7 @@ def lesson():
             "category": "gotchas",
             "evidence": (Quote("result", 0, len(text), text),),
         }
-        return curator.Lesson(**given | fields)
+        return learn.Lesson(**given | fields)
 
     return make
 
@@ -60,7 +61,7 @@ def run(memory):
             "feedback_source": "test",
             "sources": {"result": lessons[0].content if lessons else ""},
         }
-        return curator.Run(**given | fields)
+        return learn.TaskRun(**given | fields)
 
     return make
 
@@ -77,8 +78,8 @@ def write(project, alice):
 
     def make(text=RULE, author_kind="human", **changes):
         changes = {"content": text, "category": "gotchas"} | changes
-        proposal = curation.addition(changes, alice, reason="Alice knows.")
-        entry = curation.edit(project, proposal, alice).entry
+        proposal = person_edits.addition(changes, alice, reason="Alice knows.")
+        entry = person_edits.submit_edit(project, proposal, alice).entry
         if author_kind != "human":
             PlaybookEntry.objects.filter(pk=entry.pk).update(author_kind=author_kind)
         return PlaybookEntry.objects.light().select_related("project").get(pk=entry.pk)
@@ -97,8 +98,8 @@ def set_options(project):
 
 def reword(entry, caller, content):
     """Have a person give an entry another text."""
-    wanted = curation.change(
+    wanted = person_edits.change(
         entry, {"content": content}, caller, reason="", version=entry.version
     )
-    curation.edit(entry.project, wanted, caller)
+    person_edits.submit_edit(entry.project, wanted, caller)
     entry.refresh_from_db()

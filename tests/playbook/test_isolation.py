@@ -5,9 +5,10 @@ import pytest
 from memories import scopes
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook import curation, proposals, votes
+from playbook.history import votes
+from playbook.history.revision import Cause
 from playbook.models import PlaybookDelta
-from playbook.revisions import Cause
+from playbook.proposals import person_edits, submission
 
 URL = "/api/v1/playbook"
 
@@ -15,7 +16,7 @@ URL = "/api/v1/playbook"
 @pytest.fixture
 def alices(project, bob, learned, write):
     """An entry and a waiting delta of Alice's project."""
-    [delta] = proposals.propose(project, [learned(feedback_source="agent")], bob)
+    [delta] = submission.propose(project, [learned(feedback_source="agent")], bob)
     return write("Keep the plan of project alpha secret."), delta
 
 
@@ -92,7 +93,7 @@ class TestOtherUsers:
     ):
         entry = write()
         vote = learned(entry.content, memory_id=private.pk)
-        [delta] = proposals.propose(project, [vote], bob)
+        [delta] = submission.propose(project, [vote], bob)
         other = client_of(project, user_id="u2")
 
         pages = [
@@ -112,7 +113,7 @@ class TestOtherUsers:
     ):
         kept, taken = write("Run `make a` first."), write("Run `make b` first.")
         votes.record(project, [], [taken.pk], Cause(memory_id=private.pk), bob)
-        merge = curation.proposed(
+        merge = person_edits.person_proposal(
             "merge",
             {},
             alice,
@@ -121,7 +122,7 @@ class TestOtherUsers:
             targets=({"id": str(taken.pk)},),
             memory_id=memory.pk,
         )
-        curation.edit(project, merge, alice)
+        person_edits.submit_edit(project, merge, alice)
 
         listed = client_of(project, user_id="u2").get(
             f"{URL}/changes", {"project_id": project.pk}
@@ -135,7 +136,7 @@ class TestOtherUsers:
     ):
         entry = write()
         vote = learned(entry.content, memory_id=private.pk)
-        proposals.propose(project, [vote], bob)
+        submission.propose(project, [vote], bob)
 
         shown = client_of(project, user_id="u1").get(f"{URL}/entries/{entry.pk}").json()
 

@@ -28,8 +28,9 @@ from memories.models import Memory, MemoryVector
 from memories.queries import Filters
 from memories.read import search
 from memories.store import originals, vectors
-from playbook import curation, relevance
 from playbook.models import EntryVector, PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.reading import relevance
 
 OLD, NEW = "fake", "fake@64"
 
@@ -252,14 +253,14 @@ class TestThePlaybook:
     @pytest.fixture
     def entry(self, project, alice):
         changes = {"content": "Ask the broker first.", "category": "gotchas"}
-        proposal = curation.addition(changes, alice, reason="Alice knows.")
-        return curation.edit(project, proposal, alice).entry
+        proposal = person_edits.addition(changes, alice, reason="Alice knows.")
+        return person_edits.submit_edit(project, proposal, alice).entry
 
     def test_entries_change_with_the_memories(self, entry, project, reembed):
         reembed()
 
         rows = PlaybookEntry.objects.all()
-        assert relevance.of(project, rows, "Ask the broker first.").by_id
+        assert relevance.measure(project, rows, "Ask the broker first.").by_id
         assert entry.embedding.model == NEW
 
     def test_old_vectors_of_entries_go(self, entry, reembed, finish):

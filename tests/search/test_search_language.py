@@ -15,8 +15,9 @@ from memories.scopes import Scope
 from memories.store import tags
 from memories.store import write as memory_writing
 from memories.store.drafts import Draft
-from playbook import curation, reading
 from playbook.models import PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.reading import entry_list
 from projects import lifecycle as projects_lifecycle
 from projects import search_language
 from projects.models import Project
@@ -64,8 +65,8 @@ def write(project):
 
     def make(text):
         changes = {"content": text, "category": "gotchas"}
-        return curation.edit(
-            project, curation.addition(changes, SYSTEM, reason=""), SYSTEM
+        return person_edits.submit_edit(
+            project, person_edits.addition(changes, SYSTEM, reason=""), SYSTEM
         ).entry
 
     return make
@@ -76,7 +77,7 @@ def entries(project):
     """The entries that the keyword lane finds."""
 
     def found(words):
-        hits = reading.rank(project, PlaybookEntry.objects.current(), words).hits
+        hits = entry_list.rank(project, PlaybookEntry.objects.current(), words).hits
         keyword = [hit.id for hit in hits if "keyword" in hit.lanes]
         rows = PlaybookEntry.objects.in_bulk(keyword)
         return [rows[pk].content for pk in keyword]
@@ -281,8 +282,8 @@ class TestChange:
     ):
         entry = write("Vor dem Winter die Straßen prüfen.")
         changes = {"content": "Vor dem Winter alle Häuser prüfen."}
-        edit = curation.change(entry, changes, SYSTEM, reason="", version=None)
-        curation.edit(project, edit, SYSTEM)
+        edit = person_edits.change(entry, changes, SYSTEM, reason="", version=None)
+        person_edits.submit_edit(project, edit, SYSTEM)
 
         assert entries("Haus") == [changes["content"]]
 

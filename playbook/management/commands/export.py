@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
-from playbook.exchange import exporting, files, managed_block
+from playbook.exchange import atomic_file, export_playbook, managed_block
 from projects import project_lookup
 
 
@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="name or id")
-        parser.add_argument("--format", choices=exporting.FORMATS, default="ace")
+        parser.add_argument("--format", choices=export_playbook.FORMATS, default="ace")
         parser.add_argument(
             "--file",
             type=Path,
@@ -27,7 +27,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             project = project_lookup.find_project(options["project"], SYSTEM)
-            text = exporting.export(project, SYSTEM, format=options["format"])
+            text = export_playbook.export_text(
+                project, SYSTEM, format=options["format"]
+            )
             if options["file"] is None:
                 self.stdout.write(text, ending="")
                 return
@@ -40,6 +42,6 @@ class Command(BaseCommand):
 
 def put(path: Path, text: str, format: str) -> bool:
     if format != "agents-md":
-        return files.replace(path, text.encode())
+        return atomic_file.replace(path, text.encode())
     document = path.read_bytes() if path.exists() else b""
-    return files.replace(path, managed_block.put(document, text))
+    return atomic_file.replace(path, managed_block.insert_block(document, text))

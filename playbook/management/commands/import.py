@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
-from playbook import curation
-from playbook.drafts import Producer
-from playbook.exchange import exporting, importing
-from playbook.exchange.importing import Imported
+from playbook.exchange import export_playbook, import_playbook
+from playbook.exchange.import_playbook import ImportResult
+from playbook.proposals import person_edits
+from playbook.proposals.proposed_change import Producer
 from projects import project_lookup
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="name or id")
         parser.add_argument("file", type=Path)
-        parser.add_argument("--format", choices=exporting.FORMATS, default="ace")
+        parser.add_argument("--format", choices=export_playbook.FORMATS, default="ace")
         parser.add_argument("--category", help="for what no section places")
         parser.add_argument(
             "--producer",
@@ -34,8 +34,8 @@ class Command(BaseCommand):
         try:
             project = project_lookup.find_project(options["project"], SYSTEM)
             given = {"category": options["category"]} if options["category"] else {}
-            curation.refuse_unknown_category(project, given)
-            imported = importing.take_in(
+            person_edits.refuse_unknown_category(project, given)
+            imported = import_playbook.import_text(
                 project,
                 options["file"].read_bytes().decode(),
                 SYSTEM,
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join([refusal.detail, *found])) from refusal
         self.tell(imported)
 
-    def tell(self, imported: Imported) -> None:
+    def tell(self, imported: ImportResult) -> None:
         for line in imported.unparsed:
             self.stderr.write(f"line {line.line}: {line.why} {line.text}")
         for note in imported.notes:

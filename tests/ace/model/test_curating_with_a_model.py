@@ -8,8 +8,9 @@ from ace import run as runs
 from ace.models import AceRun, Reflection
 from common.erasure import redaction
 from memories.retention import erase
-from playbook import curation
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.review import decide
 from tests.ace.model.conftest import LESSON, lesson, placed, reflection
 
 pytestmark = pytest.mark.django_db
@@ -85,8 +86,8 @@ class TestWhatIsAsked:
     ):
         write_as_rule(OTHER)
         changes = {"content": "Charlie uses tabs.", "category": "gotchas"}
-        rule = curation.addition(changes, charlie, reason="Charlie knows.")
-        curation.edit(other_project, rule, charlie)
+        rule = person_edits.addition(changes, charlie, reason="Charlie knows.")
+        person_edits.submit_edit(other_project, rule, charlie)
         model(reflection())
 
         complete()
@@ -171,7 +172,7 @@ class TestOperations:
             complete(goal=goal)
             asked = PlaybookDelta.objects.get(operation=operation)
             if goal == "Push another":
-                curation.reject(asked, alice, reason="We need it.")
+                decide.reject(asked, alice, reason="We need it.")
 
         assert len(model.placing) == 3
         assert PlaybookDelta.objects.get(operation=operation).status == "rejected"
@@ -304,7 +305,7 @@ class TestWhatTheGatesStop:
             model.curator({"lesson_1": update})
             run_id = complete(goal=goal)["run_id"]
             for delta in PlaybookDelta.objects.waiting():
-                curation.reject(delta, alice, reason="We need both.")
+                decide.reject(delta, alice, reason="We need both.")
 
         [delta] = PlaybookDelta.objects.filter(run_id=run_id)
         assert (delta.operation, delta.status) == ("update", "rejected")

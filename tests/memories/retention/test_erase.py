@@ -20,7 +20,7 @@ from jobs.models import Job
 from memories.models import File, Memory, MemoryChange, MemoryVector, Purge, Tag
 from memories.retention import erase
 from memories.scoped_store import ScopedStore
-from playbook import replay
+from playbook.history import replay
 from playbook.models import PlaybookDelta
 from projects import deletion
 from projects.models import Project
@@ -629,7 +629,7 @@ class TestDump:
         job.refresh_from_db()
         assert job.error.startswith("ValueError: [purged]")
         assert not Observation.objects.exists()
-        assert replay.state_at(project) == replay.present(project)
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
         assert not PlaybookDelta.objects.waiting().exists()
 
 

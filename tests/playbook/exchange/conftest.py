@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-
-from playbook import bulk
-from playbook.exchange import exporting, importing
-from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.playbook.exchange.rules import RULES
+
+from playbook.exchange import export_playbook, import_playbook
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.review import bulk
 
 
 @pytest.fixture
@@ -13,7 +13,9 @@ def take_in(project, bob):
     """Bob's agent posts a playbook."""
 
     def post(content, caller=bob, format="ace", **fields):
-        return importing.take_in(project, content, caller, format=format, **fields)
+        return import_playbook.import_text(
+            project, content, caller, format=format, **fields
+        )
 
     return post
 
@@ -51,6 +53,6 @@ def playbook(take_in, accept_all, live):
 @pytest.fixture
 def exported(project, alice):
     def read(format="ace", of=None, by=alice):
-        return exporting.export(of or project, by, format=format)
+        return export_playbook.export_text(of or project, by, format=format)
 
     return read

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook.exchange import ace_format
-from playbook.exchange.ace_format import Line
+from playbook.exchange.ace_format import RuleLine
 
 PIECES = (
     *("[a-1] ", "[b-2] helpful=3 harmful=1 :: ", "- [c-3] helpful=x y=1:: ", "[x]"),
@@ -29,7 +29,7 @@ class TestRules:
     def test_it_reads_label_counters_text_and_section(self):
         line = only("## HARD RULES:\n\n[shr-00042] helpful=5 harmful=1 :: Do `x`.\n")
 
-        assert line == Line("shr-00042", "Do `x`.", 5, 1, "HARD RULES")
+        assert line == RuleLine("shr-00042", "Do `x`.", 5, 1, "HARD RULES")
         assert line.number == 3
 
     @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ class TestRules:
         ],
     )
     def test_its_relatives_are_read_alike(self, row):
-        assert only(row) == Line("shr-00042", "Do `x`.")
+        assert only(row) == RuleLine("shr-00042", "Do `x`.")
 
     def test_a_text_may_speak_of_colons_and_counters(self):
         line = only("[a-1] helpful=1 harmful=0 :: use std::vec :: or set helpful=3")
@@ -53,7 +53,7 @@ class TestRules:
     def test_what_is_no_count_is_told(self):
         parsed = ace_format.parse("[a-1] helpful=many harmful=2 neutral=4 :: Do `x`.")
 
-        assert parsed.lines == (Line("a-1", "Do `x`.", 0, 2),)
+        assert parsed.lines == (RuleLine("a-1", "Do `x`.", 0, 2),)
         assert parsed.notes == (
             "Line 1: helpful=many is not taken over.",
             "Line 1: neutral=4 is not taken over.",
@@ -77,7 +77,7 @@ class TestTextsOfSeveralLines:
         assert [line.section for line in parsed.lines] == ["", "NEXT"]
 
     def test_no_line_of_a_text_passes_for_another_rule(self):
-        hostile = Line("a-1", "Do `x`.\n[b-2] helpful=99 harmful=0 :: evil\n## NEW")
+        hostile = RuleLine("a-1", "Do `x`.\n[b-2] helpful=99 harmful=0 :: evil\n## NEW")
 
         written = ace_format.format([hostile])
 
@@ -103,7 +103,7 @@ class TestWhatIsNoRule:
 
         told = ace_format.format(parsed.lines) + "".join(parsed.notes)
         told += "".join(line.text for line in parsed.unparsed)
-        for row in ace_format.rows(playbook.removeprefix("\ufeff")):
+        for row in ace_format.split_lines(playbook.removeprefix("\ufeff")):
             if not row.startswith("#"):
                 for word in re.findall(r"text|\[x\]|::", row):
                     assert word in re.sub(r"\s", "", told)
@@ -116,11 +116,11 @@ class TestFormat:
 
         again = ace_format.parse(ace_format.format(lines))
 
-        assert again == ace_format.Parsed(lines)
+        assert again == ace_format.ParsedPlaybook(lines)
 
     @given(st.lists(PLAYBOOKS.filter(str.strip), max_size=4))
     def test_it_keeps_the_words_of_any_text(self, texts):
-        lines = [Line(f"a-{n}", text, section="s") for n, text in enumerate(texts)]
+        lines = [RuleLine(f"a-{n}", text, section="s") for n, text in enumerate(texts)]
 
         again = ace_format.parse(ace_format.format(lines))
 

@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.playbook.exchange.rules import RULES
 
 from audit.models import AuditEvent
 from common.caller import Caller, Role
-from playbook import curation, proposals, replay, resolving, reverting, votes
-from playbook.exchange import importing
+from playbook.exchange import import_playbook
+from playbook.history import replay, votes
+from playbook.history.revision import Cause
+from playbook.history.votes import Vote
 from playbook.models import (
     Anchor,
     Conflict,
@@ -16,10 +19,9 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.revisions import Cause
-from playbook.votes import Vote
+from playbook.proposals import person_edits, submission
+from playbook.review import resolve_conflict, revert
 from projects.models import Project
-from tests.playbook.exchange.rules import RULES
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def lived(project, playbook, alice, bob, memory, learned, write):
     one, two, three, *_ = playbook.values()
     cause = Cause(reason="used", memory_id=memory.pk, run_id=memory.pk)
     votes.record(project, [Vote(one.pk, "helpful")], [one.pk, two.pk], cause, bob)
-    merge = curation.proposed(
+    merge = person_edits.person_proposal(
         "merge",
         {"content": f"{two.content} {three.content}"},
         alice,
@@ -36,14 +38,14 @@ def lived(project, playbook, alice, bob, memory, learned, write):
         entry=two,
         targets=({"id": str(three.pk), "version": three.version},),
     )
-    merged = curation.edit(project, merge, alice)
-    proposals.propose(project, [learned("Run `make lint` before `git push`.")], bob)
+    merged = person_edits.submit_edit(project, merge, alice)
+    submission.propose(project, [learned("Run `make lint` before `git push`.")], bob)
     gone = write("Always drink 2 cups of tea.", condition="At noon")
-    change = curation.change(gone, {"pinned": True}, alice, reason="", version=None)
-    pinned = curation.edit(project, change, alice)
-    removal = curation.removal(gone, alice, reason="no", version=None)
-    curation.edit(project, removal, alice)
-    reverting.undo(merged, alice, reason="two after all")
+    change = person_edits.change(gone, {"pinned": True}, alice, reason="", version=None)
+    pinned = person_edits.submit_edit(project, change, alice)
+    removal = person_edits.removal(gone, alice, reason="no", version=None)
+    person_edits.submit_edit(project, removal, alice)
+    revert.undo_delta(merged, alice, reason="two after all")
     return pinned
 
 
@@ -60,7 +62,7 @@ def owner(project, empty):
 @pytest.fixture
 def restore(owner, empty):
     def put(content, caller=owner, into=empty):
-        return importing.take_in(into, content, caller, format="json")
+        return import_playbook.import_text(into, content, caller, format="json")
 
     return put
 
@@ -80,7 +82,7 @@ class TestRoundTrip:
     def test_replay_is_the_present_there(self, lived, exported, restore, empty):
         restore(exported("json"))
 
-        assert replay.state_at(empty) == replay.present(empty)
+        assert replay.snapshot_at(empty) == replay.current_snapshot(empty)
         live = PlaybookEntry.objects.filter(project=empty).current()
         assert Playbook.objects.get(project=empty).tokens == sum(
             entry.tokens for entry in live
@@ -89,12 +91,12 @@ class TestRoundTrip:
     def test_a_label_is_not_given_again(self, lived, exported, restore, empty, owner):
         restore(exported("json"))
 
-        new = curation.addition(
+        new = person_edits.addition(
             {"content": "Sing to the build at 9.", "category": "gotchas"},
             owner,
             reason="",
         )
-        entry = curation.edit(empty, new, owner).entry
+        entry = person_edits.submit_edit(empty, new, owner).entry
 
         number = Playbook.objects.get(project=empty).next_label - 1
         assert entry.label == f"gotchas-{number:05d}"
@@ -114,7 +116,7 @@ class TestRoundTrip:
             project=empty, operation="add", entry__label=label
         )
 
-        reverting.undo(delta, owner)
+        revert.undo_delta(delta, owner)
 
         entry = PlaybookEntry.objects.get(project=empty, label=label)
         assert entry.status == "deleted"
@@ -124,8 +126,8 @@ class TestRoundTrip:
     ):
         older = write("Always run the migrations before the tests.")
         opposite = older.content.replace("Always", "Never")
-        proposals.propose(project, [learned(opposite)], bob)
-        resolving.supersede(Conflict.objects.get(), alice)
+        submission.propose(project, [learned(opposite)], bob)
+        resolve_conflict.supersede(Conflict.objects.get(), alice)
 
         restore(exported("json"))
 
@@ -156,7 +158,9 @@ class TestRoundTrip:
 class TestAsLines:
     def test_into_a_playbook_it_waits(self, lived, exported, restore, empty, owner):
         new = {"content": "Sing to the build at 9.", "category": "gotchas"}
-        curation.edit(empty, curation.addition(new, owner, reason=""), owner)
+        person_edits.submit_edit(
+            empty, person_edits.addition(new, owner, reason=""), owner
+        )
 
         imported = restore(exported("json"))
 
@@ -172,7 +176,7 @@ class TestAsLines:
         imported = restore(exported("json"), writer)
 
         assert imported.restored is None
-        assert imported.notes[0] == importing.AS_LINES
+        assert imported.notes[0] == import_playbook.AS_LINES
         assert not PlaybookEntry.objects.filter(project=empty).exists()
 
 
@@ -223,7 +227,7 @@ class TestRefusing:
         document = json.loads(exported("json"))
         spoil(document)
 
-        with pytest.raises(importing.json_format.BrokenHistory):
+        with pytest.raises(import_playbook.json_format.BrokenHistory):
             restore(json.dumps(document))
 
         assert not PlaybookEntry.objects.filter(project=empty).exists()
@@ -232,18 +236,18 @@ class TestRefusing:
         empty.settings = {"budgets": {"playbook_tokens": 100}}
         empty.save()
 
-        with pytest.raises(importing.restoring.OverBudget):
+        with pytest.raises(import_playbook.restoring.OverBudget):
             restore(exported("json"))
 
     def test_one_with_a_secret(self, lived, exported, restore):
         secret = "ghp_" + "a1B2" * 9
 
-        with pytest.raises(importing.restoring.SecretFound):
+        with pytest.raises(import_playbook.restoring.SecretFound):
             restore(exported("json").replace("show_api_doc", secret))
 
 
 def test_only_what_is_visible_is_exported(playbook, project, charlie, exported):
-    with pytest.raises(importing.errors.NotFound):
+    with pytest.raises(import_playbook.errors.NotFound):
         exported("json", by=charlie)
 
 

@@ -20,18 +20,18 @@ BYTES = st.one_of(
 class TestPutting:
     @given(BYTES)
     def test_a_new_block_follows_every_byte_there_was(self, document):
-        put = managed_block.put(document, OLD)
+        put = managed_block.insert_block(document, OLD)
 
         assert put.startswith(document)
-        assert managed_block.put(put, OLD) == put
+        assert managed_block.insert_block(put, OLD) == put
 
     @given(BYTES, BYTES)
     def test_every_byte_around_the_block_survives(self, above, below):
-        put = managed_block.put(above, OLD)
+        put = managed_block.insert_block(above, OLD)
         start, end = put.index(BEGIN.encode()), put.index(END.encode()) + len(END)
         below = below if below[:1] in (b"\n", b"\r") else b"\n" + below
 
-        again = managed_block.put(put[:end] + below, NEW)
+        again = managed_block.insert_block(put[:end] + below, NEW)
 
         assert again.startswith(put[:start])
         assert again.endswith(below)
@@ -40,7 +40,7 @@ class TestPutting:
     def test_it_takes_the_line_ends_of_the_file(self, ending):
         document = f"# Team{ending}{ending}Rules:{ending}".encode()
 
-        put = managed_block.put(document, OLD)
+        put = managed_block.insert_block(document, OLD)
 
         assert (
             put
@@ -48,20 +48,20 @@ class TestPutting:
         )
 
     def test_a_byte_order_mark_stays_first(self):
-        put = managed_block.put(b"\xef\xbb\xbf", OLD)
+        put = managed_block.insert_block(b"\xef\xbb\xbf", OLD)
 
         assert put == b"\xef\xbb\xbf" + OLD.encode() + b"\n"
-        assert managed_block.put(put, OLD) == put
+        assert managed_block.insert_block(put, OLD) == put
 
     def test_a_missing_newline_at_the_end_stays_missing(self):
         document = b"# Team\n\n" + OLD.encode()
 
-        assert managed_block.put(document, NEW) == b"# Team\n\n" + NEW.encode()
+        assert managed_block.insert_block(document, NEW) == b"# Team\n\n" + NEW.encode()
 
     def test_a_marker_inside_a_line_is_none(self):
         document = f"We write `{BEGIN}` and `{END}`.\n".encode()
 
-        assert managed_block.put(document, OLD).startswith(document)
+        assert managed_block.insert_block(document, OLD).startswith(document)
 
 
 class TestRefusing:
@@ -77,28 +77,28 @@ class TestRefusing:
     )
     def test_broken_or_doubled_markers(self, document):
         with pytest.raises(BrokenMarkers):
-            managed_block.put(document.encode(), OLD)
+            managed_block.insert_block(document.encode(), OLD)
 
     def test_it_names_the_lines(self):
         with pytest.raises(BrokenMarkers) as refused:
-            managed_block.put(f"x\r\n{BEGIN}\r\n{BEGIN}\r\n".encode(), OLD)
+            managed_block.insert_block(f"x\r\n{BEGIN}\r\n{BEGIN}\r\n".encode(), OLD)
 
         assert "line 2, 3, end on line none" in refused.value.detail
 
     def test_utf_16(self):
         with pytest.raises(NotUtf8):
-            managed_block.put("Regeln".encode("utf-16"), OLD)
+            managed_block.insert_block("Regeln".encode("utf-16"), OLD)
 
 
 class TestContent:
     def test_rules_stand_on_the_lines_of_the_file(self):
-        document = managed_block.put(b"# Team\r\n", OLD).decode()
+        document = managed_block.insert_block(b"# Team\r\n", OLD).decode()
 
-        inside = managed_block.content(document)
+        inside = managed_block.read_rules(document)
 
         assert inside.split("\n")[5] == "- [a-00001] Do `x`."
         assert inside.strip() == "- [a-00001] Do `x`."
 
     def test_a_text_without_a_block_is_refused(self):
         with pytest.raises(NoBlock):
-            managed_block.content("# Team\n")
+            managed_block.read_rules("# Team\n")

@@ -1,0 +1,84 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    When,
+)
+from django.db.models.functions import Coalesce
+
+from common import errors
+from common.caller import Caller, Role
+from playbook.models import Conflict, PlaybookDelta, Support
+from playbook.queries import ConflictQuerySet
+from projects.models import Project
+from search.columns import search_columns_of
+
+# Newest deltas of an entry whose quotes are shown with it.
+MAX_QUOTED_DELTAS = 5
+
+
+def get(conflict_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Conflict:
+    """A conflict that the caller sees and has the role for, or a refusal."""
+    rows = with_details(Conflict.objects.visible_to(caller), caller)
+    found = rows.filter(pk=conflict_id).first()
+    if found is None:
+        raise errors.NotFound(f"There is no conflict {conflict_id}.")
+    caller.require(role, found.project_id)
+    return found
+
+
+def find(project: Project, states: Sequence[str], caller: Caller) -> QuerySet[Conflict]:
+    """The conflicts in these states, or in any, with both of their sides."""
+    caller.require(Role.VIEWER, project.pk)
+    rows: ConflictQuerySet = Conflict.objects.visible_to(caller)
+    rows = rows.filter(project=project)
+    return with_details(rows.filter(state__in=states) if states else rows, caller)
+
+
+def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
+    """With both sides, their quotes and supports, in a fixed number of queries."""
+    told = PlaybookDelta.objects.visible_to(caller).exclude(evidence=[])
+    told = told.filter(status__in=PlaybookDelta.IN_FORCE).order_by("-pk")[
+        :MAX_QUOTED_DELTAS
+    ]
+    is_done = Q(right=None, delta__status__in=PlaybookDelta.IN_FORCE)
+    newer = Case(When(is_done, then=F("delta__entry_id")), default=F("right_id"))
+    return (
+        with_sides(rows)
+        .prefetch_related(
+            Prefetch("left__deltas", told, to_attr="quoted"),
+            Prefetch("right__deltas", told, to_attr="quoted"),
+            Prefetch("delta__entry__deltas", told, to_attr="quoted"),
+        )
+        .annotate(newer_id=newer)
+        .annotate(
+            left_supports=_support_count("left"),
+            right_supports=_support_count("newer_id"),
+        )
+    )
+
+
+def with_sides(rows: ConflictQuerySet) -> QuerySet[Conflict]:
+    """With the rows of both sides, without what only search reads."""
+    sides = ("left", "right", "delta__entry")
+    found: QuerySet[Conflict] = rows.select_related("project", "delta", *sides)
+    return found.defer(*search_columns_of(*sides))
+
+
+def _support_count(entry: str) -> Coalesce:
+    counted = Support.objects.filter(entry=OuterRef(entry)).order_by()
+    each = counted.values("entry").annotate(number=Count("*")).values("number")
+    return Coalesce(Subquery(each), 0, output_field=IntegerField())

@@ -1,0 +1,89 @@
+"""Two rules that cannot both hold: their sides, and whether anything is left to decide.
+
+They come and go in `playbook.conflicts.conflict_lifecycle` and are decided in `playbook.review.resolve_conflict`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inference.embedding.vector import Vector
+from playbook import delta_vectors
+from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from playbook.queries import WAITING_STATUSES
+
+State = Conflict.State
+Status = PlaybookDelta.Status
+
+
+@dataclass(frozen=True)
+class Side:
+    """A rule as it stands in an entry, or as a delta proposes it.
+
+    `entry` of a delta is the one that it would change, if any.
+    """
+
+    entry: PlaybookEntry | None
+    delta: PlaybookDelta | None = None
+
+    @property
+    def content(self) -> str:
+        if self.delta:
+            return self.delta.content
+        return self.entry.content if self.entry else ""
+
+    @property
+    def condition(self) -> str:
+        if self.delta:
+            return str(self.delta.payload.get("condition") or "")
+        return self.entry.condition if self.entry else ""
+
+    @property
+    def action(self) -> str:
+        if self.delta:
+            return str(self.delta.payload.get("action") or "")
+        return self.entry.action if self.entry else ""
+
+    @property
+    def version(self) -> int:
+        row = self.delta or self.entry
+        return row.version if row else 0
+
+    @property
+    def status(self) -> str:
+        row = self.delta or self.entry
+        return row.status if row else PlaybookEntry.Status.DELETED
+
+    @property
+    def stands(self) -> bool:
+        if self.delta:
+            return self.delta.status in WAITING_STATUSES
+        return bool(self.entry and self.entry.is_live)
+
+    @property
+    def name(self) -> str:
+        if self.delta:
+            return f"the proposal {self.delta.pk}"
+        return self.entry.label if self.entry else "the newer rule"
+
+    @property
+    def vector(self) -> Vector | None:
+        if self.delta:
+            return delta_vectors.find(self.delta)
+        return self.entry.embedding if self.entry else None
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The older rule to the left, the newer one to the right."""
+
+    left: Side
+    right: Side
+
+
+def sides_of(conflict: Conflict) -> Sides:
+    delta = conflict.delta
+    if delta and delta.status not in PlaybookDelta.IN_FORCE:
+        return Sides(Side(conflict.left), Side(delta.entry, delta))
+    newer = conflict.right or (delta.entry if delta else None)
+    return Sides(Side(conflict.left), Side(newer))

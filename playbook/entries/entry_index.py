@@ -1,0 +1,42 @@
+"""What of an entry the keyword lane sees."""
+
+from __future__ import annotations
+
+import uuid
+
+from common.text import plain_text
+from playbook.models import Playbook, PlaybookEntry
+from search import columns, reindex
+
+CORPUS = "playbook"
+
+
+def partition(project_id: uuid.UUID) -> str:
+    return columns.partition_lexeme("p", project_id)
+
+
+def fill(entry: PlaybookEntry, language: str) -> None:
+    """Set the columns that follow from the text; the next save writes them."""
+    entry.similarity_hash = plain_text.similarity_hash(entry.content)
+    entry.content_tsv = columns.lexemes(
+        strong=entry.condition,
+        body=entry.content,
+        weak=" ".join([entry.category, *entry.tags]),
+        arms=[partition(entry.project_id)],
+        language=language,
+    )
+
+
+def _lock_playbook(project_id: uuid.UUID) -> None:
+    Playbook.objects.select_for_update(no_key=True).filter(project=project_id).first()
+
+
+reindex.INDEXED_TABLES.append(
+    reindex.IndexedTable(
+        CORPUS,
+        rows=PlaybookEntry.objects.light,
+        counted=PlaybookEntry.objects.current,
+        fill=fill,
+        hold=_lock_playbook,
+    )
+)

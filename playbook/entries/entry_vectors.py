@@ -1,0 +1,108 @@
+"""Vectors of entries: made with the write when the model answers, else by a job."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from inference.embedding import active_model, reembed, row_vectors
+from inference.embedding.vector import Vector
+from jobs import queue, runner
+from playbook.models import EntryVector, PlaybookEntry
+from playbook.queries import EntryQuerySet
+
+
+def put(entry: PlaybookEntry, vector: Vector) -> None:
+    """Store a vector; when its model is the active one no more, a job makes another."""
+    store(entry, vector)
+    if not active_model.is_active(vector):
+        embed_later(entry.project_id)
+
+
+def store(entry: PlaybookEntry, vector: Vector) -> None:
+    EntryVector.objects.update_or_create(
+        entry=entry,
+        model=vector.model,
+        defaults={"project_id": entry.project_id, "embedding": list(vector)},
+    )
+
+
+def add(entry: PlaybookEntry, vector: Vector) -> None:
+    """Store the vector of a text that has none: new, or changed in this transaction."""
+    EntryVector.objects.create(
+        entry=entry,
+        project_id=entry.project_id,
+        model=vector.model,
+        embedding=list(vector),
+    )
+    if not active_model.is_active(vector):
+        embed_later(entry.project_id)
+
+
+def drop(entry: PlaybookEntry) -> None:
+    """Forget the vectors of a text that is no more."""
+    entry.vectors.all().delete()
+
+
+def embed_later(project_id: uuid.UUID) -> None:
+    queue.enqueue("embed_entries", project_id=project_id, key=str(project_id))
+
+
+def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
+    """Entries of a project that the active model has not embedded."""
+    have = EntryVector.objects.filter(
+        entry=OuterRef("pk"), model=active_model.get().name
+    )
+    rows: EntryQuerySet = PlaybookEntry.objects.filter(
+        ~Exists(have), project_id=project_id
+    )
+    return rows.exclude(status=PlaybookEntry.Status.DELETED)
+
+
+@runner.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
+def embed_missing(run: runner.JobRun) -> dict[str, Any]:
+    """Embed what a failing or slow model left behind."""
+    project_id = run.job.project_id
+    assert project_id
+    return row_vectors.embed_waiting(
+        run,
+        lambda: missing_vectors(project_id).light(),
+        _text,
+        partial(_store_if_unchanged, keep=put),
+    )
+
+
+def _text(entry: PlaybookEntry) -> str:
+    return entry.content
+
+
+def _store_if_unchanged(
+    entry: PlaybookEntry, vector: Vector, keep: Callable[[PlaybookEntry, Vector], None]
+) -> None:
+    """Changed while the model worked: its new text is embedded next."""
+    with transaction.atomic():
+        rows = PlaybookEntry.objects.light().select_for_update(no_key=True)
+        fresh = rows.filter(pk=entry.pk, similarity_hash=entry.similarity_hash).first()
+        if fresh:
+            keep(fresh, vector)
+
+
+# The change of the model
+
+
+reembed.EMBEDDED_TABLES.append(
+    reembed.EmbeddedTable(
+        vectors=EntryVector,
+        owner="entry",
+        rows=PlaybookEntry.objects.light(),
+        due=~Q(status=PlaybookEntry.Status.DELETED),
+        text=_text,
+        put=lambda entry, vector: _store_if_unchanged(entry, vector, store),
+    )
+)

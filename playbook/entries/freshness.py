@@ -1,0 +1,152 @@
+"""Which entries want another look: their review is due, or a file changed under them."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeVar, cast
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from common.caller import Caller
+from common.text import plain_text, prompt_injection
+from memories.models import File, Memory, MemoryFile
+from playbook.models import Anchor, Support
+from playbook.queries import EntryQuerySet
+from projects.models import Project
+
+Rows = TypeVar("Rows", bound="QuerySet[Any]")
+
+Freshness = Literal["due", "suspect", "fresh"]
+FRESHNESS: tuple[Freshness, ...] = ("due", "suspect", "fresh")
+# Links that say that a memory rests on the file; deleted and merely named ones do not.
+DEPENDENCY_RELATIONS = ("read", "modified", "created")
+MAX_PATH = 80  # characters of a path in an entry's line
+
+
+def next_review(project: Project, now: datetime) -> datetime | None:
+    """When an entry that is found true now is to be looked at again; None is never."""
+    days = project.options.playbook.review_days
+    return now + timedelta(days=days) if days else None
+
+
+def is_due(review_after: datetime | None) -> bool:
+    return review_after is not None and review_after < timezone.now()
+
+
+def filter_rows(
+    rows: EntryQuerySet, wanted: Freshness, caller: Caller
+) -> EntryQuerySet:
+    """The rows that are due, that are suspect, or that are neither."""
+    due = Q(review_after__lt=timezone.now())
+    if wanted == "due":
+        return rows.filter(due)
+    dated = rows.annotate(confirmed_at=_confirmed_at())
+    suspect = Exists(_changed_anchors()) | Exists(_changed_links(caller))
+    if wanted == "suspect":
+        return cast(EntryQuerySet, dated.filter(suspect))
+    return cast(EntryQuerySet, dated.exclude(due).filter(~suspect))
+
+
+def annotate(rows: Rows, caller: Caller) -> Rows:
+    """With what `changed_files` reads."""
+    return rows.annotate(confirmed_at=_confirmed_at()).annotate(
+        named_changed=ArraySubquery(_changed_anchors().values("file_path")),
+        linked_changed=ArraySubquery(_changed_links(caller).values("file__file_path")),
+    )
+
+
+def changed_files(entry: Any) -> tuple[str, ...]:
+    """The files that make an annotated entry suspect; empty for one that is not."""
+    return tuple(sorted({*entry.named_changed, *entry.linked_changed}))
+
+
+def suspect_files(
+    project: Project, caller: Caller
+) -> Mapping[uuid.UUID, tuple[str, ...]]:
+    """The project's suspect entries, each with the files that changed.
+
+    From the changed files to the entries, which are few: asking each of a thousand
+    entries for its files takes as long as everything else in `render`.
+    """
+    found: dict[uuid.UUID, set[str]] = defaultdict(set)
+    for entry_id, path in [*_anchor_pairs(project), *_link_pairs(project, caller)]:
+        found[entry_id].add(path)
+    return {entry_id: tuple(sorted(paths)) for entry_id, paths in found.items()}
+
+
+def doubt_note(*, is_contested: bool, files: Iterable[str]) -> str:
+    """What an agent is told after the text of an entry: decision 0011."""
+    paths = [_display_path(path) for path in files]
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    told = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
+    told += ["contested"] if is_contested else []
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _display_path(path: str) -> str:
+    return plain_text.clip(" ".join(prompt_injection.defuse(path).split()), MAX_PATH)
+
+
+def _confirmed_at() -> Greatest:
+    """When a person or a change last stood for the text; PostgreSQL passes over null."""
+    return Greatest("updated_at", "verified_at")
+
+
+def _changed_anchors() -> QuerySet[Anchor]:
+    """Anchors of the outer entry whose file changed."""
+    changed = File.objects.filter(
+        project_id=OuterRef("project_id"),
+        file_path=OuterRef("file_path"),
+        changed_at__gt=OuterRef(OuterRef("confirmed_at")),
+    )
+    return Anchor.objects.filter(Exists(changed), entry=OuterRef("pk")).order_by()
+
+
+def _changed_links(caller: Caller) -> QuerySet[MemoryFile]:
+    """Suspect links of the outer entry's supporting memories whose file changed.
+
+    Only of memories that the caller may see: another user's tell nothing here.
+    """
+    return MemoryFile.objects.filter(
+        memory__in=_visible_memories(caller).filter(
+            supports__entry=OuterRef(OuterRef("pk"))
+        ),
+        relation_type__in=DEPENDENCY_RELATIONS,
+        suspect_since__isnull=False,
+        file__changed_at__gt=OuterRef("confirmed_at"),
+    ).order_by()
+
+
+def _visible_memories(caller: Caller) -> QuerySet[Memory]:
+    return cast("QuerySet[Memory]", Memory.objects.visible_to(caller).readable())
+
+
+def _anchor_pairs(project: Project) -> Iterable[tuple[uuid.UUID, str]]:
+    changed = File.objects.filter(
+        project_id=OuterRef("project_id"),
+        file_path=OuterRef("file_path"),
+        changed_at__gt=Greatest(
+            OuterRef("entry__updated_at"), OuterRef("entry__verified_at")
+        ),
+    )
+    rows = Anchor.objects.filter(Exists(changed), project_id=project.pk).order_by()
+    return rows.values_list("entry_id", "file_path")
+
+
+def _link_pairs(project: Project, caller: Caller) -> Iterable[tuple[uuid.UUID, str]]:
+    rows = Support.objects.filter(
+        entry__project=project,
+        memory__in=_visible_memories(caller),
+        memory__file_links__relation_type__in=DEPENDENCY_RELATIONS,
+        memory__file_links__suspect_since__isnull=False,
+        memory__file_links__file__changed_at__gt=Greatest(
+            F("entry__updated_at"), F("entry__verified_at")
+        ),
+    ).order_by()
+    return rows.values_list("entry_id", "memory__file_links__file__file_path")

@@ -1,0 +1,87 @@
+"""What of a playbook stands near a text, and how the two go together."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from common.text import plain_text as texts
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
+from inference.errors import InferenceError
+from playbook.models import PlaybookEntry
+from playbook.queries import EntryQuerySet
+from projects.models import Project
+from search import semantic
+
+# Cosines (docs/playbook.md, "What the curator does with a lesson"): from MERGE on two
+# rules are one unless a guard objects; between ALIKE and MERGE a person is asked; below
+# they are two.
+MERGE_COSINE = 0.90
+ALIKE_COSINE = 0.70
+# Neighbours looked at: the nearest may be guarded while the next says the same.
+MAX_NEIGHBOURS = 5
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entry, its cosine to the text, and what the two disagree about."""
+
+    entry: PlaybookEntry
+    similarity: float
+    disagreement: str | None = None
+
+
+def embed_texts(lines: Sequence[str]) -> list[Vector] | None:
+    """The vectors of texts; None when the model does not answer."""
+    try:
+        return active_model.embed(lines) if lines else []
+    except InferenceError:
+        return None
+
+
+def embed_text(text: str) -> Vector | None:
+    made = embed_texts([text])
+    return made[0] if made else None
+
+
+def find_exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
+    """The active entry with the same text, whatever its case and spacing."""
+    found: PlaybookEntry | None = (
+        PlaybookEntry.objects.current()
+        .light()
+        .filter(project_id=project_id, similarity_hash=texts.similarity_hash(text))
+        .first()
+    )
+    return found
+
+
+def find_nearest(
+    project_id: uuid.UUID,
+    vector: Vector,
+    *,
+    top: int = MAX_NEIGHBOURS,
+    threshold: float = ALIKE_COSINE,
+    without: Collection[uuid.UUID] = (),
+) -> list[Neighbour]:
+    """Active entries at or above a cosine, nearest first."""
+    rows = PlaybookEntry.objects.current().filter(project_id=project_id)
+    return nearest_in(rows.exclude(pk__in=without), vector, top, threshold)
+
+
+def nearest_in(
+    rows: EntryQuerySet, vector: Vector, top: int, threshold: float
+) -> list[Neighbour]:
+    scores = semantic.exact_cosines(rows, vector)
+    best = [pk for pk, score in scores.items() if score >= threshold][:top]
+    entries = PlaybookEntry.objects.light().in_bulk(best)
+    return [Neighbour(entries[pk], round(scores[pk], 4)) for pk in best]
+
+
+def find_related(project: Project, text: str) -> list[Neighbour]:
+    """The entries that a task's text is about; none when the model does not answer."""
+    vector = embed_text(text)
+    if not vector:
+        return []
+    return find_nearest(project.pk, vector)

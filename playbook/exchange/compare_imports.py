@@ -1,0 +1,75 @@
+"""Compare imported texts that wait with the playbook, once they are embedded.
+
+An import of thousands of lines is answered at once; embedding them takes minutes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+
+from common.caller import SYSTEM
+from common.db import write
+from inference.embedding import row_vectors
+from inference.embedding.vector import Vector
+from jobs import queue, runner
+from playbook import delta_vectors
+from playbook.conflicts import conflict_lifecycle
+from playbook.models import PlaybookDelta
+from playbook.proposals import gates as proposals_gates
+from playbook.proposals import policy, submission
+from playbook.review import delta_review
+from playbook.rule_text.text_gates import GateResult
+
+COMPARISON_GATES = ("duplicate", "contradiction")
+
+
+def enqueue(project_id: uuid.UUID) -> None:
+    queue.enqueue("compare_imported", project_id=project_id, key=str(project_id))
+
+
+def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
+    """Imported texts for a person to decide that nobody has compared yet."""
+    return PlaybookDelta.objects.filter(
+        project_id=project_id,
+        status=PlaybookDelta.Status.PENDING,
+        payload__origin="import",
+        gates__contains=[{"name": "duplicate", "value": proposals_gates.NOT_COMPARED}],
+    ).select_related("project")
+
+
+@runner.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
+def compare_imported(run: runner.JobRun) -> dict[str, Any]:
+    """Give imported texts that wait their gates of comparison."""
+    project_id = run.job.project_id
+    assert project_id
+    rows = partial(uncompared_deltas, project_id)
+    return row_vectors.embed_waiting(run, rows, lambda delta: delta.content, _compare)
+
+
+@write
+def _compare(delta: PlaybookDelta, vector: Vector) -> None:
+    try:
+        playbook, delta = delta_review.lock_delta(delta, None)
+    except delta_review.DeltaState:
+        return  # decided while the model worked
+    item = submission.reevaluate(delta, vector)
+    found = proposals_gates.evaluate(playbook, item, key_id=delta.key_id)
+    # The others stand as they were: what a whole import takes out is not known here.
+    kept = [
+        GateResult(**gate)
+        for gate in delta.gates
+        if gate["name"] not in COMPARISON_GATES
+    ]
+    gates = [*kept, *(gate for gate in found if gate.name in COMPARISON_GATES)]
+    decision = policy.decide(delta.project, item.proposal, gates, SYSTEM)
+    delta.gates = [asdict(gate) for gate in gates]
+    delta.risk, delta.review_note = decision.risk, decision.reason[:1000]
+    delta.save(update_fields=["gates", "risk", "review_note"])
+    delta_vectors.keep(delta, vector)
+    conflict_lifecycle.open_conflict(delta, item.match)

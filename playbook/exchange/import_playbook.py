@@ -1,0 +1,180 @@
+"""Take a posted playbook in: as deltas that wait for a person, whoever posts it."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from django.db.models import QuerySet
+
+from common import errors
+from common.caller import Caller, Role
+from common.text import plain_text as texts
+from common.text import secrets
+from playbook.exchange import (
+    ace_format,
+    compare_imports,
+    import_plan,
+    json_format,
+    managed_block,
+    restore_history,
+)
+from playbook.exchange.ace_format import ParsedPlaybook, UnparsedLine
+from playbook.models import PlaybookDelta
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Producer, Proposal
+from projects.models import Project
+
+Format = Literal["ace", "json", "agents-md"]
+# A trained playbook has 300 lines and 120 KB; this is ten times as much.
+MAX_BYTES = 1024 * 1024
+MAX_LINES = 5_000
+CHUNK = 50  # deltas written under one lock of the playbook
+MAX_SHOWN = 200  # characters of an unparsed line
+AS_LINES = (
+    "Read as lines: a history comes back only when a curator posts it into an empty "
+    "playbook."
+)
+
+
+class TooManyLines(errors.Refusal):
+    """The playbook has more lines than one import takes; send it in parts."""
+
+    status: ClassVar[int] = 413
+    code = "too_many_lines"
+
+
+@dataclass(frozen=True)
+class DeltaCount:
+    """Deltas of one operation and status; `known` of them were there before."""
+
+    operation: str
+    status: str
+    count: int
+    known: int
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What came of an import. `waiting` are the deltas for a person to decide.
+
+    `restored` is the number of entries that came back with their history; then there
+    are no deltas.
+    """
+
+    deltas: tuple[DeltaCount, ...] = ()
+    waiting: tuple[uuid.UUID, ...] = ()
+    unparsed: tuple[UnparsedLine, ...] = ()
+    notes: tuple[str, ...] = ()
+    restored: int | None = None
+
+
+def import_text(
+    project: Project,
+    content: str,
+    caller: Caller,
+    *,
+    format: Format,
+    category: str = "",
+    producer: str = Producer.MODEL,
+    producer_name: str = "",
+) -> ImportResult:
+    """Turn a playbook into deltas that wait, or restore an exported one.
+
+    JSON with history that a curator posts into an empty playbook is restored as it
+    was. The same post, made again, makes no second delta. Raises TooLarge,
+    TooManyLines, Invalid, and what `json_format` and `managed_block` raise.
+    """
+    caller.require(Role.WRITER, project.pk)
+    if wrong := texts.find_unstorable(content):
+        raise errors.Invalid(errors={"content": [f"It {wrong}."]})
+    if format == "json":
+        document = json_format.read(content)
+        if restore_history.is_empty(project) and caller.may(Role.CURATOR, project.pk):
+            restored = restore_history.restore_playbook(project, document, caller)
+            return ImportResult(restored=restored.entries, notes=restored.notes)
+        parsed = ParsedPlaybook(
+            tuple(json_format.to_lines(document)), notes=(AS_LINES,)
+        )
+    else:
+        parsed = _parse(content, format)
+    plan = import_plan.build_plan(
+        project,
+        parsed.lines,
+        category=category,
+        is_whole=format == "ace",
+        producer=producer,
+        producer_name=producer_name or caller.name,
+        agent_id=caller.agent_id,
+    )
+    return _submit_plan(project, plan, parsed, caller)
+
+
+def _parse(content: str, format: Format) -> ParsedPlaybook:
+    if len(content.encode()) > MAX_BYTES:
+        raise errors.TooLarge("A playbook is 1 MiB at most; send it in parts.")
+    if len(ace_format.split_lines(content)) > MAX_LINES:
+        raise TooManyLines(
+            f"A playbook has {MAX_LINES:,} lines at most; send it in parts."
+        )
+    if format == "agents-md":
+        content = managed_block.read_rules(content)
+    return ace_format.parse(content)
+
+
+def _submit_plan(
+    project: Project,
+    plan: import_plan.ImportPlan,
+    parsed: ParsedPlaybook,
+    caller: Caller,
+) -> ImportResult:
+    keys = [proposal.idempotency_key for proposal in plan.proposals]
+    known = set(
+        _deltas_with_keys(project, keys).values_list("idempotency_key", flat=True)
+    )
+    fresh = [p for p in plan.proposals if p.idempotency_key not in known]
+    _submit_in_chunks(project, fresh, caller)
+    deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
+    waits = [delta.pk for delta in deltas if delta.status == delta.Status.PENDING]
+    unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda line: line.line)
+    return ImportResult(
+        deltas=tuple(_counts(deltas, known)),
+        waiting=tuple(waits),
+        unparsed=tuple(_shorten(line) for line in unparsed),
+        notes=(*parsed.notes, *plan.notes),
+    )
+
+
+def _submit_in_chunks(
+    project: Project, fresh: Sequence[Proposal], caller: Caller
+) -> None:
+    """In pieces, so that nobody waits long for the lock; each piece is whole."""
+    prepared = submission.prepare(project, fresh, caller)
+    for start in range(0, len(fresh), CHUNK):
+        piece = prepared.items[start : start + CHUNK]
+        submission.submit(replace(prepared, items=piece))
+    if fresh:
+        compare_imports.enqueue(project.pk)
+
+
+def _deltas_with_keys(project: Project, keys: Sequence[str]) -> QuerySet[PlaybookDelta]:
+    return PlaybookDelta.objects.filter(project=project, idempotency_key__in=keys)
+
+
+def _counts(deltas: Sequence[PlaybookDelta], known: set[str]) -> Iterator[DeltaCount]:
+    every = Counter((delta.operation, delta.status) for delta in deltas)
+    before = Counter(
+        (delta.operation, delta.status)
+        for delta in deltas
+        if delta.idempotency_key in known
+    )
+    for (operation, status), count in sorted(every.items()):
+        yield DeltaCount(operation, status, count, before[operation, status])
+
+
+def _shorten(line: UnparsedLine) -> UnparsedLine:
+    """Short, and without a secret: the answer is kept for an Idempotency-Key."""
+    return replace(line, text=texts.clip(secrets.mask(line.text).text, MAX_SHOWN))

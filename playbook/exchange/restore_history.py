@@ -1,0 +1,259 @@
+"""Bring a playbook back with its history, into a project that has none."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from common.ids import uuid7
+from common.text import secrets
+from memories.store.secret_policy import SecretFound
+from playbook.entries import entry_index, entry_vectors, file_anchors
+from playbook.exchange.json_format import (
+    ExportedChange,
+    ExportedColumns,
+    ExportedDelta,
+    ExportedPlace,
+    ExportedPlaybook,
+)
+from playbook.history.revision import OverBudget, lock_playbook
+from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.rule_text import text_gates
+from projects import search_language
+from projects.models import Project
+
+BATCH = 500  # rows of one INSERT
+DATE_COLUMNS = ("created_at", "updated_at", "verified_at", "review_after")
+Ids = Mapping[str, uuid.UUID]
+
+
+class NotEmpty(errors.StateConflict):
+    """The project has a playbook already; its history cannot be replaced."""
+
+    code = "playbook_not_empty"
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    entries: int
+    notes: tuple[str, ...]
+
+
+def is_empty(project: Project) -> bool:
+    """Whether nothing ever changed in the project's playbook."""
+    return not Playbook.objects.filter(project=project, revision__gt=0).exists()
+
+
+def restore_playbook(
+    project: Project, document: ExportedPlaybook, caller: Caller
+) -> RestoreResult:
+    """Write the entries and changes of another playbook as they were.
+
+    Raises NotEmpty, OverBudget and SecretFound. Supports are not in the document: the
+    memories belong to the other project (decision 0012).
+    """
+    caller.require(Role.CURATOR, project.pk)
+    if project.options.secrets != "allow":
+        _refuse_secrets(document)
+    _write_history(project, document, caller)
+    return RestoreResult(len(document.entries), tuple(_notes(project, document)))
+
+
+@write
+def _write_history(
+    project: Project, document: ExportedPlaybook, caller: Caller
+) -> None:
+    playbook = lock_playbook(project)
+    if playbook.revision:
+        raise NotEmpty
+    ids = {change.entry: uuid7() for change in document.changes if _is_addition(change)}
+    language = search_language.pin_language(project.pk)
+    entries = [_entry(project, columns, ids) for columns in document.entries]
+    for entry in entries:
+        entry_index.fill(entry, language)
+    _refuse_over_budget(project, entries)
+    # In the order in which they were made, so that their ids sort as they did.
+    entries.sort(key=lambda entry: entry.pk)
+    PlaybookEntry.objects.bulk_create(entries, batch_size=BATCH)
+    file_anchors.refresh(entries)
+    runs: dict[int, uuid.UUID] = {}
+    deltas = _deltas(project, document, ids, runs)
+    _changes(project, document, ids, deltas, runs)
+    playbook.revision = document.revision
+    playbook.next_label = document.next_label
+    playbook.tokens = sum(entry.tokens for entry in entries)
+    playbook.save(update_fields=["revision", "next_label", "tokens"])
+    _record_audit(playbook, document, caller)
+    entry_vectors.embed_later(project.pk)
+
+
+def _is_addition(change: ExportedChange) -> bool:
+    return change.operation == "add"
+
+
+def _entry(project: Project, columns: ExportedColumns, ids: Ids) -> PlaybookEntry:
+    given = columns.given
+    successor = given.pop("superseded_by")
+    given["merged_from"] = [ids[label] for label in given["merged_from"]]
+    moments = {name: _moment(given.pop(name)) for name in DATE_COLUMNS}
+    return PlaybookEntry(
+        pk=ids[columns.label],
+        project=project,
+        superseded_by_id=ids[successor] if successor else None,
+        **given,
+        **moments,
+    )
+
+
+def _moment(text: str | None) -> Any:
+    return parse_datetime(text) if text else None
+
+
+def _refuse_over_budget(project: Project, entries: list[PlaybookEntry]) -> None:
+    total = sum(entry.tokens for entry in entries)
+    budget = project.options.budgets.playbook_tokens
+    if total > budget:
+        raise OverBudget(
+            f"The playbook has {total} tokens, and this project has room for {budget}. "
+            "Raise its budget first."
+        )
+
+
+def _deltas(
+    project: Project, document: ExportedPlaybook, ids: Ids, runs: dict[int, uuid.UUID]
+) -> dict[int, uuid.UUID]:
+    """Write the deltas; the id of each by its number."""
+    rows = [_delta(project, delta, ids, runs) for delta in document.deltas]
+    PlaybookDelta.objects.bulk_create(rows, batch_size=BATCH)
+    for row, delta in zip(rows, document.deltas, strict=True):
+        row.created_at = _moment(delta.created_at)
+    # An INSERT sets it to the present.
+    PlaybookDelta.objects.bulk_update(rows, ["created_at"], batch_size=BATCH)
+    return {d.number: row.pk for d, row in zip(document.deltas, rows, strict=True)}
+
+
+def _delta(
+    project: Project, delta: ExportedDelta, ids: Ids, runs: dict[int, uuid.UUID]
+) -> PlaybookDelta:
+    told = {"number", "entry", "targets", "run", "reviewed_at", "created_at"}
+    targets = [
+        {"id": str(ids[target.entry]), "version": target.version}
+        for target in delta.targets
+    ]
+    return PlaybookDelta(
+        id=uuid7(),
+        project=project,
+        entry_id=ids[delta.entry] if delta.entry else None,
+        targets=targets,
+        run_id=_id_for_number(delta.run, runs),
+        reviewed_at=_moment(delta.reviewed_at),
+        idempotency_key=uuid7().hex,
+        **delta.model_dump(exclude=told),
+    )
+
+
+def _id_for_number(number: int | None, ids: dict[int, uuid.UUID]) -> uuid.UUID | None:
+    """The id that stands for a number of the document, new at its first use."""
+    return None if number is None else ids.setdefault(number, uuid7())
+
+
+def _changes(
+    project: Project,
+    document: ExportedPlaybook,
+    ids: Ids,
+    deltas: dict[int, uuid.UUID],
+    runs: dict[int, uuid.UUID],
+) -> None:
+    places: dict[tuple[int, int], uuid.UUID] = {}
+    rows = []
+    for change in document.changes:
+        row = PlaybookChange(
+            id=uuid7(),
+            project_id=project.pk,
+            before=_to_entry_values(change.before, ids),
+            after=_to_entry_values(change.after, ids),
+            entry_id=ids[change.entry],
+            entry_label=change.entry,
+            delta_id=_id_for_number(change.delta, deltas),
+            run_id=_id_for_number(change.run, runs),
+            reverts_id=places[_place(change.reverts)] if change.reverts else None,
+            changed_at=_moment(change.changed_at),
+            **change.model_dump(include=COPIED_FIELDS),
+        )
+        places[_place(change)] = row.pk
+        rows.append(row)
+    PlaybookChange.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def _place(place: ExportedPlace) -> tuple[int, int]:
+    return place.revision, place.position
+
+
+COPIED_FIELDS = {
+    *("revision", "position", "operation", "action"),
+    *("actor", "agent_id", "reason", "request_id"),
+}
+
+
+def _to_entry_values(columns: ExportedColumns, ids: Ids) -> dict[str, Any]:
+    given = columns.given
+    if "superseded_by" in given:
+        label = given.pop("superseded_by")
+        given["superseded_by_id"] = str(ids[label]) if label else None
+    if "merged_from" in given:
+        given["merged_from"] = [str(ids[label]) for label in given["merged_from"]]
+    return given
+
+
+def _record_audit(
+    playbook: Playbook, document: ExportedPlaybook, caller: Caller
+) -> None:
+    whole = document.model_dump_json().encode()
+    trail.record(
+        caller,
+        "playbook.restore_history",
+        project_id=playbook.project_id,
+        object_type="playbook",
+        object_id=playbook.pk,
+        revision=document.revision,
+        entries=len(document.entries),
+        changes=len(document.changes),
+        sha256=hashlib.sha256(whole).hexdigest(),
+    )
+
+
+def _refuse_secrets(document: ExportedPlaybook) -> None:
+    for text in dict.fromkeys(_texts(document)):
+        if kinds := secrets.mask(text).kinds:
+            found = ", ".join(kinds)
+            raise SecretFound(f"The history holds a secret ({found}); take it out.")
+
+
+def _texts(document: ExportedPlaybook) -> Iterator[str]:
+    for change in document.changes:
+        after = change.after
+        yield from filter(None, (after.content, after.condition, after.action))
+        yield change.reason
+    for delta in document.deltas:
+        yield delta.content
+
+
+def _notes(project: Project, document: ExportedPlaybook) -> Iterator[str]:
+    live = [entry for entry in document.entries if entry.status == "active"]
+    for entry in live:
+        gate = text_gates.check_instruction(entry.content)
+        if gate.verdict == "fail":
+            yield f"{entry.label}: {gate.message}"
+    strange = {e.category for e in live}.difference(project.options.categories)
+    if strange:
+        named = ", ".join(sorted(strange))
+        yield f"The project has no category {named}; its entries keep it."

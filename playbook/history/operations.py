@@ -1,0 +1,237 @@
+"""What each kind of delta does to the entries, inside a revision."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from common import errors
+from inference.embedding.vector import Vector
+from memories.models import Memory
+from playbook.history import votes
+from playbook.history.revision import COUNTERS, Revision
+from playbook.models import PlaybookDelta, PlaybookEntry
+
+Status = PlaybookEntry.Status
+# Columns that a delta's payload may set beside content and category.
+SETTABLE_COLUMNS = (
+    "condition",
+    "action",
+    "tags",
+    "priority",
+    "pinned",
+    "locked",
+    "review_after",
+)
+
+# What an imported entry brings along beside its text.
+IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
+
+
+class EntryState(errors.StateConflict):
+    """The entry is in a state that does not allow this."""
+
+    code = "entry_state"
+
+
+class StaleEntry(errors.StaleVersion):
+    """The entry has changed since you read it; read it again and repeat your change."""
+
+
+def perform(
+    revision: Revision, delta: PlaybookDelta, vector: Vector | None = None
+) -> None:
+    """Carry out a delta; it raises before it has written anything.
+
+    Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
+    """
+    OPERATIONS[PlaybookDelta.Operation(delta.operation)](revision, delta, vector)
+    if delta.operation in OPERATIONS_WITH_EVIDENCE:
+        _support(revision, delta)
+
+
+def load_target(delta: PlaybookDelta) -> PlaybookEntry:
+    """The entry of a delta as it is under the lock, at the version that was read."""
+    entry = load_entry(delta.entry_id)
+    refuse_stale(entry, delta.expected_version)
+    return entry
+
+
+def refuse_stale(entry: PlaybookEntry, expected_version: int | None) -> None:
+    if expected_version is not None and entry.version != expected_version:
+        raise StaleEntry(
+            f"{entry.label} is at version {entry.version}, not {expected_version}; "
+            "read it again and repeat your change.",
+            current_version=entry.version,
+        )
+
+
+def columns_to_set(delta: PlaybookDelta) -> dict[str, Any]:
+    """The columns that an addition or update sets, as Python values."""
+    found = {
+        name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
+    }
+    if isinstance(found.get("review_after"), str):
+        found["review_after"] = parse_datetime(found["review_after"])
+    if delta.content:
+        found["content"] = delta.content
+    if delta.category:
+        found["category"] = delta.category
+    return found
+
+
+def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    carried = {n: delta.payload[n] for n in IMPORTED_COLUMNS if n in delta.payload}
+    entry = PlaybookEntry(
+        project_id=delta.project_id,
+        author_kind=delta.producer,
+        **columns_to_set(delta),
+        **carried,
+    )
+    _supersede(revision, delta, entry)
+    revision.add(entry, vector=vector)
+    delta.entry = entry
+
+
+def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    entry = _load_live(delta)
+    _supersede(revision, delta, entry)
+    wanted = columns_to_set(delta)
+    if gained := delta.payload.get("aliases"):
+        wanted["aliases"] = list(dict.fromkeys([*entry.aliases, *gained]))
+    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
+        changed["author_kind"] = PlaybookEntry.Author.HUMAN
+    if changed:
+        revision.change(entry, "update", changed, vector=vector)
+
+
+def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -> None:
+    """Retire the entries that a new or changed one takes the place of.
+
+    First, so that their tokens are free. Unlike in a merge, nothing is taken over.
+    """
+    for given in delta.targets:
+        other = _load_merge_source(given)
+        changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
+        revision.change(other, "supersede", changed)
+
+
+def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    entry = _load_live(delta)
+    tags = delta.payload.get("tags", [])
+    if entry.tags != tags:
+        revision.change(entry, "tag", {"tags": tags})
+
+
+def _delete(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    entry = load_target(delta)
+    if entry.status == Status.DELETED:
+        raise EntryState(f"{entry.label} is deleted already.")
+    revision.change(entry, "delete", {"status": Status.DELETED})
+
+
+def _deprecate(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    revision.change(_load_live(delta), "deprecate", {"status": Status.DEPRECATED})
+
+
+def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    entry = load_target(delta)
+    if entry.is_live:
+        raise EntryState(f"{entry.label} is active already.")
+    changed = {"status": Status.ACTIVE, "superseded_by_id": None}
+    revision.change(entry, "restore", changed)
+
+
+def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    """Take others up into one entry: counters are summed, supports and labels kept.
+
+    Without others it takes up the text of the delta, and what an import brought.
+    """
+    entry = _load_live(delta)
+    others = [_load_merge_source(given) for given in delta.targets]
+    is_empty = not others and not delta.content
+    if is_empty or len({entry.pk, *(other.pk for other in others)}) <= len(others):
+        raise EntryState(
+            "A merge needs other entries than the one that stays, each of them once."
+        )
+    supports = [support.memory_id for o in others for support in o.supports.all()]
+    for other in others:
+        changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
+        revision.change(other, "supersede", changed)
+    summed = {
+        name: getattr(entry, name)
+        + sum(getattr(other, name) for other in others)
+        + delta.payload.get(name, 0)
+        for name in COUNTERS
+    }
+    labels = [name for other in others for name in (other.label, *other.aliases)]
+    labels += delta.payload.get("aliases", [])
+    tags = [tag for other in others for tag in other.tags]
+    kept = {
+        "merged_from": [*entry.merged_from, *(other.pk for other in others)],
+        "aliases": list(dict.fromkeys([*entry.aliases, *labels])),
+        "tags": list(dict.fromkeys([*entry.tags, *tags])),
+    }
+    wanted = {**kept, **columns_to_set(delta), **summed}
+    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
+        changed["author_kind"] = PlaybookEntry.Author.HUMAN
+    if changed:
+        revision.change(entry, "merge", changed, vector=vector)
+    revision.support(entry, gained=supports)
+
+
+def _load_merge_source(given: Mapping[str, Any]) -> PlaybookEntry:
+    entry = load_entry(uuid.UUID(str(given["id"])))
+    refuse_stale(entry, given.get("version"))
+    return _refuse_not_live(entry)
+
+
+def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    """One vote per entry and run, as `playbook.history.votes` counts them."""
+    kind = delta.payload.get("vote", "neutral")
+    votes.count(revision, load_target(delta), kind, delta.run_id)
+
+
+OPERATIONS: dict[
+    PlaybookDelta.Operation, Callable[[Revision, PlaybookDelta, Vector | None], None]
+] = {
+    PlaybookDelta.Operation.ADD: _add,
+    PlaybookDelta.Operation.UPDATE: _update,
+    PlaybookDelta.Operation.DELETE: _delete,
+    PlaybookDelta.Operation.MERGE: _merge,
+    PlaybookDelta.Operation.DEPRECATE: _deprecate,
+    PlaybookDelta.Operation.RESTORE: _restore,
+    PlaybookDelta.Operation.TAG: _tag,
+    PlaybookDelta.Operation.VOTE: _vote,
+}
+# The memory of these speaks for the entry afterwards.
+OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}
+
+
+def _support(revision: Revision, delta: PlaybookDelta) -> None:
+    if delta.memory_id and Memory.objects.filter(pk=delta.memory_id).exists():
+        assert delta.entry
+        revision.support(delta.entry, gained=[delta.memory_id])
+
+
+def load_entry(entry_id: uuid.UUID | None) -> PlaybookEntry:
+    found = PlaybookEntry.objects.light().filter(pk=entry_id).first()
+    if found is None:
+        raise errors.NotFound("The entry of this delta does not exist any more.")
+    entry: PlaybookEntry = found
+    return entry
+
+
+def _load_live(delta: PlaybookDelta) -> PlaybookEntry:
+    return _refuse_not_live(load_target(delta))
+
+
+def _refuse_not_live(entry: PlaybookEntry) -> PlaybookEntry:
+    if not entry.is_live:
+        raise EntryState(f"{entry.label} is {entry.status}; restore it first.")
+    return entry

@@ -1,0 +1,65 @@
+"""The playbook at a revision, made from its change rows alone."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from playbook.history.revision import SUPPORTS, EntryValues, entry_values
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.queries import PlaybookChangeQuerySet
+from projects.models import Project
+
+Snapshot = dict[uuid.UUID, EntryValues]
+# What replay reads of a change: entry, memories that ceased to support it, `after`.
+ChangeRow = tuple[uuid.UUID, list[str] | None, EntryValues]
+
+
+def snapshot_at(project: Project, revision: int | None = None) -> Snapshot:
+    """Every entry there was at a revision, the last one if None: {entry id: state}."""
+    rows = PlaybookChange.objects.filter(project_id=project.pk).in_order()
+    if revision is not None:
+        rows = rows.filter(revision__lte=revision)
+    return fold(_change_rows(rows))
+
+
+def snapshots_around(
+    project: Project, first: int, last: int
+) -> tuple[Snapshot, Snapshot]:
+    """The entries that changed between two revisions, as they were at each."""
+    rows = PlaybookChange.objects.filter(project_id=project.pk, revision__lte=last)
+    changed = rows.filter(revision__gt=first)
+    theirs = rows.filter(entry_id__in=changed.values("entry_id")).in_order()
+    before = fold(_change_rows(theirs.filter(revision__lte=first)))
+    same = {entry_id: {**state} for entry_id, state in before.items()}
+    return before, fold(_change_rows(theirs.filter(revision__gt=first)), same)
+
+
+def _change_rows(rows: PlaybookChangeQuerySet) -> Iterable[ChangeRow]:
+    """Plain values: a row object for each change would take most of the time."""
+    return rows.values_list(
+        "entry_id", f"before__{SUPPORTS}", "after", named=False
+    ).iterator(chunk_size=5000)
+
+
+def fold(changes: Iterable[ChangeRow], start: Snapshot | None = None) -> Snapshot:
+    """Apply changes, oldest first, to `start`, else to an empty playbook."""
+    states: Snapshot = {} if start is None else start
+    for entry_id, gone, after in changes:
+        entry = states.get(entry_id)
+        if entry is None:
+            entry = states[entry_id] = {SUPPORTS: []}
+        if gone is not None:
+            kept = [memory for memory in entry[SUPPORTS] if memory not in gone]
+            after = after | {SUPPORTS: kept + after[SUPPORTS]}
+        entry.update(after)
+    return states
+
+
+def current_snapshot(project: Project) -> Snapshot:
+    """The same as `state_at`, read from the tables of the present."""
+    rows = PlaybookEntry.objects.filter(project=project).light()
+    return {
+        entry.pk: entry_values(entry) | {SUPPORTS: entry.supporting_memory_ids}
+        for entry in rows.prefetch_related("supports")
+    }

@@ -1,0 +1,130 @@
+"""What use shows of entries: one vote per entry and run, and memories in support.
+
+Both are changes of their own, allowed on locked and human-written entries and under
+every policy (docs/ace.md, "Votes and supports").
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common.caller import Caller, Role
+from common.db import write
+from memories.models import Memory
+from playbook.history import change_chains
+from playbook.history.revision import Cause, Revision, lock_playbook
+from playbook.models import PlaybookChange, PlaybookEntry, Support
+from projects.models import Project
+
+VoteKind = Literal["helpful", "harmful", "neutral"]
+
+# Deprecated when harmful votes lead by this many, after this many uses.
+HARMFUL_LEAD = 3
+MIN_USES = 5
+
+
+@dataclass(frozen=True)
+class Vote:
+    entry_id: uuid.UUID
+    kind: VoteKind
+    reason: str = ""
+
+
+@write
+def record(
+    project: Project,
+    votes: Sequence[Vote],
+    supported: Iterable[uuid.UUID],
+    cause: Cause,
+    caller: Caller,
+) -> list[PlaybookChange]:
+    """Count votes and let the cause's memory support entries, in one revision.
+
+    Entries of other projects and what was counted before are passed over.
+    """
+    caller.require(Role.WRITER, project.pk)
+    supported = list(dict.fromkeys(supported))
+    wanted = list(dict.fromkeys([*(vote.entry_id for vote in votes), *supported]))
+    if not wanted:
+        return []
+    revision = Revision(lock_playbook(project), caller, cause)
+    entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(wanted)
+    voted = _entries_with_vote(cause.run_id, entries) if votes else set()
+    for vote in votes:
+        if vote.entry_id in entries and vote.entry_id not in voted:
+            entry = entries[vote.entry_id]
+            revision.count(entry, {vote.kind: 1}, reason=vote.reason)
+            voted.add(entry.pk)
+    memories = Memory.objects.filter(project=project)
+    memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
+    if memory:
+        for entry_id in _entries_to_support(memory, supported):
+            if entry := entries.get(entry_id):
+                revision.support(entry, gained=[memory.pk])
+    return revision.close()
+
+
+def _entries_to_support(memory: Memory, wanted: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    have = memory.supports.filter(entry_id__in=wanted)
+    known = set(have.values_list("entry_id", flat=True))
+    return [entry_id for entry_id in wanted if entry_id not in known]
+
+
+@write
+def withdraw_supports(
+    project: Project, memory_ids: Sequence[uuid.UUID], cause: Cause, caller: Caller
+) -> list[PlaybookChange]:
+    """Let memories speak for no entry any more, in one revision.
+
+    What deletes memories for good calls it first: a support may only end by a change.
+    """
+    caller.require(Role.CURATOR, project.pk)
+    if not memory_ids:
+        return []
+    playbook = lock_playbook(project)
+    rows = Support.objects.filter(entry__project=project, memory__in=memory_ids)
+    by_entry: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for entry_id, memory_id in rows.values_list("entry_id", "memory_id"):
+        by_entry.setdefault(entry_id, []).append(memory_id)
+    revision = Revision(playbook, caller, cause)
+    for entry in PlaybookEntry.objects.light().filter(pk__in=by_entry).order_by("pk"):
+        revision.support(entry, lost=by_entry[entry.pk])
+    return revision.close()
+
+
+def count(
+    revision: Revision, entry: PlaybookEntry, kind: str, run_id: uuid.UUID | None
+) -> None:
+    """Count a vote inside a revision, unless this run has one on the entry."""
+    if entry.pk not in _entries_with_vote(run_id, [entry.pk]):
+        revision.count(entry, {kind: 1})
+
+
+def _entries_with_vote(
+    run_id: uuid.UUID | None, entry_ids: Iterable[uuid.UUID]
+) -> set[uuid.UUID]:
+    """On which of these entries a vote of a run is in force; without a run on none."""
+    if run_id is None:
+        return set()
+    # A revert belongs to the run of what it takes back.
+    rows = PlaybookChange.objects.filter(run_id=run_id, entry_id__in=list(entry_ids))
+    kept = rows.in_order().only("action", "entry_id", "reverts_id")
+    cast = (
+        c
+        for c in change_chains.build_chains(kept)
+        if c.root.action == "vote" and c.is_in_force
+    )
+    return {chain.root.entry_id for chain in cast}
+
+
+def is_refuted(entry: PlaybookEntry) -> bool:
+    """Whether its votes speak for retiring an entry that may be retired."""
+    return (
+        entry.is_live
+        and not entry.is_protected
+        and entry.uses >= MIN_USES
+        and entry.harmful - entry.helpful >= HARMFUL_LEAD
+    )

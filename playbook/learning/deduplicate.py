@@ -1,0 +1,227 @@
+"""What stands in a playbook and should not: entries that say the same, refuted ones.
+
+It only proposes: a merge of two entries waits for a person unless the policy is auto.
+A pair that a person kept apart is brought up again only when one of the texts changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+from django.utils import timezone
+
+from common.caller import SYSTEM, Caller
+from common.text import literals
+from common.text import plain_text as texts
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
+from jobs import queue, runner
+from jobs.models import Job
+from playbook.entries import matches, neighbours
+from playbook.entries.matches import Match
+from playbook.entries.neighbours import Neighbour
+from playbook.history import votes
+from playbook.learning import learn
+from playbook.models import (
+    EntryVector,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.queries import EntryQuerySet
+from playbook.rule_text import merge_texts
+from projects.models import Project
+
+KIND = "tidy_playbook"
+NAME, VERSION = "tidying", "1"
+# Two of these say one thing, and one text can hold it.
+MERGEABLE_VERDICTS = ("same", "wider", "both")
+INTERVAL = timedelta(days=1)
+CHUNK = 100  # vectors in memory at a time
+
+
+def propose_cleanup(
+    project: Project, caller: Caller, *, since: int = 0
+) -> Iterator[list[PlaybookDelta]]:
+    """Propose merges and retirements, entry by entry; the deltas that are new.
+
+    Only entries that changed after the revision `since` are compared, each with all.
+    """
+    for proposal in _find_proposals(project, since):
+        if proposal is None or _is_known(proposal):
+            yield []
+        else:
+            yield submission.propose(project, [proposal], caller)
+
+
+def _find_proposals(project: Project, since: int) -> Iterator[Proposal | None]:
+    """One step for each entry: what to propose about it, if anything."""
+    rows = _changed_entries(project, since)
+    yield from (learn.retirement_proposal(entry) for entry in _refuted_entries(rows))
+    taken = _entries_in_waiting_merges(project)
+    vectors = EntryVector.objects.filter(
+        project_id=project.pk, model=active_model.get().name, entry__in=rows
+    ).order_by("entry_id")
+    for stored in vectors.iterator(chunk_size=CHUNK):
+        merge = _find_merge(project, stored.entry_id, stored.vector, taken)
+        if merge and merge.entry:
+            taken |= {merge.entry.pk, *(_id(target) for target in merge.targets)}
+        yield merge
+
+
+def _changed_entries(project: Project, since: int) -> EntryQuerySet:
+    rows: EntryQuerySet = PlaybookEntry.objects.current().filter(project=project)
+    if not since:
+        return rows
+    later = PlaybookChange.objects.filter(project_id=project.pk, revision__gt=since)
+    return rows.filter(pk__in=later.order_by().values("entry_id"))
+
+
+def _refuted_entries(rows: EntryQuerySet) -> Iterator[PlaybookEntry]:
+    led = rows.light().filter(harmful__gte=F("helpful") + votes.HARMFUL_LEAD)
+    return (entry for entry in led.order_by("pk") if votes.is_refuted(entry))
+
+
+def _entries_in_waiting_merges(project: Project) -> set[uuid.UUID]:
+    """Entries of merges that wait: one proposal at a time for each entry."""
+    rows = PlaybookDelta.objects.filter(project=project, operation=Operation.MERGE)
+    waiting = rows.waiting().values_list("entry_id", "targets")
+    return {pk for kept, targets in waiting for pk in (kept, *map(_id, targets)) if pk}
+
+
+def _id(target: Any) -> uuid.UUID:
+    return uuid.UUID(str(target["id"]))
+
+
+def _find_merge(
+    project: Project, entry_id: uuid.UUID, vector: Vector, taken: set[uuid.UUID]
+) -> Proposal | None:
+    """A merge of an entry with the nearest that says the same, if none is asked yet."""
+    if entry_id in taken:
+        return None
+    near = neighbours.find_nearest(
+        project.pk, vector, threshold=neighbours.MERGE_COSINE, without=[entry_id]
+    )
+    if not near:
+        return None
+    entry = PlaybookEntry.objects.current().light().filter(pk=entry_id).first()
+    for other in near:
+        if entry is None or other.entry.pk in taken:
+            continue
+        match = matches.compare(
+            entry.content, other, condition=entry.condition, action=entry.action
+        )
+        if match.verdict not in MERGEABLE_VERDICTS:
+            continue
+        merge = _merge_proposal(entry, match, other)
+        if not _is_known(merge) and not _person_kept_both(entry, other.entry):
+            return merge
+    return None
+
+
+def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
+    """The one that a person wrote, else the one used more, else the older one stays."""
+    kept, other = sorted(
+        (entry, near.entry),
+        key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
+    )
+    text = match.merged or merge_texts.merge(kept.content, other.content)
+    if text is None:
+        text = _text_with_all_literals(kept.content, other.content)
+    return Proposal(
+        operation=Operation.MERGE,
+        entry=kept,
+        expected_version=kept.version,
+        targets=({"id": str(other.pk), "version": other.version},),
+        content=text if text != kept.content else None,
+        reason=f"{kept.label} and {other.label} say the same "
+        f"(cosine {near.similarity}).",
+        producer=Producer.RULE,
+        producer_name=NAME,
+        producer_version=VERSION,
+        idempotency_key=pair_key(kept, other),
+    )
+
+
+def _text_with_all_literals(kept: str, other: str) -> str:
+    return (
+        kept if literals.find_literals(other) <= literals.find_literals(kept) else other
+    )
+
+
+def pair_key(one: PlaybookEntry, other: PlaybookEntry) -> str:
+    """Once for two texts: whoever decided about them is not asked again."""
+    sides = sorted(f"{entry.pk} {entry.similarity_hash}" for entry in (one, other))
+    whole = "\n".join([Operation.MERGE, *sides])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _is_known(proposal: Proposal) -> bool:
+    rows = PlaybookDelta.objects.filter(idempotency_key=proposal.idempotency_key)
+    return rows.exists()
+
+
+def _person_kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
+    """Whether a person let one in beside the other, and both texts are as they were."""
+    accepted = PlaybookDelta.objects.filter(
+        operation=Operation.ADD, status__in=("accepted", "edited")
+    )
+    return any(
+        texts.similarity_hash(delta.content) == new.similarity_hash
+        for new, old in ((one, other), (other, one))
+        for delta in accepted.filter(
+            entry_id=new.pk,
+            payload__near__entry_id=str(old.pk),
+            payload__near__similarity_hash=old.similarity_hash,
+        )
+    )
+
+
+# The daily job
+
+
+def enqueue_due() -> None:
+    """A job for each project whose playbook moved since it was last tidied.
+
+    Asked more often than `EVERY`, so that a restart of beat puts nothing off for long.
+    """
+    recent = Job.objects.filter(kind=KIND, created_at__gte=timezone.now() - INTERVAL)
+    projects = Project.objects.live().exclude(pk__in=recent.values("project_id"))
+    for playbook in Playbook.objects.filter(project__in=projects):
+        since = _last_revision(playbook.project_id)
+        if playbook.revision > since:
+            queue.enqueue(
+                KIND,
+                project_id=playbook.project_id,
+                args={"since": since},
+                key=str(playbook.project_id),
+            )
+
+
+def _last_revision(project_id: uuid.UUID) -> int:
+    """The revision that the last finished job had read."""
+    done = Job.objects.filter(kind=KIND, project_id=project_id, state=Job.State.DONE)
+    last = done.order_by("-pk").first()
+    return int(last.result["revision"]) if last else 0
+
+
+@runner.handler(KIND, attempts=5, lease=timedelta(minutes=5))
+def run_cleanup(run: runner.JobRun) -> dict[str, int]:
+    """Propose as `tidy` does, entry by entry; what is proposed already is passed over."""
+    assert run.job.project_id
+    project = Project.objects.get(pk=run.job.project_id)
+    revision = Playbook.objects.get(project=project).revision
+    proposed = 0
+    steps = propose_cleanup(project, SYSTEM, since=run.job.args["since"])
+    for done, deltas in enumerate(steps, start=1):
+        proposed += len(deltas)
+        run.step(done)
+    return {"revision": revision, "proposed": proposed}

@@ -1,0 +1,221 @@
+"""What a finished task does to the playbook: its votes, its lessons, what they refute.
+
+Code only. It is given what was reflected and knows nothing of runs beyond their id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from common.caller import Caller
+from common.text import plain_text as texts
+from memories.models import Memory
+from playbook.history import votes
+from playbook.history.revision import Cause
+from playbook.history.votes import Vote
+from playbook.learning import model_placement
+from playbook.learning.model_placement import Placement
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.proposals import proposed_change, submission
+from playbook.proposals.proposed_change import (
+    FeedbackSource,
+    Operation,
+    Producer,
+    Proposal,
+    Quote,
+)
+from projects.models import Project
+
+NAME, VERSION = "curator", "1"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A rule that a task teaches, with the quotes that it stands on."""
+
+    content: str
+    category: str
+    condition: str = ""
+    action: str = ""
+    root_cause: str = ""
+    signature: str = ""
+    evidence: tuple[Quote, ...] = ()
+    confidence: float = 0.0
+    tags: tuple[str, ...] = ()
+    reason: str = ""
+    producer: str = Producer.RULE
+    producer_name: str = "reflector"
+    producer_version: str = VERSION
+    placement: Placement | None = None
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """The task behind the lessons. `sources` are its texts by field, as quotes name them."""
+
+    id: uuid.UUID
+    memory: Memory | None
+    outcome: str
+    feedback_source: FeedbackSource = "agent"
+    agent_id: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LearningOutcome:
+    """The deltas of the run in order, its changes, and the entries that they touched."""
+
+    deltas: list[PlaybookDelta]
+    changes: list[PlaybookChange]
+    updated: list[PlaybookEntry]
+
+
+def learn_from_task(
+    project: Project,
+    lessons: Sequence[Lesson],
+    cast: Sequence[Vote],
+    supported: Iterable[uuid.UUID] = (),
+    *,
+    run: TaskRun,
+    caller: Caller,
+) -> LearningOutcome:
+    """Count votes and supports, propose the lessons, retire what the votes refute.
+
+    Run again for the same run it changes nothing more, and answers the same.
+    """
+    cause = Cause(
+        reason="The run shows how the entry served.",
+        run_id=run.id,
+        memory_id=run.memory.pk if run.memory else None,
+        agent_id=run.agent_id,
+    )
+    votes.record(project, cast, supported, cause, caller)
+    _propose_lessons(project, lessons, run, caller)
+    submission.propose(project, _refuted_retirements(project, run), caller)
+    deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
+    changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)
+    touched = PlaybookEntry.objects.light().filter(
+        pk__in=changes.order_by().values("entry_id")
+    )
+    return LearningOutcome(
+        deltas=list(deltas.with_entry().order_by("pk")),
+        changes=list(changes.in_order()),
+        updated=list(touched.order_by("pk")),
+    )
+
+
+def _propose_lessons(
+    project: Project, lessons: Iterable[Lesson], run: TaskRun, caller: Caller
+) -> None:
+    """Propose lessons as they were placed, and as additions where an update is refused."""
+    additions = [(lesson, _addition(project, lesson, run)) for lesson in lessons]
+    asked = [
+        (addition, proposal)
+        for lesson, addition in additions
+        for proposal in _proposals_for(project, lesson, addition)
+    ]
+    deltas = submission.propose(project, [proposal for _, proposal in asked], caller)
+    refused = [
+        addition
+        for (addition, proposal), delta in zip(asked, deltas, strict=True)
+        if proposal.operation == Operation.UPDATE and model_placement.is_refused(delta)
+    ]
+    submission.propose(project, refused, caller)
+
+
+def _proposals_for(
+    project: Project, lesson: Lesson, addition: Proposal
+) -> list[Proposal]:
+    if lesson.placement is None:
+        return [addition]
+    return model_placement.to_proposals(project, addition, lesson.placement)
+
+
+def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
+    """An addition; `placing` turns what is known already into a vote or an update."""
+    return Proposal(
+        operation=Operation.ADD,
+        content=lesson.content,
+        category=_category(project, lesson.category),
+        condition=lesson.condition,
+        action=lesson.action,
+        tags=lesson.tags,
+        reason=_reason(lesson, run),
+        evidence=lesson.evidence,
+        sources=run.sources,
+        root_cause=lesson.root_cause,
+        signature=lesson.signature,
+        producer=lesson.producer,
+        producer_name=lesson.producer_name,
+        producer_version=lesson.producer_version,
+        agent_id=run.agent_id,
+        run_id=run.id,
+        memory_id=run.memory.pk if run.memory else None,
+        feedback_source=run.feedback_source,
+        outcome=run.outcome,
+        idempotency_key=proposed_change.lesson_key(
+            run.id, lesson.producer_name, lesson.content
+        ),
+    )
+
+
+def _category(project: Project, wanted: str) -> str:
+    known = project.options.categories
+    if wanted in known:
+        return wanted
+    return "general" if "general" in known else known[-1]
+
+
+def _reason(lesson: Lesson, run: TaskRun) -> str:
+    cause = f", root cause {lesson.root_cause}" if lesson.root_cause else ""
+    return texts.clip(
+        f"Learned from a task whose outcome was {run.outcome}, "
+        f"told by {run.feedback_source}{cause}. {lesson.reason}".rstrip(),
+        1000,
+    )
+
+
+def _refuted_retirements(project: Project, run: TaskRun) -> list[Proposal]:
+    """Retire the entries whose lead of harmful votes the run has made too large."""
+    harmed = PlaybookChange.objects.filter(
+        project_id=project.pk, run_id=run.id, action="vote", after__has_key="harmful"
+    )
+    entries = PlaybookEntry.objects.light().filter(
+        pk__in=harmed.order_by().values("entry_id")
+    )
+    return [
+        replace(
+            retirement_proposal(entry),
+            agent_id=run.agent_id,
+            run_id=run.id,
+            memory_id=run.memory.pk if run.memory else None,
+            feedback_source=run.feedback_source,
+            outcome=run.outcome,
+        )
+        for entry in entries.order_by("pk")
+        if votes.is_refuted(entry)
+    ]
+
+
+def retirement_proposal(entry: PlaybookEntry) -> Proposal:
+    """Retire an entry whose votes refute it."""
+    return Proposal(
+        operation=Operation.DEPRECATE,
+        entry=entry,
+        expected_version=entry.version,
+        reason=f"{entry.label} was harmful {entry.harmful} times and helpful "
+        f"{entry.helpful} times in {entry.uses} uses.",
+        producer=Producer.RULE,
+        producer_name=NAME,
+        producer_version=VERSION,
+        idempotency_key=_retirement_key(entry),
+    )
+
+
+def _retirement_key(entry: PlaybookEntry) -> str:
+    """Once per text: what a person kept is not brought up again by the next vote."""
+    whole = f"{entry.pk}\n{Operation.DEPRECATE}\n{entry.version}"
+    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,0 +1,129 @@
+"""What a language model says a lesson is to the playbook, as proposals like any others.
+
+It chooses an operation and entries; versions, counters and merged texts are code's.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import proposed_change
+from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.rule_text import merge_texts
+from projects.models import Project
+
+Choice = Literal["add", "update", "merge", "deprecate", "none"]
+
+
+@dataclass(frozen=True)
+class PlacementTarget:
+    """An entry at the version that the model has read."""
+
+    entry_id: uuid.UUID
+    version: int
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`content` is the new text of an update, and empty otherwise."""
+
+    operation: Choice
+    targets: tuple[PlacementTarget, ...]
+    content: str
+    reason: str
+    producer_name: str
+    producer_version: str
+
+
+def to_proposals(
+    project: Project, addition: Proposal, placement: Placement
+) -> list[Proposal]:
+    """What to propose instead of, or beside, the addition of the lesson.
+
+    A placement that cannot be carried out leaves the addition as the rules place it.
+    """
+    entries = _entries(project, placement.targets)
+    if placement.operation == "none":
+        return []
+    if placement.operation == "add" or len(entries) != len(placement.targets):
+        return [addition]
+    if placement.operation == "deprecate":
+        asked = _build_change(addition, placement, Operation.DEPRECATE, content=None)
+        return [replace(asked, entry=entries[0]), addition]
+    if placement.operation == "merge" and len(entries) > 1:
+        return [*_merge(addition, placement, entries), addition]
+    told = placement.content if placement.operation == "update" else None
+    content = told or merge_texts.merge(entries[0].content, addition.content or "")
+    if content is None:
+        return [addition]
+    asked = _build_change(addition, placement, Operation.UPDATE, content=content)
+    return [replace(asked, entry=entries[0])]
+
+
+def is_refused(delta: PlaybookDelta) -> bool:
+    """Whether a gate or its entry refused it, and not a person, now or before."""
+    is_known = bool(delta.reviewer or delta.payload.get("repeats"))
+    return delta.status == PlaybookDelta.Status.REJECTED and not is_known
+
+
+def _entries(
+    project: Project, targets: Sequence[PlacementTarget]
+) -> list[PlaybookEntry]:
+    """In the order of the targets; what has become of one meanwhile its delta tells."""
+    rows = PlaybookEntry.objects.light().filter(project=project)
+    found = rows.in_bulk([target.entry_id for target in targets])
+    return [found[t.entry_id] for t in targets if t.entry_id in found]
+
+
+def _merge(
+    addition: Proposal, placement: Placement, entries: Sequence[PlaybookEntry]
+) -> list[Proposal]:
+    """Empty when no text of code says what all of them say."""
+    text: str | None = entries[0].content
+    for entry in entries[1:]:
+        text = merge_texts.merge(text, entry.content) if text else None
+    if text is None:
+        return []
+    asked = _build_change(addition, placement, Operation.MERGE, content=text)
+    others_at = [
+        {"id": str(target.entry_id), "version": target.version}
+        for target in placement.targets[1:]
+    ]
+    return [replace(asked, entry=entries[0], targets=tuple(others_at))]
+
+
+def _build_change(
+    addition: Proposal,
+    placement: Placement,
+    operation: Operation,
+    *,
+    content: str | None,
+) -> Proposal:
+    """A change that the model asks for, with the evidence of the lesson."""
+    return replace(
+        addition,
+        operation=operation,
+        expected_version=placement.targets[0].version,
+        content=content,
+        # An entry keeps its section and parts, and what people tagged it with.
+        category=None,
+        condition=None,
+        action=None,
+        tags=None,
+        reason=f"{placement.reason} {addition.reason}".strip(),
+        producer=Producer.MODEL,
+        producer_name=placement.producer_name,
+        producer_version=placement.producer_version,
+        idempotency_key=_key(addition, operation, placement),
+    )
+
+
+def _key(addition: Proposal, operation: Operation, placement: Placement) -> str:
+    """An update is known by its lesson, what takes entries out by their texts."""
+    producer = addition.idempotency_key if operation == Operation.UPDATE else "model"
+    texts = ((target.entry_id, target.version) for target in placement.targets)
+    return proposed_change.entries_key(producer, operation, texts)

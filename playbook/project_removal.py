@@ -1,0 +1,51 @@
+"""The end of a deleted project's playbook."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from common import append_only
+from jobs.runner import JobRun
+from playbook.entries.entry_index import CORPUS
+from playbook.models import (
+    Conflict,
+    Exposure,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from projects import deletion
+from search.models import Corpus
+
+BATCH = 500  # rows deleted in one transaction
+
+
+@deletion.register
+def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
+    """Delete every row of a project's playbook, its history included."""
+    for rows in _rows(project_id):
+        while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+            with transaction.atomic(), append_only.allow_changes():
+                rows.filter(pk__in=ids).delete()
+            run.step(run.job.done)
+            run.give_way()
+    Corpus.objects.filter(project_id=project_id, name=CORPUS).delete()
+
+
+def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
+    """In an order in which nothing refers to what is deleted."""
+    entries = PlaybookEntry.objects.filter(project_id=project_id)
+    yield Conflict.objects.filter(project_id=project_id)
+    yield Exposure.objects.filter(project_id=project_id)
+    yield PlaybookDelta.objects.filter(project_id=project_id)
+    yield PlaybookChange.objects.filter(project_id=project_id)
+    # Superseded entries name those that took them up: leaves first.
+    entries.exclude(superseded_by=None).update(superseded_by=None)
+    yield entries
+    yield Playbook.objects.filter(project_id=project_id)

@@ -1,0 +1,40 @@
+"""Apply a delta under the lock of its playbook: the one way into the playbook."""
+
+from __future__ import annotations
+
+from common.caller import Caller
+from inference.embedding.vector import Vector
+from playbook.conflicts import conflict_lifecycle
+from playbook.history import operations
+from playbook.history.revision import Cause, Revision
+from playbook.models import Playbook, PlaybookChange, PlaybookDelta
+
+
+def apply_delta(
+    playbook: Playbook,
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    status: PlaybookDelta.Status,
+    vector: Vector | None = None,
+) -> list[PlaybookChange]:
+    """Carry out a saved delta as one revision and mark it; its changes, in order.
+
+    Raises StaleEntry, EntryState, DuplicateEntry and OverBudget. A delta that
+    changes nothing makes no revision.
+    """
+    cause = Cause(
+        reason=delta.reason,
+        delta_id=delta.pk,
+        run_id=delta.run_id,
+        memory_id=delta.memory_id,
+        agent_id=delta.agent_id,
+    )
+    revision = Revision(playbook, caller, cause)
+    operations.perform(revision, delta, vector)
+    delta.status = status
+    delta.version += 1
+    delta.save()
+    changes = revision.close()
+    conflict_lifecycle.update_conflicts(changes, caller, delta=delta)
+    return changes

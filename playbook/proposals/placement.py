@@ -1,0 +1,65 @@
+"""What a learned addition is to the playbook as it stands: new, a vote, or an update."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from playbook.entries.matches import Match
+from playbook.entries.neighbours import Neighbour
+from playbook.models import PlaybookEntry
+from playbook.proposals.proposed_change import Operation, Proposal
+
+
+def place(proposal: Proposal, match: Match) -> Proposal:
+    """Turn an addition of a run into what its neighbour leaves to do.
+
+    Others stay as they are: without a run there is nothing that could vote.
+    """
+    if proposal.operation != Operation.ADD or proposal.run_id is None:
+        return proposal
+    if match.neighbour and match.verdict == "same":
+        return to_vote(proposal, match.neighbour.entry)
+    if match.neighbour and match.verdict == "wider":
+        return to_update(proposal, match.neighbour)
+    if match.neighbour and match.verdict == "both":
+        return to_merge(proposal, match.neighbour, match.merged)
+    return proposal
+
+
+def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
+    """A lesson that an entry teaches already: its evidence, and a vote for the entry.
+
+    What rests on the agent's own word is evidence, but moves no score.
+    """
+    return replace(
+        proposal,
+        operation=Operation.VOTE,
+        entry=entry,
+        vote="helpful" if proposal.is_trusted else "neutral",
+        reason=f"{entry.label} teaches this already. {proposal.reason}".strip(),
+    )
+
+
+def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
+    """A lesson that says what an entry says and more: its text replaces the entry's."""
+    return replace(
+        proposal,
+        operation=Operation.UPDATE,
+        entry=near.entry,
+        expected_version=near.entry.version,
+        # The entry keeps its section and what people tagged it with.
+        category=None,
+        tags=None,
+        reason=f"It says what {near.entry.label} says and more "
+        f"(cosine {near.similarity}). {proposal.reason}".strip(),
+    )
+
+
+def to_merge(proposal: Proposal, near: Neighbour, text: str) -> Proposal:
+    """A lesson and an entry that each say something more: one text for both."""
+    return replace(
+        to_update(proposal, near),
+        content=text,
+        reason=f"It adds to what {near.entry.label} says "
+        f"(cosine {near.similarity}). {proposal.reason}".strip(),
+    )

@@ -1,0 +1,97 @@
+"""What becomes of a checked proposal, by the gates and the project's policy."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.caller import Caller, Role
+from playbook.models import PlaybookDelta
+from playbook.proposals.proposed_change import Operation, Proposal
+from playbook.rule_text.text_gates import GateResult
+from projects.models import Project
+
+Status = PlaybookDelta.Status
+
+# A person can judge what these gates stop; what the others stop is refused.
+PERSON_GATES = {
+    "instruction",
+    "contradiction",
+    "protection",
+    "blast_radius",
+    "shrink",
+}
+REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`reason` is a sentence for the person who reviews; risk orders the inbox.
+
+    `repeats` is the delta in which the same lesson was met before.
+    """
+
+    status: PlaybookDelta.Status
+    risk: str
+    reason: str = ""
+    repeats: uuid.UUID | None = None
+
+
+def decide(
+    project: Project, proposal: Proposal, gates: Sequence[GateResult], caller: Caller
+) -> Decision:
+    """Applied, pending or rejected, and why (docs/ace.md, "Policy")."""
+    risk = _risk(proposal, gates)
+    if risk == "quarantine":
+        return Decision(Status.PENDING, risk, _messages(gates, {"instruction"}))
+    if proposal.origin:
+        held = {gate.name for gate in gates if gate.verdict != "pass"}
+        reason = f"It was imported, so a person decides. {_messages(gates, held)}"
+        return Decision(Status.PENDING, risk, reason.strip())
+    if proposal.is_by_person:
+        if caller.may(Role.CURATOR, project.pk):
+            return Decision(Status.APPLIED, risk)
+        return Decision(Status.PENDING, risk, "It waits for a curator.")
+    failed = {gate.name for gate in gates if gate.verdict == "fail"}
+    if refused := failed - PERSON_GATES:
+        return Decision(Status.REJECTED, risk, _messages(gates, refused))
+    if proposal.operation == Operation.VOTE:
+        return Decision(Status.APPLIED, risk)
+    held = {gate.name for gate in gates if gate.verdict != "pass"}
+    if held:
+        return Decision(Status.PENDING, risk, _messages(gates, held))
+    if reason := _policy_reason(project.options.policy, proposal):
+        return Decision(Status.PENDING, risk, reason)
+    return Decision(Status.APPLIED, risk)
+
+
+def _policy_reason(policy: str, proposal: Proposal) -> str:
+    if policy == "manual":
+        return "The project's policy is manual: every change waits for a person."
+    if policy == "auto":
+        return ""
+    if not proposal.is_trusted:
+        return "It rests on the agent's own word alone, so a person decides."
+    if proposal.operation != Operation.ADD or proposal.targets:
+        return (
+            "The project's policy is assisted: only votes and additions are applied "
+            "without a person."
+        )
+    return ""
+
+
+def _risk(proposal: Proposal, gates: Sequence[GateResult]) -> str:
+    stopped = {gate.name for gate in gates if gate.verdict != "pass"}
+    if any(gate.name == "instruction" and gate.verdict == "fail" for gate in gates):
+        return "quarantine"
+    if stopped & PERSON_GATES or proposal.operation in REMOVAL_OPERATIONS:
+        return "high"
+    if stopped or proposal.operation == Operation.UPDATE:
+        return "medium"
+    return "low"
+
+
+def _messages(gates: Sequence[GateResult], names: set[str]) -> str:
+    told = [g.message for g in gates if g.name in names and g.verdict != "pass"]
+    return " ".join(filter(None, told))

@@ -1,0 +1,124 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from django.db.models import F, Q
+
+from common.text.contradiction import disagreement
+from playbook.delta_vectors import (
+    KNOWN_LESSONS,
+    LESSON_OPERATIONS,
+    REFUSED_BY_PERSON,
+    Status,
+)
+from playbook.entries import matches
+from playbook.entries.neighbours import MAX_NEIGHBOURS, MERGE_COSINE
+from playbook.models import PlaybookDelta
+from playbook.proposals.policy import Decision
+from playbook.proposals.proposed_change import Operation, PreparedProposal, Proposal
+from projects.models import Project
+from search import semantic
+
+# A rejected lesson is back in the inbox when it was met so many times more.
+REPEATS_TO_RETURN = 5
+
+
+def reconsider(
+    project: Project, item: PreparedProposal, decision: Decision
+) -> Decision:
+    """What becomes of a lesson that was met before; others keep their decision.
+
+    Called under the playbook's lock, so that each meeting is counted once.
+    """
+    is_known = item.proposal.operation == Operation.VOTE  # an entry says it by now
+    if not _is_lesson(item.asked) or is_known or decision.status == Status.REJECTED:
+        return decision
+    decision = _hold_retired(project, item, decision)
+    met = list(_earlier_deltas(project, item))
+    first = next((delta for delta in met if delta.status == Status.REJECTED), None)
+    if first is None and decision.status != Status.PENDING:
+        return decision
+    twin = next((delta for delta in met if delta.status == Status.PENDING), None)
+    if twin and item.asked.run_id:
+        _count_repeat(twin, item.asked)
+        note = f"The same lesson waits already, as delta {twin.pk}."
+        return replace(decision, status=Status.REJECTED, reason=note, repeats=twin.pk)
+    return _decide_repeat(first, item.asked, decision) if first else decision
+
+
+def _hold_retired(
+    project: Project, item: PreparedProposal, decision: Decision
+) -> Decision:
+    proposal = item.proposal
+    if decision.status != Status.APPLIED or proposal.operation != Operation.ADD:
+        return decision
+    entry = matches.find_retired(
+        project.pk,
+        proposal.content or "",
+        item.vector,
+        condition=proposal.condition or "",
+        action=proposal.action or "",
+    )
+    if entry is None:
+        return decision
+    note = f"{entry.label} said this and is {entry.status}; restore it, or reject this."
+    return replace(decision, status=Status.PENDING, reason=note)
+
+
+def _decide_repeat(
+    first: PlaybookDelta, proposal: Proposal, decision: Decision
+) -> Decision:
+    if _count_repeat(first, proposal) < REPEATS_TO_RETURN:
+        note = f"A person rejected this before, as delta {first.pk}."
+        return replace(decision, status=Status.REJECTED, reason=note, repeats=first.pk)
+    PlaybookDelta.objects.filter(pk=first.pk).update(seen_again=0)
+    note = (
+        f"A person rejected this before, as delta {first.pk}; "
+        f"it was met {REPEATS_TO_RETURN} times since."
+    )
+    return replace(decision, status=Status.PENDING, reason=note, repeats=first.pk)
+
+
+def _count_repeat(first: PlaybookDelta, proposal: Proposal) -> int:
+    """Count a meeting, once for each run; how many there are now."""
+    counted = PlaybookDelta.objects.filter(
+        run_id=proposal.run_id, payload__repeats=str(first.pk)
+    )
+    if proposal.run_id and counted.exists():
+        return first.seen_again
+    rows = PlaybookDelta.objects.filter(pk=first.pk)
+    rows.update(seen_again=F("seen_again") + 1)
+    return first.seen_again + 1
+
+
+def _is_lesson(proposal: Proposal) -> bool:
+    return (
+        not (proposal.is_by_person or proposal.origin)
+        and proposal.operation in LESSON_OPERATIONS
+        and bool(proposal.content)
+    )
+
+
+def _earlier_deltas(
+    project: Project, item: PreparedProposal
+) -> Iterator[PlaybookDelta]:
+    """Deltas with the same text, newest first, then its paraphrases, nearest first."""
+    rows = PlaybookDelta.objects.filter(
+        project=project, operation__in=LESSON_OPERATIONS
+    )
+    for status in (REFUSED_BY_PERSON, Q(status=Status.PENDING)):
+        yield from rows.filter(status, similarity_hash=item.hash).order_by("-pk")[:1]
+    if not item.vector:
+        return
+    lane = semantic.exact_cosines(rows.filter(KNOWN_LESSONS), item.vector)
+    near = [pk for pk, cosine in lane.items() if cosine >= MERGE_COSINE][
+        :MAX_NEIGHBOURS
+    ]
+    found = PlaybookDelta.objects.in_bulk(near)
+    for pk in near:
+        text = found[pk].content
+        if not disagreement.reason_to_keep_apart(text, item.asked.content or ""):
+            yield found[pk]

@@ -1,0 +1,78 @@
+"""Where each word and each column of an entry comes from."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from common.text.word_diff import WORDS, match_words
+from playbook.history.change_chains import ADDITIVE_COLUMNS, VERSION_COLUMNS
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.queries import PlaybookChangeQuerySet
+
+# A column's origin, or that of each word of the text.
+Origins = dict[str, Any]
+# They are sums: no single change brought them.
+UNTRACED_COLUMNS = VERSION_COLUMNS | ADDITIVE_COLUMNS
+
+
+@dataclass(frozen=True)
+class BlamePart:
+    """A run of words of the present text, and the change that they came with."""
+
+    text: str
+    change: PlaybookChange
+
+
+@dataclass(frozen=True)
+class Blame:
+    """`columns`: the change that each column was last set by: {name: change}."""
+
+    entry: PlaybookEntry
+    parts: list[BlamePart]
+    columns: dict[str, PlaybookChange]
+
+
+def trace(entry: PlaybookEntry, changes: PlaybookChangeQuerySet) -> Blame:
+    """Trace an entry through its changes.
+
+    What a revert brought back comes from where it came from before.
+    """
+    origins: Origins = {}
+    before: dict[uuid.UUID, Origins] = {}
+    text = ""
+    words: list[PlaybookChange] = []
+    for change in changes.of_the_rule().in_order():
+        before[change.pk] = {name: origins.get(name) for name in change.after}
+        earlier = before.get(change.reverts_id, {}) if change.reverts_id else {}
+        for name in change.after.keys() - UNTRACED_COLUMNS - {"content"}:
+            origins[name] = earlier.get(name) or change
+        if "content" in change.after:
+            text, old = change.after["content"], text
+            words = earlier.get("content") or _trace_words(old, words, text, change)
+            origins["content"] = words
+    parts = _join_words(text, origins.pop("content", []))
+    return Blame(entry, parts, origins)
+
+
+def _trace_words(
+    old: str, origins: list[PlaybookChange], new: str, change: PlaybookChange
+) -> list[PlaybookChange]:
+    """The origin of each word of the new text."""
+    found: list[PlaybookChange] = []
+    for kind, start, end, new_start, new_end in match_words(
+        WORDS.findall(old), WORDS.findall(new)
+    ):
+        kept = kind == "equal"
+        found += origins[start:end] if kept else [change] * (new_end - new_start)
+    return found
+
+
+def _join_words(text: str, origins: list[PlaybookChange]) -> list[BlamePart]:
+    traced = zip(WORDS.findall(text), origins, strict=True)
+    return [
+        BlamePart("".join(word for word, _ in run), change)
+        for change, run in groupby(traced, key=lambda pair: pair[1])
+    ]

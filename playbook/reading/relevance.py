@@ -1,0 +1,109 @@
+"""Which entries speak of a task: the gate between a playbook and an agent."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from django.db.models import Case, Exists, F, OuterRef, Value, When
+from pgvector.django import CosineDistance
+
+from common.text import question_focus
+from inference.embedding import active_model
+from inference.embedding.vector import Vector
+from inference.errors import InferenceError
+from playbook.models import Conflict, EntryVector
+from playbook.queries import EntryQuerySet
+from projects.models import Project
+
+# The cosine from which an entry with even votes is taken to speak of a task. An answer
+# is for the same question only. Measured with `benchmark learning` in six orders of its
+# questions: below 0.65 a playbook of 50 tasks does harm, from 0.70 on an older one is
+# left unused.
+ANSWER_GATE = 0.67
+# A rule is worded unlike the tasks that it is for. Measured with `benchmark relevance`:
+# three of four reach this, and 2 of the 367 that are not meant.
+RULE_GATE = 0.30
+# The share of a gate that a full confidence takes off it and a lost one adds. Shutting
+# out what is contested by its votes cost 2 points and made poisoned feedback do more
+# harm, so votes only move the gate.
+TRUST_SHARE = 0.3
+# As lessons of corrected answers end, however they came into the playbook.
+_ANSWER = r"\manswer `[^`\n]+`\.?$"
+_ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """The cosine of an entry to a task, and whether it passes the entry's own gate.
+
+    `lead` is how far it is above that gate: the order of what speaks most of a task,
+    in which trust that was earned makes up for distance.
+    """
+
+    similarity: float
+    is_relevant: bool
+    lead: float = 0.0
+
+
+@dataclass(frozen=True)
+class Relevances:
+    by_id: Mapping[uuid.UUID, Relevance] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def measure(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
+    """The relevance of every embedded live entry of `rows` to a task.
+
+    A task that names a place in its own text is compared by that place, as lessons
+    are learned from it. Without an answer of the embedder nothing is compared, and a
+    note says why.
+    """
+    found = question_focus.find_focus(task)
+    try:
+        vector = active_model.embed_query(found.words if found else task)
+    except InferenceError as error:
+        return Relevances(notes=(f"no relevance: {error}",))
+    return Relevances(dict(_measure_rows(project, rows, vector)))
+
+
+def _measure_rows(
+    project: Project, rows: EntryQuerySet, vector: Vector
+) -> Iterator[tuple[uuid.UUID, Relevance]]:
+    same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
+    disputed = Conflict.objects.shutting_out(OuterRef("entry_id"))
+    found = (
+        EntryVector.objects.filter(
+            Exists(same), project_id=project.pk, model=vector.model
+        )
+        .order_by()
+        .annotate(
+            distance=CosineDistance("embedding", list(vector)),
+            is_disputed=Exists(disputed),
+            is_answer=Case(
+                When(entry__content__regex=_ANSWER, then=True), default=Value(False)
+            ),
+            helpful=F("entry__helpful"),
+            harmful=F("entry__harmful"),
+        )
+    )
+    columns = ("entry_id", "distance", "is_answer", "helpful", "harmful", "is_disputed")
+    for pk, distance, is_answer, *votes, is_disputed in found.values_list(*columns):
+        similarity = round(1 - distance, 4)
+        base = ANSWER_GATE if is_answer else RULE_GATE
+        lead = round(similarity - required_cosine(base, *votes), 4)
+        yield pk, Relevance(similarity, lead >= 0 and not is_disputed, lead)
+
+
+def passes_gate(content: str, similarity: float) -> bool:
+    """Whether a text that has no votes yet would pass its gate at this cosine."""
+    base = ANSWER_GATE if _ENDS_IN_ANSWER.search(content) else RULE_GATE
+    return similarity >= required_cosine(base, 0, 0)
+
+
+def required_cosine(base: float, helpful: int, harmful: int) -> float:
+    """The cosine that an entry with these votes must reach."""
+    confidence = (helpful + 1) / (helpful + harmful + 2)
+    return base * (1 + TRUST_SHARE * (1 - 2 * confidence))

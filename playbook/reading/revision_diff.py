@@ -1,0 +1,102 @@
+"""What differs between two revisions of the playbook, and between two texts."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from common.caller import Caller, Role
+from common.text import word_diff
+from playbook.history import replay
+from playbook.history.revision import COLUMNS, SUPPORTS, EntryValues
+from playbook.models import PlaybookEntry
+from playbook.reading import past_revisions
+from projects.models import Project
+
+DifferenceKind = Literal["added", "removed", "changed"]
+# What every change moves says nothing about the difference.
+COMPARED_COLUMNS = [name for name in COLUMNS if name not in ("version", "updated_at")]
+# A memory that speaks for an entry is counted, not named: it may be private.
+SUPPORT_COUNT = "support_count"
+
+
+@dataclass(frozen=True)
+class EntryDifference:
+    """What differs in one entry.
+
+    Added is what only the later revision gives to agents, removed what only the
+    earlier one does; changed is the rest.
+    """
+
+    entry_id: uuid.UUID
+    entry_label: str
+    kind: DifferenceKind
+    before: EntryValues | None
+    after: EntryValues | None
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Any, Any]]:
+        """{column: (before, after)}; slow for thousands of entries."""
+        old, new = self.before or {}, self.after or {}
+        columns = {
+            name: (old.get(name), new.get(name))
+            for name in COMPARED_COLUMNS
+            if old.get(name) != new.get(name)
+        }
+        counts = _count_supports(self.before), _count_supports(self.after)
+        return columns | ({SUPPORT_COUNT: counts} if counts[0] != counts[1] else {})
+
+    @property
+    def words(self) -> list[word_diff.DiffPart]:
+        """The text, where it differs, word by word; slow for many entries."""
+        before, after = self.columns.get("content", ("", ""))
+        return word_diff.diff_words(before or "", after or "")
+
+
+def diff_revisions(
+    project: Project, first: int, last: int | None, caller: Caller
+) -> tuple[int, list[EntryDifference]]:
+    """The later revision's number, the present one if None, and what it differs in.
+
+    Raises UnknownRevision. Ordered by label.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    present = past_revisions.current_revision(project, caller)
+    last = present if last is None else last
+    for revision in (first, last):
+        if revision > present:
+            raise past_revisions.UnknownRevision(
+                f"There is no revision {revision} yet."
+            )
+    before, after = replay.snapshots_around(project, min(first, last), max(first, last))
+    if first > last:
+        before, after = after, before
+    ids = sorted(
+        {*before, *after}, key=lambda pk: (before.get(pk) or after[pk])["label"]
+    )
+    found = (diff_entry(pk, before.get(pk), after.get(pk)) for pk in ids)
+    return last, [one for one in found if one]
+
+
+def diff_entry(
+    entry_id: uuid.UUID, before: EntryValues | None, after: EntryValues | None
+) -> EntryDifference | None:
+    """What differs in an entry; None when nothing does, or neither state is live."""
+    was, will = _is_live(before), _is_live(after)
+    if not (before and after) and not (was or will):
+        return None
+    kind: DifferenceKind = "changed" if was == will else "added" if will else "removed"
+    label = (before or after or {})["label"]
+    found = EntryDifference(entry_id, label, kind, before, after)
+    # What was added or removed differs: only a page of those is compared.
+    return found if kind != "changed" or found.columns else None
+
+
+def _is_live(state: EntryValues | None) -> bool:
+    return state is not None and state["status"] == PlaybookEntry.Status.ACTIVE
+
+
+def _count_supports(state: EntryValues | None) -> int | None:
+    return len(state[SUPPORTS]) if state else None

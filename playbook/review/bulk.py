@@ -1,0 +1,84 @@
+"""One decision about many deltas."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common import errors
+from common.caller import Caller, Role
+from playbook.models import PlaybookDelta
+from playbook.queries import DeltaQuerySet
+from playbook.review import decide as review_decide
+from playbook.review import delta_review
+from playbook.review.delta_review import EmbeddedText
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class BulkOutcome:
+    """What became of one delta of a bulk request; its version is that of the decision."""
+
+    delta_id: uuid.UUID
+    status: str
+    version: int | None = None
+    refusal: errors.Refusal | None = None
+
+
+def decide(
+    project: Project,
+    delta_ids: Sequence[uuid.UUID],
+    action: Literal["accept", "reject"],
+    caller: Caller,
+    *,
+    reason: str = "",
+    made: Mapping[uuid.UUID, EmbeddedText] | None = None,
+) -> list[BulkOutcome]:
+    """Decide about many deltas, each on its own: one refusal does not stop the rest."""
+    caller.require(Role.CURATOR, project.pk)
+    found = _find_deltas(project, delta_ids, caller)
+    return [
+        _decide_one(found.get(pk), pk, action, caller, reason, (made or {}).get(pk))
+        for pk in dict.fromkeys(delta_ids)
+    ]
+
+
+def embed_texts(
+    project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
+) -> dict[uuid.UUID, EmbeddedText]:
+    """The vectors of what waits: for a door, before its transaction."""
+    found = _find_deltas(project, delta_ids, caller)
+    return {
+        pk: delta_review.embed_text(delta, delta.content)
+        for pk, delta in found.items()
+        if delta.status == PlaybookDelta.Status.PENDING
+    }
+
+
+def _find_deltas(
+    project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
+) -> dict[uuid.UUID, PlaybookDelta]:
+    rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
+    return rows.filter(project=project).with_entry().in_bulk(list(delta_ids))
+
+
+def _decide_one(
+    delta: PlaybookDelta | None,
+    delta_id: uuid.UUID,
+    action: str,
+    caller: Caller,
+    reason: str,
+    made: EmbeddedText | None,
+) -> BulkOutcome:
+    try:
+        if delta is None:
+            raise errors.NotFound(f"There is no delta {delta_id}.")
+        if action == "accept":
+            done = review_decide.accept(delta, caller, note=reason, made=made)
+        else:
+            done = review_decide.reject(delta, caller, reason=reason)
+    except errors.Refusal as refusal:
+        return BulkOutcome(delta_id, "refused", refusal=refusal)
+    return BulkOutcome(delta_id, done.status, done.version)

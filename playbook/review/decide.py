@@ -1,0 +1,152 @@
+"""What a person does to the playbook: decide about deltas, and edit entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from inference.embedding.vector import Vector
+from playbook import delta_vectors
+from playbook.conflicts import conflict_lifecycle
+from playbook.history import operations
+from playbook.models import PlaybookDelta
+from playbook.proposals import apply, proposed_change, submission
+from playbook.proposals.person_edits import refuse_secrets, refuse_unknown_category
+from playbook.proposals.proposed_change import (
+    WRITES_TEXT,
+    Producer,
+)
+from playbook.review import delta_review
+from playbook.review.delta_review import DeltaState, EmbeddedText
+
+Status = PlaybookDelta.Status
+
+
+def accept(
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    version: int | None = None,
+    note: str = "",
+    made: EmbeddedText | None = None,
+) -> PlaybookDelta:
+    """Apply a waiting delta. Of two curators at once exactly one succeeds.
+
+    A delta whose entry has changed since becomes stale, and StaleEntry is raised with
+    the entry's present version.
+    """
+    made = made or delta_review.embed_text(delta, delta.content)
+    return _accept_or_mark_stale(
+        delta, caller, Status.ACCEPTED, {}, made.vector, version, note
+    )
+
+
+def edit_and_accept(
+    delta: PlaybookDelta,
+    changes: Mapping[str, Any],
+    caller: Caller,
+    *,
+    version: int | None = None,
+    note: str = "",
+    made: EmbeddedText | None = None,
+) -> PlaybookDelta:
+    """Apply a waiting delta in a person's own words, which makes it human-written.
+
+    What was proposed stays in `suggested`.
+    """
+    if not changes:
+        raise errors.Invalid("An edit names at least one column to change.")
+    if delta.operation not in WRITES_TEXT:
+        raise DeltaState(f"A delta that is a {delta.operation} has no text to edit.")
+    refuse_secrets(delta.project, changes)
+    refuse_unknown_category(delta.project, changes)
+    made = made or delta_review.embed_text(
+        delta, changes.get("content") or delta.content
+    )
+    return _accept_or_mark_stale(
+        delta, caller, Status.EDITED, changes, made.vector, version, note
+    )
+
+
+def _accept_or_mark_stale(
+    delta: PlaybookDelta,
+    caller: Caller,
+    status: PlaybookDelta.Status,
+    changes: Mapping[str, Any],
+    vector: Vector | None,
+    version: int | None,
+    note: str,
+) -> PlaybookDelta:
+    caller.require(Role.CURATOR, delta.project_id)
+    delta_review.refuse_own(delta, caller)
+    try:
+        return _accept_locked(delta, caller, status, changes, vector, version, note)
+    except operations.StaleEntry:
+        # In its own transaction: the one that was refused is rolled back.
+        delta_review.mark_stale(delta, caller)
+        raise
+
+
+@write
+def _accept_locked(
+    delta: PlaybookDelta,
+    caller: Caller,
+    status: PlaybookDelta.Status,
+    changes: Mapping[str, Any],
+    vector: Vector | None,
+    version: int | None,
+    note: str,
+) -> PlaybookDelta:
+    playbook, delta = delta_review.lock_delta(delta, version)
+    if changes:
+        _reword(delta, changes)
+    delta_review.sign(delta, caller, note)
+    apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
+    delta_vectors.drop(delta)
+    # Other rules have come since it was proposed, and the words may be others.
+    conflict_lifecycle.open_conflict(delta, submission.reevaluate(delta, vector).match)
+    delta_review.audit(delta, caller, "edit" if changes else "accept")
+    return delta
+
+
+def _reword(delta: PlaybookDelta, changes: Mapping[str, Any]) -> None:
+    delta.suggested = delta_review.original_proposal(delta)
+    delta.producer = Producer.HUMAN
+    for name, value in changes.items():
+        if name in ("content", "category"):
+            setattr(delta, name, value)
+        else:
+            delta.payload[name] = proposed_change.to_json(value)
+
+
+@write
+def reject(
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    reason: str,
+    reason_code: str = "",
+    version: int | None = None,
+) -> PlaybookDelta:
+    """Decide against a waiting or stale delta, with the reason that its producer sees.
+
+    A lesson that runs bring again is known by it (`playbook.delta_vectors`), and two
+    entries that were not merged are not brought up again (`playbook.learning.deduplicate`).
+    """
+    caller.require(Role.CURATOR, delta.project_id)
+    _, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))
+    delta_review.sign(delta, caller, reason)
+    if reason_code:
+        delta.payload["reason_code"] = reason_code
+    delta.status = Status.REJECTED
+    delta.seen_again = 0
+    delta.version += 1
+    delta.save()
+    if not delta_vectors.find(delta):
+        delta_vectors.embed_later(delta.project_id)
+    conflict_lifecycle.close_for_rejection(delta, caller)
+    delta_review.audit(delta, caller, "reject")
+    return delta

@@ -1,0 +1,121 @@
+"""One delta in a person's hands: held under the lock, signed, told to the audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from audit import trail
+from common import errors
+from common.caller import Caller
+from common.db import write
+from common.text import plain_text as texts
+from inference.embedding.vector import Vector
+from playbook import delta_vectors
+from playbook.entries import neighbours
+from playbook.history.revision import lock_playbook
+from playbook.models import Playbook, PlaybookDelta
+from playbook.proposals.proposed_change import WRITES_TEXT
+
+Status = PlaybookDelta.Status
+# Why a curator says no (docs/playbook.md, "Deciding").
+REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
+
+
+@dataclass(frozen=True)
+class EmbeddedText:
+    """A text and its vector, which is None when the model did not answer."""
+
+    text: str
+    vector: Vector | None
+    by_hand: bool = False
+
+
+class OwnDelta(errors.Forbidden):
+    """A key cannot approve what it proposed itself; another curator has to."""
+
+    code = "own_delta"
+
+
+class DeltaState(errors.StateConflict):
+    """The delta is decided already."""
+
+    code = "delta_state"
+
+
+def lock_delta(
+    delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
+) -> tuple[Playbook, PlaybookDelta]:
+    """Lock the playbook, then the delta, and refuse one that is decided already."""
+    playbook = lock_playbook(delta.project)
+    held = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
+    held.project = delta.project
+    if held.status not in (Status.PENDING, *also):
+        by = f" by {held.reviewer}" if held.reviewer else ""
+        raise DeltaState(f"This delta is {held.status}{by} already.")
+    refuse_other_version(held, version)
+    return playbook, held
+
+
+def refuse_other_version(held: PlaybookDelta, version: int | None) -> None:
+    if version is not None and held.version != version:
+        raise errors.StaleVersion(
+            f"This delta is at version {held.version}, not {version}; read it again.",
+            current_version=held.version,
+        )
+
+
+def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
+    """Embed a delta's text, unless its vector was kept since it was proposed.
+
+    For a door, before the transaction of an Idempotency-Key begins.
+    """
+    if not content or delta.operation not in WRITES_TEXT:
+        return EmbeddedText(content, None)
+    is_as_proposed = texts.similarity_hash(content) == delta.similarity_hash
+    kept = delta_vectors.find(delta) if is_as_proposed else None
+    return EmbeddedText(content, kept or neighbours.embed_text(content))
+
+
+def refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
+    if caller.key_id and delta.key_id == caller.key_id:
+        raise OwnDelta
+
+
+def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
+    delta.reviewer = caller.name[:200]
+    delta.review_note = note[:1000]
+    delta.reviewed_at = timezone.now()
+
+
+def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
+    """What the review shows beside the words that a person put in its place."""
+    return {
+        "operation": delta.operation,
+        "entry_id": str(delta.entry_id) if delta.entry_id else None,
+        "content": delta.content,
+        "category": delta.category,
+        "payload": dict(delta.payload),
+        "producer": delta.producer,
+    }
+
+
+def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
+    trail.record(
+        caller,
+        f"delta.{verb}",
+        project_id=delta.project_id,
+        object_type="playbook_delta",
+        object_id=delta.pk,
+        operation=delta.operation,
+    )
+
+
+@write
+def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
+    """Note that the entry has changed since; once, whoever notices it."""
+    rows = PlaybookDelta.objects.filter(pk=delta.pk).waiting()
+    note = "The entry has changed since this was proposed."
+    if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
+        audit(delta, caller, "stale")

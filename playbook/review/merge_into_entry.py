@@ -1,0 +1,126 @@
+"""A waiting rule put into an entry that stands, by a person."""
+
+from __future__ import annotations
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from playbook import delta_vectors
+from playbook.conflicts import conflict_lifecycle
+from playbook.entries import matches, neighbours
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import apply, person_edits, submission
+from playbook.proposals.proposed_change import Operation, Producer
+from playbook.review import delta_review
+from playbook.review.delta_review import EmbeddedText
+from playbook.rule_text import merge_texts
+
+Status = PlaybookDelta.Status
+
+
+class NoMergedText(errors.Refusal):
+    """Code cannot make one text of the two; send the merged text as `content`."""
+
+    status = 422
+    code = "no_merged_text"
+
+
+def merge(
+    delta: PlaybookDelta,
+    entry: PlaybookEntry,
+    caller: Caller,
+    *,
+    made: EmbeddedText | None = None,
+    version: int | None = None,
+    entry_version: int | None = None,
+    note: str = "",
+) -> PlaybookDelta:
+    """Apply a waiting addition or update as a merge into an entry.
+
+    Without a text that was made before, code makes one (`text_for`). What was proposed
+    stays in `suggested`. Raises StaleEntry when the entry has changed meanwhile.
+    """
+    caller.require(Role.CURATOR, delta.project_id)
+    delta_review.refuse_own(delta, caller)
+    made = made or make_text(delta, entry)
+    seen = entry_version or entry.version
+    return _merge_locked(delta, entry, caller, made, (version, seen), note)
+
+
+def make_text(
+    delta: PlaybookDelta, entry: PlaybookEntry, content: str = ""
+) -> EmbeddedText:
+    """The merged text: a person's, or one by code that keeps every literal of both.
+
+    Raises NoMergedText when code cannot make one.
+    """
+    _refuse_other_kind(delta, entry)
+    if content:
+        person_edits.refuse_secrets(delta.project, {"content": content})
+    text = content or _combine_texts(entry, delta)
+    vector = None if text == entry.content else neighbours.embed_text(text)
+    return EmbeddedText(text, vector, by_hand=bool(content))
+
+
+def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
+    if delta.operation not in (Operation.ADD, Operation.UPDATE) or not delta.content:
+        raise delta_review.DeltaState(
+            f"A delta that is a {delta.operation} has no text to merge."
+        )
+    if entry.project_id != delta.project_id:
+        raise errors.NotFound(f"There is no entry {entry.pk} in this project.")
+
+
+def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
+    apart = matches.disagreement_without_names(entry.content, delta.content)
+    if apart:
+        raise NoMergedText(
+            f"It disagrees with {entry.label} ({apart}); send the merged text as "
+            "`content`, or decide which of the two holds."
+        )
+    text = merge_texts.merge(entry.content, delta.content)
+    if text is None:
+        raise NoMergedText(
+            f"No text of one lesson's length holds what {entry.label} and this say; "
+            "send the merged text as `content`."
+        )
+    return text
+
+
+@write
+def _merge_locked(
+    delta: PlaybookDelta,
+    entry: PlaybookEntry,
+    caller: Caller,
+    made: EmbeddedText,
+    versions: tuple[int | None, int],
+    note: str,
+) -> PlaybookDelta:
+    version, seen = versions
+    playbook, delta = delta_review.lock_delta(delta, version)
+    _retarget(delta, entry, seen, made.text)
+    if made.by_hand:
+        delta.producer = Producer.HUMAN
+    delta_review.sign(delta, caller, note)
+    status = Status.EDITED if made.by_hand else Status.ACCEPTED
+    apply.apply_delta(playbook, delta, caller, status=status, vector=made.vector)
+    delta_vectors.drop(delta)
+    conflict_lifecycle.open_conflict(
+        delta, submission.reevaluate(delta, made.vector).match
+    )
+    delta_review.audit(delta, caller, "merge")
+    return delta
+
+
+def _retarget(
+    delta: PlaybookDelta, entry: PlaybookEntry, version: int, text: str
+) -> None:
+    """The entry keeps its section, condition and action, and takes the tags as well."""
+    delta.suggested = delta_review.original_proposal(delta)
+    delta.operation = Operation.MERGE
+    delta.entry, delta.expected_version = entry, version
+    delta.content, delta.category = text, ""
+    for name in ("condition", "action"):
+        delta.payload.pop(name, None)
+    if tags := delta.payload.pop("tags", None):
+        delta.payload["tags"] = list(dict.fromkeys([*entry.tags, *tags]))

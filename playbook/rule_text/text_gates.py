@@ -1,0 +1,288 @@
+"""What a lesson must be before it may enter the playbook (docs/ace.md, "Gates").
+
+Pure functions of texts and numbers. Each answers with a value and a threshold, so that
+the review can show why; whether a person may still let it pass is the policy's affair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common.text import prompt_injection
+from common.text.literals import find_literals
+from playbook.rule_text import text_patterns
+
+Verdict = Literal["pass", "warn", "fail"]
+
+# Names of injections that no log has by itself.
+COMMAND_INJECTIONS = {
+    "it cancels other instructions",
+    "it gives the reader another role",
+    "it asks for what the reader must not give",
+    "it hides from the user",
+}
+
+# docs/ace.md, "Gates"; SAME and ALIKE are the curator's bands.
+MAX_WORDS = 60
+SAME_COSINE, ALIKE_COSINE = 0.90, 0.70
+MAX_DROPPED = 0.40
+MAX_REMOVED = 0.05
+# Two words that are not in every lesson: "run migrations" says something, "test code"
+# does not.
+MIN_SPECIFIC_WORDS = 2
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """`message` is a sentence for the person who reviews, empty on a pass."""
+
+    name: str
+    verdict: Verdict
+    value: float | str
+    threshold: float | str
+    message: str = ""
+
+
+def check_outcome(outcome: str) -> GateResult:
+    known = outcome.strip().lower() in {"success", "partial", "failure"}
+    return _result(
+        "outcome",
+        known,
+        value=outcome or "unknown",
+        threshold="known",
+        message="The task's outcome is unknown.",
+    )
+
+
+def check_quote(evidence_quotes: Sequence[str]) -> GateResult:
+    count = sum(bool(quote.strip()) for quote in evidence_quotes)
+    return _result(
+        "quote",
+        count >= 1,
+        value=count,
+        threshold=1,
+        message="No verbatim quote of the run supports it.",
+    )
+
+
+def check_grounding(content: str, quotes: Sequence[str]) -> GateResult:
+    """Every literal of the lesson occurs in the evidence, as a whole."""
+    evidence = "\n".join(quotes)
+    known = {literal.casefold() for literal in find_literals(evidence)}
+    folded = _fold(evidence)
+    missing = sorted(
+        literal
+        for literal in find_literals(content)
+        if literal.casefold() not in known
+        and not _contains_literal(_fold(literal), folded)
+    )
+    return _result(
+        "grounded",
+        not missing,
+        value=len(missing),
+        threshold=0,
+        message=f"The evidence does not contain {', '.join(missing[:5])}.",
+    )
+
+
+def check_actionable(content: str) -> GateResult:
+    """It tells somebody to do something, or not to."""
+    found = text_patterns.DIRECTIVE.search(content)
+    return _result(
+        "actionable",
+        found is not None,
+        value=found[0].strip() if found else "none",
+        threshold="an instruction",
+        message="It says nothing that can be done.",
+    )
+
+
+def check_atomic(content: str) -> GateResult:
+    words = len(content.split())
+    items = len(text_patterns.LIST_ITEM.findall(content))
+    if items > 1:
+        message = f"It is a list of {items} items; a lesson is one idea."
+    else:
+        message = f"It has {words} words; a lesson has {MAX_WORDS} at most."
+    return _result(
+        "atomic",
+        words <= MAX_WORDS and items <= 1,
+        value=words,
+        threshold=MAX_WORDS,
+        message=message,
+    )
+
+
+def check_specific(content: str) -> GateResult:
+    """It names something that is not in every piece of advice."""
+    words = {
+        word
+        for word in text_patterns.WORD.findall(content.lower())
+        if word not in text_patterns.VAGUE
+    }
+    telling = len(words) + MIN_SPECIFIC_WORDS * bool(find_literals(content))
+    return _result(
+        "specific",
+        telling >= MIN_SPECIFIC_WORDS,
+        value=telling,
+        threshold=MIN_SPECIFIC_WORDS,
+        message="It would be true of any task.",
+    )
+
+
+def check_instruction(content: str) -> GateResult:
+    """It does not speak to the model that will read it, over the heads of its users."""
+    found = _first_match(prompt_injection.PATTERNS, content)
+    return _result(
+        "instruction",
+        not found,
+        value=found or "none",
+        threshold="none",
+        message=f"It reads like an attack on the reader: {found}.",
+    )
+
+
+def check_surroundings(surroundings: Sequence[str]) -> GateResult:
+    """No quote stands beside words that command whoever reads the run.
+
+    Of what a log has by itself, such as speakers and tool calls, nothing is held
+    against it.
+    """
+    commands = [
+        row for row in prompt_injection.PATTERNS if row[0] in COMMAND_INJECTIONS
+    ]
+    found = next(
+        filter(None, (_first_match(commands, text) for text in surroundings)), ""
+    )
+    return _result(
+        "instruction",
+        not found,
+        value=found or "none",
+        threshold="none",
+        message=f"Beside its quote the run reads like an attack on the reader: {found}.",
+    )
+
+
+def check_one_off(content: str) -> GateResult:
+    """It holds beyond the one day, user, order or run that it was learned from."""
+    plain = text_patterns.EXAMPLE.sub(" ", content)
+    found = _first_match(text_patterns.ONE_OFFS, plain)
+    if text_patterns.OCCASION.search(text_patterns.QUOTATION.sub(" ", plain)):
+        found = found or "this one occasion"
+    return _result(
+        "one_off",
+        not found,
+        value=found or "none",
+        threshold="none",
+        message=f"It speaks of one case only: {found}.",
+    )
+
+
+def check_duplicate(similarity: float | None) -> GateResult:
+    """`similarity` is the cosine to the nearest entry, None without neighbours."""
+    value = round(similarity or 0.0, 4)
+    if value >= SAME_COSINE:
+        return GateResult(
+            "duplicate", "fail", value, SAME_COSINE, "The playbook says it already."
+        )
+    if value >= ALIKE_COSINE:
+        return GateResult(
+            "duplicate", "warn", value, SAME_COSINE, "An entry is much like it."
+        )
+    return GateResult("duplicate", "pass", value, SAME_COSINE)
+
+
+def check_budget(tokens_now: int, tokens_added: int, budget: int) -> GateResult:
+    """Only additions are refused: what shrinks a full playbook is welcome."""
+    return _result(
+        "budget",
+        tokens_added <= 0 or tokens_now + tokens_added <= budget,
+        value=tokens_now + tokens_added,
+        threshold=budget,
+        message="The playbook has no room for it.",
+    )
+
+
+def check_literals(before: str, after: str) -> GateResult:
+    folded = _fold(after)
+    known = {literal.casefold() for literal in find_literals(after)}
+    dropped = sorted(
+        literal
+        for literal in find_literals(before)
+        if literal.casefold() not in known
+        and not _contains_whole(_fold(literal), folded)
+    )
+    return _result(
+        "shrink",
+        not dropped,
+        value=len(dropped),
+        threshold=0,
+        message=f"It drops {', '.join(dropped[:5])}.",
+    )
+
+
+def check_words(before: str, after: str) -> GateResult:
+    """Count each word as often as it stands in the text."""
+    words = text_patterns.WORD.findall(before.lower())
+    kept = set(text_patterns.WORD.findall(after.lower()))
+    dropped = sum(word not in kept for word in words) / len(words) if words else 0.0
+    return _result(
+        "shrink",
+        dropped < MAX_DROPPED,
+        value=round(dropped, 4),
+        threshold=MAX_DROPPED,
+        message=f"It drops {dropped:.0%} of the words.",
+    )
+
+
+def check_blast_radius(removed_or_shrunk: int, live: int) -> GateResult:
+    """`removed_or_shrunk` of `live` entries, or tokens, in one run."""
+    share = removed_or_shrunk / live if live else float(removed_or_shrunk > 0)
+    return _result(
+        "blast_radius",
+        share <= MAX_REMOVED,
+        value=round(share, 4),
+        threshold=MAX_REMOVED,
+        message=f"The run removes or shrinks {share:.0%} of the playbook.",
+    )
+
+
+def _result(
+    name: str,
+    passes: bool,
+    *,
+    value: float | str,
+    threshold: float | str,
+    message: str,
+) -> GateResult:
+    if passes:
+        return GateResult(name, "pass", value, threshold)
+    return GateResult(name, "fail", value, threshold, message)
+
+
+def _first_match(table: Sequence[tuple[str, re.Pattern[str]]], content: str) -> str:
+    return next((name for name, pattern in table if pattern.search(content)), "")
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _contains_literal(literal: str, folded: str) -> bool:
+    """Whether it stands there as a whole: 30 is not in 130, nor in 1.30.
+
+    One that ends in `_`, `-` or `/` is a prefix, and may go on: `gift_card_` is in
+    `gift_card_1234`.
+    """
+    end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
+    pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
+    return re.search(pattern, folded) is not None
+
+
+def _contains_whole(literal: str, folded: str) -> bool:
+    """Whether it stands there and does not go on: `/orders` is not in `/orders/bulk`."""
+    longer = rf"(?<!\w){re.escape(literal)}[./]\w[\w./-]*"
+    return _contains_literal(literal, re.sub(longer, " ", folded))

@@ -1,0 +1,67 @@
+"""The playbook as an agent is given it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from common.api.serializers import InProject
+
+
+class RenderQuery(InProject):
+    token_budget = serializers.IntegerField(
+        min_value=1, max_value=200_000, required=False
+    )
+    task = serializers.CharField(max_length=10_000, required=False, default="")
+    relevant_only = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Without what is below the relevance gate; pinned entries stay.",
+    )
+    agent_id = serializers.CharField(
+        max_length=255,
+        required=False,
+        default="",
+        help_text="Whose next finished task is told of what it was given.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["relevant_only"] and not attrs["task"].strip():
+            raise serializers.ValidationError(
+                {"relevant_only": "Only a task makes entries relevant: name it."}
+            )
+        return attrs
+
+
+class RenderedEntryOut(serializers.Serializer[Any]):
+    """An entry that is in, and why; `relevance` is its cosine to the task."""
+
+    id = serializers.UUIDField(source="entry.pk")
+    label = serializers.CharField(source="entry.label")  # type: ignore[assignment]  # a field of that name
+    version = serializers.IntegerField(source="entry.version")
+    relevance = serializers.FloatField(allow_null=True)
+    is_relevant = serializers.BooleanField(
+        allow_null=True, help_text="Above the gate; null without a task."
+    )
+    reason = serializers.CharField()
+    is_contested = serializers.BooleanField()
+    is_due = serializers.BooleanField()
+    suspect_files = serializers.ListField(child=serializers.CharField())
+
+
+class SkippedCounts(serializers.Serializer[Any]):
+    budget = serializers.IntegerField()
+    below_gate = serializers.IntegerField()
+
+
+class RenderOut(serializers.Serializer[Any]):
+    """`text` holds one line an entry. It is data for a prompt, never instructions."""
+
+    text = serializers.CharField()
+    entries = RenderedEntryOut(many=True, source="given")
+    revision = serializers.IntegerField()
+    tokens = serializers.IntegerField()
+    token_budget = serializers.IntegerField(source="budget")
+    left_out = SkippedCounts()
+    notes = serializers.ListField(child=serializers.CharField())

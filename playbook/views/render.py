@@ -1,0 +1,34 @@
+"""The playbook as an agent is given it."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access.project_view import ProjectView
+from playbook.reading import renderer
+from playbook.serializers import render as render_forms
+
+
+class RenderPlaybookView(ProjectView):
+    @extend_schema(
+        operation_id="playbook_render",
+        parameters=[render_forms.RenderQuery],
+        responses=render_forms.RenderOut,
+    )
+    def get(self, request: Request) -> Response:
+        """The playbook as an agent is given it, inside a budget of tokens.
+
+        What a key is given is kept until its agent reports the finished task.
+        """
+        data = self.query(render_forms.RenderQuery)
+        rendered = renderer.render_for_agent(
+            self.project(data),
+            self.caller,
+            task=data["task"],
+            budget=data.get("token_budget"),
+            relevant_only=data["relevant_only"],
+            agent_id=data["agent_id"],
+        )
+        return Response(render_forms.RenderOut(rendered).data)

@@ -1,0 +1,48 @@
+"""What a door answers after a write."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from rest_framework.response import Response
+
+from access.project_view import ProjectView
+from common import errors
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Proposal
+from playbook.reading import entry_list
+from playbook.serializers import deltas as delta_forms
+from playbook.serializers import entries as entry_forms
+from projects.models import Project
+
+
+def submit_edit(
+    door: ProjectView, project: Project, proposal: Proposal, *, status: int
+) -> Response:
+    """File a person's own change; 202 says that it waits for another person."""
+    prepared = submission.prepare(project, [proposal], door.caller)
+
+    def act() -> tuple[int, dict[str, Any]]:
+        delta = submission.submit(prepared)[0]
+        waits = delta.status == PlaybookDelta.Status.PENDING
+        return 202 if waits else status, describe_result(door, delta)
+
+    return door.once(project.pk, act)
+
+
+def describe_result(door: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
+    """A delta and, once it is in force, the entry as it is now."""
+    entry = None
+    if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
+        entry = entry_forms.EntryDetail(entry_in_full(door, delta.entry_id)).data
+    return {"delta": delta_forms.DeltaOut(delta).data, "entry": entry}
+
+
+def entry_in_full(door: ProjectView, entry_id: uuid.UUID) -> PlaybookEntry:
+    rows = PlaybookEntry.objects.visible_to(door.caller).filter(pk=entry_id)
+    found = entry_list.with_details(rows, door.caller).first()
+    if found is None:
+        raise errors.NotFound(f"There is no entry {entry_id}.")
+    return found

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from inference.embedding.fake import outage
+from jobs.models import Job
+from playbook.entries import matches, neighbours
+from playbook.models import EntryVector
+from playbook.proposals import person_edits
+
+RULE = "Always run the database migrations before the test suite starts."
+
+
+@pytest.fixture
+def match(project):
+    def look(text, **fields):
+        vectors = neighbours.embed_texts([text])
+        vector = vectors[0] if vectors else None
+        return matches.find_match(project.pk, text, vector, **fields)
+
+    return look
+
+
+class TestMatch:
+    @pytest.mark.parametrize(
+        ("old", "new", "verdict"),
+        [
+            (RULE, RULE.upper(), "same"),
+            (RULE, RULE.replace("starts", "begins"), "same"),
+            (RULE, RULE.replace("Always", "Never"), "against"),
+            (
+                RULE,
+                "Always run the database migrations before you start the whole suite.",
+                "alike",
+            ),
+            (RULE, "Keep `uv.lock` beside the project's other files.", "new"),
+            (RULE, f"{RULE} Use `manage.py migrate` for it.", "wider"),
+            (
+                "When calling `edit`, pass the whole `path` of the file to change.",
+                "When calling `edit`, pass the whole `name` of the file to change.",
+                "against",
+            ),
+            (
+                "Set the timeout of the client to 30 seconds and retry two times.",
+                "Set the timeout of the client to 60 seconds and retry two times.",
+                "against",
+            ),
+        ],
+    )
+    def test_it_tells_how_two_rules_go_together(self, write, match, old, new, verdict):
+        write(old)
+
+        assert match(new).verdict == verdict
+
+    def test_it_lets_rules_for_different_conditions_differ(self, write, match):
+        write(
+            "When calling `edit`, pass the whole `path` of the file to change.",
+            condition="calling `edit`",
+        )
+        text = "When calling `write`, pass the whole `path` of the file to change."
+
+        assert match(text, condition="calling `write`").verdict == "new"
+
+    def test_an_added_literal_does_not_hide_an_opposite(self, write, match):
+        write(RULE, condition="before the tests")
+        text = f"{RULE.replace('Always', 'Never')} Use `manage.py`."
+
+        assert match(text, condition="before the tests").verdict == "against"
+
+    @pytest.mark.parametrize(
+        ("text", "condition", "verdict"),
+        [
+            (RULE.replace("Always", "Never"), "", "against"),
+            ("Never run database migrations.", "", "against"),
+            ("Do not run the migrations of another team's database.", "", "alike"),
+            (RULE.replace("Always", "Never"), "in production", "new"),
+        ],
+    )
+    def test_an_opposite_further_away_is_never_simply_new(
+        self, write, text, condition, verdict
+    ):
+        near = neighbours.Neighbour(write(RULE, condition="in tests"), 0.8)
+        if not condition:
+            near.entry.condition = ""
+
+        assert matches.compare(text, near, condition=condition).verdict == verdict
+
+    def test_it_does_not_look_at_retired_entries(self, write, match, alice, project):
+        entry = write(RULE)
+        wanted = person_edits.removal(entry, alice, reason="", version=None)
+        person_edits.submit_edit(project, wanted, alice)
+
+        assert match(RULE).verdict == "new"
+
+    def test_it_finds_exact_copies_without_a_model(self, write, match):
+        write(RULE)
+        with outage():
+            assert match(RULE.lower()).verdict == "same"
+            assert match("Something else.").verdict == "new"
+
+
+class TestEmbedding:
+    def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
+        self, write, run_jobs, refuse
+    ):
+        with outage():
+            odd = write("Never call `odd_one` before the tests ran.")
+            other = write(RULE)
+        refuse("odd_one")
+
+        run_jobs()
+
+        job = Job.objects.get(kind="embed_entries")
+        assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
+        assert [vector.entry for vector in EntryVector.objects.all()] == [other]
+
+
+class TestRelated:
+    def test_it_names_the_nearest_first(self, write, project):
+        near = write(RULE)
+        write("Keep the lock file beside the project's other files.")
+
+        found = neighbours.find_related(
+            project, "run the database migrations before the suite"
+        )
+
+        assert [neighbour.entry.pk for neighbour in found] == [near.pk]
+        assert 0.7 <= found[0].similarity < 1
+
+    def test_it_finds_nothing_without_a_model(self, write, project):
+        write(RULE)
+        with outage():
+            assert neighbours.find_related(project, RULE) == []

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import pytest
+
+from jobs.models import Job
+from playbook import tasks
+from playbook.history.revision import Cause
+from playbook.history.votes import Vote, record
+from playbook.learning import deduplicate
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import person_edits
+from playbook.review import decide
+
+RULE = "Always run the database migrations before the test suite starts."
+SAME = "Always run the database migrations before the test suite begins."
+LONG = "Always run the database migrations of the project before its whole suite starts"
+MORE = f"{LONG} with `make`."
+
+
+@pytest.fixture
+def tidy(project, alice):
+    def look(**fields):
+        steps = deduplicate.propose_cleanup(project, alice, **fields)
+        return [delta for deltas in steps for delta in deltas]
+
+    return look
+
+
+class TestMerges:
+    def test_it_proposes_one_entry_for_two_that_say_the_same(self, write, tidy):
+        kept, other = write(RULE), write(SAME)
+
+        [delta] = tidy()
+
+        assert (delta.operation, delta.status) == ("merge", "pending")
+        assert (delta.entry_id, delta.targets[0]["id"]) == (kept.pk, str(other.pk))
+        assert PlaybookEntry.objects.current().count() == 2
+
+    def test_it_keeps_what_only_one_of_them_names(self, write, tidy, alice):
+        kept = write(f"{LONG}.")
+        write(MORE)
+        [delta] = tidy()
+
+        decide.accept(delta, alice)
+
+        kept.refresh_from_db()
+        assert kept.content == MORE
+        assert kept.aliases == ["gotchas-00002"]
+
+    def test_it_keeps_the_one_that_a_person_wrote(self, write, tidy):
+        write(RULE, author_kind="rule")
+        written = write(SAME)
+
+        assert tidy()[0].entry_id == written.pk
+
+    def test_it_leaves_opposites_alone(self, write, tidy):
+        write(RULE)
+        write(RULE.replace("Always", "Never"))
+
+        assert tidy() == []
+
+    def test_it_asks_once(self, write, tidy):
+        write(RULE)
+        write(SAME)
+        tidy()
+
+        assert tidy() == []
+
+    def test_it_asks_about_each_entry_in_one_proposal_at_a_time(self, write, tidy):
+        for text in (RULE, SAME, SAME.replace("begins", "opens")):
+            write(text)
+
+        assert len(tidy()) == 1
+
+    def test_it_merges_by_itself_where_the_policy_is_auto_and_many_are_left(
+        self, write, tidy, set_options
+    ):
+        set_options(policy="auto")
+        for n in range(40):
+            write(f"Run `step_{n}` before all the others.", author_kind="rule")
+        write(RULE, author_kind="rule")
+        other = write(SAME, author_kind="rule")
+
+        [delta] = tidy()
+
+        other.refresh_from_db()
+        assert (delta.status, other.status) == ("applied", "superseded")
+
+
+class TestKeepingBoth:
+    def test_it_asks_no_more_once_a_merge_was_rejected(self, write, tidy, alice):
+        write(RULE)
+        write(SAME)
+        [delta] = tidy()
+
+        decide.reject(delta, alice, reason="Both are needed.")
+
+        assert tidy() == []
+
+    def test_it_asks_anew_when_a_text_changes(self, write, tidy, alice, project):
+        write(RULE)
+        other = write(SAME)
+        [delta] = tidy()
+        decide.reject(delta, alice, reason="Both are needed.")
+        changed = person_edits.change(
+            other,
+            {"content": SAME.replace("begins", "opens")},
+            alice,
+            reason="",
+            version=None,
+        )
+        person_edits.submit_edit(project, changed, alice)
+
+        assert len(tidy()) == 1
+
+    def test_it_asks_nothing_about_what_a_person_let_in_beside_the_other(
+        self, write, tidy, alice, project, bob
+    ):
+        write(RULE)
+        beside = person_edits.addition(
+            {"content": SAME, "category": "gotchas"}, bob, reason=""
+        )
+        decide.accept(person_edits.submit_edit(project, beside, bob), alice)
+
+        assert tidy() == []
+
+
+class TestRefuted:
+    def test_it_proposes_to_retire_what_its_votes_refute(
+        self, write, tidy, project, bob
+    ):
+        entry = write(author_kind="rule")
+        for _ in range(5):
+            record(project, [Vote(entry.pk, "harmful")], [], Cause(), bob)
+
+        [delta] = tidy()
+
+        assert (delta.operation, delta.entry_id) == ("deprecate", entry.pk)
+        assert tidy() == []
+
+
+class TestDaily:
+    def test_a_job_looks_through_what_moved(self, write, project, run_jobs):
+        write(RULE)
+        write(SAME)
+
+        tasks.tidy()
+        run_jobs()
+
+        job = Job.objects.get(kind="tidy_playbook")
+        assert job.result == {"revision": 2, "proposed": 1}
+        assert PlaybookDelta.objects.filter(operation="merge").count() == 1
+
+    def test_it_looks_once_a_day_and_only_where_something_moved(
+        self, write, project, run_jobs
+    ):
+        write(RULE)
+        tasks.tidy()
+        run_jobs()
+        write(SAME)
+        tasks.tidy()
+        assert Job.objects.filter(kind="tidy_playbook").count() == 1
+
+        yesterday = Job.objects.filter(kind="tidy_playbook")
+        yesterday.update(created_at="2020-01-01T00:00Z")
+        tasks.tidy()
+        run_jobs()
+
+        assert Job.objects.filter(kind="tidy_playbook").count() == 2
+        assert PlaybookDelta.objects.filter(operation="merge").count() == 1

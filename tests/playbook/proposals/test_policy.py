@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from playbook.models import PlaybookEntry
+from playbook.proposals import submission
+
+
+@pytest.mark.parametrize(
+    ("policy", "source", "status"),
+    [
+        ("manual", "test", "pending"),
+        ("manual", "human", "pending"),
+        ("assisted", "test", "applied"),
+        ("assisted", "environment", "applied"),
+        ("assisted", "human", "applied"),
+        ("assisted", "agent", "pending"),
+        ("auto", "agent", "applied"),
+        ("auto", "test", "applied"),
+    ],
+)
+class TestAdditions:
+    def test_it_applies_what_the_policy_trusts(
+        self, project, bob, learned, set_options, policy, source, status
+    ):
+        set_options(policy=policy)
+
+        [delta] = submission.propose(project, [learned(feedback_source=source)], bob)
+
+        assert delta.status == status
+        assert PlaybookEntry.objects.count() == (status == "applied")
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [("manual", "pending"), ("assisted", "pending"), ("auto", "applied")],
+)
+class TestUpdates:
+    def test_it_waits_for_a_person_unless_the_policy_is_auto(
+        self, project, bob, learned, write, set_options, policy, status
+    ):
+        set_options(policy=policy)
+        entry = write(author_kind="rule")
+        text = f"{entry.content} It knows no `file`."
+        update = learned(text, operation="update", entry=entry)
+
+        [delta] = submission.propose(project, [update], bob)
+
+        entry.refresh_from_db()
+        assert delta.status == status
+        assert (entry.content == text) == (status == "applied")
+
+
+@pytest.mark.parametrize("policy", ["manual", "assisted", "auto"])
+class TestVotes:
+    def test_it_applies_votes_under_every_policy_even_on_locked_entries(
+        self, project, bob, learned, write, set_options, policy
+    ):
+        set_options(policy=policy)
+        entry = write(locked=True)
+
+        [delta] = submission.propose(project, [learned(entry.content)], bob)
+
+        entry.refresh_from_db()
+        assert (delta.operation, delta.status) == ("vote", "applied")
+        assert (entry.helpful, entry.version) == (1, 1)
+
+
+class TestRepeating:
+    def test_it_does_nothing_for_a_key_that_is_known(self, project, bob, learned):
+        proposal = learned(idempotency_key="k" * 64)
+        [first] = submission.propose(project, [proposal], bob)
+
+        [second] = submission.propose(project, [proposal], bob)
+
+        assert second.pk == first.pk
+        assert PlaybookEntry.objects.count() == 1
+
+    def test_it_does_not_count_the_agents_own_word_as_a_helpful_vote(
+        self, project, bob, learned, write
+    ):
+        entry = write()
+
+        submission.propose(
+            project, [learned(entry.content, feedback_source="agent")], bob
+        )
+
+        entry.refresh_from_db()
+        assert (entry.helpful, entry.neutral) == (0, 1)

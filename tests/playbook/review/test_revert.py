@@ -1,0 +1,507 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit.models import AuditEvent
+from common.caller import Caller, Role
+from common.errors import Forbidden, NotFound
+from memories.models import Memory, MemoryVector
+from playbook.history import change_chains, replay, votes
+from playbook.history.revision import Cause, DuplicateEntry, OverBudget
+from playbook.models import (
+    Conflict,
+    Playbook,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from playbook.proposals import person_edits, submission
+from playbook.reading import entry_list, past_revisions
+from playbook.review import decide, revert
+from tests.playbook.conftest import RULE
+
+
+def newest():
+    return PlaybookDelta.objects.order_by("-pk").first()
+
+
+class TestUndo:
+    def test_it_takes_back_an_addition(self, write, project, alice):
+        entry = write()
+
+        delta = revert.undo_delta(newest(), alice, reason="A mistake.")
+
+        entry.refresh_from_db()
+        change = PlaybookChange.objects.order_by("-revision").first()
+        assert (delta.status, entry.status) == ("reverted", "deleted")
+        assert (change.operation, change.action) == ("delete", "revert")
+        assert change.reverts_id is not None
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
+
+    def test_it_takes_back_an_edit_byte_for_byte(self, write, project, alice):
+        entry = write(tags=["a"])
+        before = replay.current_snapshot(project)[entry.pk]
+        wanted = person_edits.change(
+            entry,
+            {"content": "Pass `path`.", "tags": ["b"], "pinned": True},
+            alice,
+            reason="",
+            version=None,
+        )
+        revert.undo_delta(person_edits.submit_edit(project, wanted, alice), alice)
+
+        after = replay.current_snapshot(project)[entry.pk]
+        moved = {"version", "updated_at"}
+        assert {k: v for k, v in after.items() if k not in moved} == {
+            k: v for k, v in before.items() if k not in moved
+        }
+
+    def test_it_takes_back_a_deletion(self, write, project, alice):
+        entry = write()
+        wanted = person_edits.removal(entry, alice, reason="", version=None)
+
+        revert.undo_delta(person_edits.submit_edit(project, wanted, alice), alice)
+
+        entry.refresh_from_db()
+        assert entry.status == "active"
+
+    def test_it_keeps_votes_that_came_later(
+        self, write, project, alice, bob, learned, memory
+    ):
+        entry = write()
+        first = learned(entry.content, memory_id=memory.pk)
+        [delta] = submission.propose(project, [first], bob)
+        submission.propose(project, [learned(entry.content)], bob)
+
+        revert.undo_delta(delta, alice)
+
+        entry = PlaybookEntry.objects.get(pk=entry.pk)
+        assert (entry.helpful, entry.supporting_memory_ids) == (1, [])
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
+
+    def test_it_names_the_later_change_that_stands_in_the_way(
+        self, write, project, alice
+    ):
+        entry = write()
+        first = newest()
+        wanted = person_edits.change(
+            entry, {"content": "Pass `path`."}, alice, reason="", version=None
+        )
+        person_edits.submit_edit(project, wanted, alice)
+
+        with pytest.raises(revert.Overlap, match=rf"{entry.label} \(content; ") as no:
+            revert.undo_delta(first, alice)
+
+        change = PlaybookChange.objects.order_by("-revision").first()
+        [told] = no.value.extra["overlaps"]
+        assert (told["entry_id"], told["columns"]) == (str(entry.pk), ["content"])
+        assert (told["change_id"], told["revision"]) == (str(change.pk), 2)
+
+    def test_it_refuses_what_is_not_in_force(self, write, alice):
+        write()
+        revert.undo_delta(newest(), alice)
+
+        with pytest.raises(revert.NotApplied):
+            revert.undo_delta(newest(), alice)
+
+    def test_it_needs_a_curator(self, write, bob):
+        write()
+
+        with pytest.raises(Forbidden):
+            revert.undo_delta(newest(), bob)
+
+
+@pytest.fixture
+def edit(project, alice):
+    def make(entry, **changes):
+        wanted = person_edits.change(entry, changes, alice, reason="", version=None)
+        return person_edits.submit_edit(project, wanted, alice)
+
+    return make
+
+
+@pytest.fixture
+def taken_back(project, alice):
+    """Revert what a target function and its arguments name."""
+
+    def make(find, *named):
+        target = find(project, *named, alice)
+        return revert.revert_changes(project, target, alice, reason="A mistake.")
+
+    return make
+
+
+def plain(project):
+    """The state without what every change moves."""
+    return {
+        pk: {n: v for n, v in state.items() if n not in ("version", "updated_at")}
+        for pk, state in replay.current_snapshot(project).items()
+    }
+
+
+def last_revision(project):
+    return Playbook.objects.get(project=project).revision
+
+
+class TestRange:
+    def test_it_takes_back_everything_after_a_revision(
+        self, write, edit, taken_back, project
+    ):
+        first = write(tags=["a"])
+        edit(first, content="Pass `path`.", tags=["b"])
+        second = write("Run `make lint` before you push.")
+        edit(second, pinned=True)
+
+        done = taken_back(revert.range_target, 1, None)
+
+        first.refresh_from_db()
+        second.refresh_from_db()
+        assert (first.content, first.tags) == (RULE, ["a"])
+        assert second.status == "deleted"
+        assert (done.revision, len(done.changes), len(done.deltas)) == (5, 3, 3)
+        assert {delta.status for delta in done.deltas} == {"reverted"}
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
+
+    def test_it_takes_back_the_middle_and_keeps_what_came_later(
+        self, write, edit, taken_back
+    ):
+        entry = write()
+        edit(entry, tags=["b"])
+        edit(entry, priority=4)
+
+        taken_back(revert.range_target, 1, 2)
+
+        entry.refresh_from_db()
+        assert (entry.tags, entry.priority) == ([], 4)
+
+    def test_it_refuses_a_middle_that_later_changes_stand_on(
+        self, write, edit, taken_back, project
+    ):
+        entry = write()
+        edit(entry, tags=["b"])
+        edit(entry, tags=["c"], pinned=True)
+        before = replay.current_snapshot(project)
+
+        with pytest.raises(revert.Overlap) as refused:
+            taken_back(revert.range_target, 1, 2)
+
+        assert [o["columns"] for o in refused.value.extra["overlaps"]] == [["tags"]]
+        assert replay.current_snapshot(project) == before
+
+    def test_a_value_that_came_again_by_another_hand_stands_in_the_way(
+        self, write, edit, taken_back
+    ):
+        entry = write()
+        edit(entry, pinned=True)
+        edit(entry, pinned=False)
+        edit(entry, pinned=True)
+
+        with pytest.raises(revert.Overlap):
+            taken_back(revert.range_target, 1, 2)
+
+    def test_what_was_taken_back_already_does_not_stand_in_the_way(
+        self, write, edit, taken_back
+    ):
+        entry = write()
+        first = edit(entry, tags=["b"])
+        second = edit(entry, tags=["c"])
+        revert.undo_delta(second, Caller("alice", everywhere=Role.OWNER))
+
+        taken_back(revert.delta_target, first.pk)
+
+        entry.refresh_from_db()
+        assert entry.tags == []
+
+    def test_texts_may_change_places(self, write, edit, taken_back, project):
+        first, second = write("Run `make a` first."), write("Run `make b` first.")
+        before = plain(project)
+        edit(first, content="Run `make c` first.")
+        edit(second, content="Run `make a` first.")
+        edit(first, content="Run `make b` first.")
+
+        taken_back(revert.range_target, 2, None)
+
+        assert plain(project) == before
+
+    def test_it_refuses_a_text_that_another_entry_has_by_now(
+        self, write, edit, taken_back
+    ):
+        entry = write("Run `make a` first.")
+        delta = edit(entry, content="Run `make b` first.")
+        write("Run `make a` first.")
+
+        with pytest.raises(DuplicateEntry, match="gotchas-00002"):
+            taken_back(revert.delta_target, delta.pk)
+
+    def test_it_keeps_to_the_budget(self, write, edit, taken_back, set_options):
+        delta = edit(write("Run `make a` first" + " and wait" * 80), content="Do `it`.")
+        set_options(budgets={"playbook_tokens": 100})
+
+        with pytest.raises(OverBudget):
+            taken_back(revert.delta_target, delta.pk)
+
+    def test_a_restored_text_is_searched_and_embedded_again(
+        self, write, edit, taken_back, project, alice, run_jobs
+    ):
+        entry = write("Run `make zebra` first.")
+        delta = edit(entry, content="Run `make lion` first.")
+        run_jobs()
+
+        taken_back(revert.delta_target, delta.pk)
+        run_jobs()
+
+        rows = entry_list.find(project, entry_list.EntryFilters(), alice)
+        [hit] = entry_list.rank(project, rows, "zebra").hits
+        assert hit.id == entry.pk
+        assert entry.vectors.count() == 1
+
+    def test_it_takes_as_many_queries_for_many_as_for_few(
+        self, project, alice, write, edit, django_assert_max_num_queries
+    ):
+        for n in range(12):
+            edit(write(f"Run `step_{n}` before the others."), tags=[f"t{n}"])
+        target = revert.range_target(project, 0, None, alice)
+
+        with django_assert_max_num_queries(28):
+            done = revert.revert_changes(project, target, alice)
+
+        assert (len(done.changes), len(done.entries)) == (24, 12)
+        assert Playbook.objects.get().tokens == 0
+
+    def test_it_refuses_too_many_before_it_has_loaded_them(
+        self, write, taken_back, monkeypatch
+    ):
+        monkeypatch.setattr(revert, "MAX_CHANGES", 2)
+        for n in range(3):
+            write(f"Run `step_{n}` before the others.")
+
+        with (
+            CaptureQueriesContext(connection) as asked,
+            pytest.raises(revert.TooManyChanges, match="these are 3"),
+        ):
+            taken_back(revert.range_target, 0, None)
+
+        assert not any('"before"' in query["sql"] for query in asked)
+
+    def test_what_was_taken_back_does_not_count_for_the_limit(
+        self, write, taken_back, monkeypatch
+    ):
+        monkeypatch.setattr(revert, "MAX_CHANGES", 2)
+        for n in range(4):
+            write(f"Run `step_{n}` before the others.")
+        taken_back(revert.range_target, 2, None)
+
+        taken_back(revert.range_target, 0, None)
+
+        assert not PlaybookEntry.objects.current().exists()
+
+    def test_it_loads_no_votes_that_came_later(self, write, project, alice, bob):
+        entry = write()
+        runs = [uuid.uuid4() for _ in range(3)]
+        for run_id in runs:
+            vote = votes.Vote(entry.pk, "helpful")
+            votes.record(project, [vote], [], Cause(run_id=run_id), bob)
+
+        loaded = change_chains.chains_around(
+            revert.run_target(project, runs[0], alice).rows
+        )
+
+        assert [chain.root.run_id for chain in loaded] == [runs[0]]
+
+    def test_it_refuses_a_revision_to_come_and_an_empty_range(self, write, taken_back):
+        write()
+
+        with pytest.raises(past_revisions.UnknownRevision):
+            taken_back(revert.range_target, 7, None)
+        with pytest.raises(revert.NothingToRevert):
+            taken_back(revert.range_target, 1, None)
+
+
+class TestRun:
+    def test_it_takes_back_deltas_votes_and_supports_of_a_run(
+        self, project, bob, write, memory, learned, taken_back
+    ):
+        entry = write("Run `make lint` before you push.")
+        before = plain(project)
+        proposal = learned(memory_id=memory.pk)
+        [delta] = submission.propose(project, [proposal], bob)
+        cause = Cause(run_id=proposal.run_id, memory_id=memory.pk)
+        vote = votes.Vote(entry.pk, "helpful")
+        votes.record(project, [vote], [entry.pk], cause, bob)
+        votes.record(
+            entry.project,
+            [votes.Vote(entry.pk, "harmful")],
+            [],
+            Cause(run_id=uuid.uuid4()),
+            bob,
+        )
+
+        done = taken_back(revert.run_target, proposal.run_id)
+
+        after = plain(project)
+        delta.refresh_from_db()
+        assert after[entry.pk] == before[entry.pk] | {"harmful": 1}
+        assert after[delta.entry_id]["status"] == "deleted"
+        assert [delta.status for delta in done.deltas] == ["reverted"]
+
+    def test_it_has_nothing_to_take_back_twice(self, project, bob, learned, taken_back):
+        proposal = learned()
+        submission.propose(project, [proposal], bob)
+        taken_back(revert.run_target, proposal.run_id)
+
+        with pytest.raises(revert.NothingToRevert):
+            taken_back(revert.run_target, proposal.run_id)
+
+
+class TestRevertOfARevert:
+    @pytest.mark.parametrize("way", ["change", "delta", "range"])
+    def test_it_gives_back_what_there_was(self, way, write, edit, taken_back, project):
+        delta = edit(write(), content="Pass `path`.", tags=["b"])
+        before = plain(project)
+        done = taken_back(revert.delta_target, delta.pk)
+        number = done.revision
+        named = {
+            "change": (revert.change_target, done.changes[0].pk),
+            "delta": (revert.delta_target, delta.pk),
+            "range": (revert.range_target, number - 1, number),
+        }[way]
+
+        taken_back(*named)
+
+        delta.refresh_from_db()
+        assert plain(project) == before
+        assert (delta.status, delta.reviewer) == ("applied", "")
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
+
+    def test_it_gives_back_an_accepted_delta_with_its_reviewer(
+        self, project, alice, bob, learned, taken_back
+    ):
+        proposal = learned(feedback_source="agent")
+        [delta] = submission.propose(project, [proposal], bob)
+        delta = decide.accept(delta, alice, note="Good.")
+        taken_back(revert.delta_target, delta.pk)
+
+        taken_back(revert.delta_target, delta.pk)
+
+        again = PlaybookDelta.objects.get(pk=delta.pk)
+        assert (again.status, again.review_note) == ("accepted", "Good.")
+        assert (again.reviewed_at, again.payload) == (delta.reviewed_at, delta.payload)
+
+    def test_it_can_be_taken_back_any_number_of_times(
+        self, write, edit, taken_back, project
+    ):
+        delta = edit(write(), tags=["b"])
+
+        for _ in range(3):
+            done = taken_back(revert.delta_target, delta.pk)
+        back = taken_back(revert.change_target, done.changes[0].pk)
+
+        delta.refresh_from_db()
+        assert delta.status == "applied"
+        assert back.changes[0].after["tags"] == ["b"]
+
+    def test_a_range_with_both_has_nothing_to_take_back(
+        self, write, edit, taken_back, project
+    ):
+        delta = edit(write(), tags=["b"])
+        taken_back(revert.delta_target, delta.pk)
+
+        with pytest.raises(revert.NothingToRevert):
+            taken_back(revert.range_target, 1, None)
+
+
+class TestPartOfADelta:
+    @pytest.fixture
+    def merge(self, project, alice, write):
+        stays, goes = write("Run `make a` first."), write("Run `make b` first.")
+        targets = ({"id": str(goes.pk)},)
+        wanted = person_edits.person_proposal(
+            "merge", {}, alice, reason="", entry=stays, targets=targets
+        )
+        return person_edits.submit_edit(project, wanted, alice)
+
+    def test_the_delta_is_reverted_once_all_of_it_is(self, merge, taken_back):
+        changes = PlaybookChange.objects.filter(delta_id=merge.pk).in_order()
+        statuses = []
+        for change in changes:
+            taken_back(revert.change_target, change.pk)
+            merge.refresh_from_db()
+            statuses.append(merge.status)
+
+        assert statuses == ["applied", "reverted"]
+
+
+class TestMemoryThatIsGone:
+    def test_it_is_no_obstacle_and_does_not_come_back(
+        self, project, bob, alice, write, memory, taken_back
+    ):
+        entry = write()
+        [gained] = votes.record(
+            entry.project, [], [entry.pk], Cause(memory_id=memory.pk), bob
+        )
+        taken_back(revert.change_target, gained.pk)
+        undone = PlaybookChange.objects.in_order().last()
+        MemoryVector.objects.filter(memory=memory).delete()
+        Memory.objects.filter(pk=memory.pk).delete()
+
+        done = taken_back(revert.change_target, undone.pk)
+
+        assert done.notes == ("1 memories are gone and support nothing again.",)
+        assert entry.supporting_memory_ids == []
+        assert replay.snapshot_at(project) == replay.current_snapshot(project)
+
+
+class TestConflict:
+    def test_it_opens_with_the_revert_of_its_decision_and_closes_again(
+        self, project, write, edit, taken_back
+    ):
+        left, right = write("Run `make a` first."), write("Run `make b` first.")
+        delta = edit(left, condition="On Linux")
+        conflict = Conflict.objects.create(
+            project=project,
+            left=left,
+            right=right,
+            state="split",
+            decided_by="alice",
+            decided_with=[delta.pk],
+        )
+        states = []
+        for _ in range(2):
+            taken_back(revert.delta_target, delta.pk)
+            conflict.refresh_from_db()
+            states.append(conflict.state)
+
+        assert states == ["open", "split"]
+
+
+class TestWhoMay:
+    def test_it_needs_a_curator_of_the_project(
+        self, write, project, bob, charlie, other_project
+    ):
+        write()
+        change = PlaybookChange.objects.get()
+
+        with pytest.raises(Forbidden):
+            revert.change_target(project, change.pk, bob)
+        with pytest.raises(NotFound):
+            revert.change_target(project, change.pk, charlie)
+        with pytest.raises(NotFound):
+            revert.change_target(other_project, change.pk, charlie)
+        with pytest.raises(NotFound):
+            revert.delta_target(other_project, newest().pk, charlie)
+
+    def test_it_is_in_the_audit_record(self, write, taken_back):
+        entry = write()
+
+        taken_back(revert.range_target, 0, None)
+
+        verbs = AuditEvent.objects.filter(verb__in=["playbook.revert", "delta.undo"])
+        assert {(event.verb, event.actor) for event in verbs} == {
+            ("playbook.revert", "alice"),
+            ("delta.undo", "alice"),
+        }
+        assert verbs.filter(object_id=str(entry.pk)).exists()
