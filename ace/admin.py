@@ -8,20 +8,20 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from ace import deeds
+from ace import run_actions
 from ace.models import AceRun, Reflection
-from ace.shown import (
-    by,
-    calls_of,
-    came_of,
-    evidence_of,
-    lessons_of,
-    observations_of,
-    phases_of,
-    place_of,
-    reflection_of,
-    texts_of,
+from ace.run_panels import (
+    calls_panel,
+    evidence_panel,
+    lessons_panel,
+    observations_panel,
+    phases_panel,
+    producer_of,
+    quote_panels,
+    reflection_panel,
+    result_panel,
 )
+from ace.run_texts import text_reader
 from audit import admin as audit_admin
 from common.admin import panels
 from common.admin.filters import (
@@ -46,9 +46,9 @@ from playbook.models import Exposure, PlaybookChange, PlaybookDelta
 
 MEMORY = "memories_memory"
 RUN = "ace_acerun"
-STANDING = ["state_shown", "outcome_shown", "project_name", "memory_shown"]
-STATES = {"running": "warning", "done": "success", "failed": "danger"}
-OUTCOMES = {
+STATE_FIELDS = ["state_shown", "outcome_shown", "project_name", "memory_shown"]
+STATE_COLOURS = {"running": "warning", "done": "success", "failed": "danger"}
+OUTCOME_COLOURS = {
     "success": "success",
     "partial": "warning",
     "failure": "danger",
@@ -89,7 +89,10 @@ class AceRunAdmin(RowsAdmin):
         ProjectFilter,
         choice_filter("state", AceRun.State.choices),
         choice_filter(
-            "reflection__outcome", [(o, o) for o in OUTCOMES], "outcome", name="outcome"
+            "reflection__outcome",
+            [(o, o) for o in OUTCOME_COLOURS],
+            "outcome",
+            name="outcome",
         ),
         exact_filter("reflection__root_cause", "root cause", name="cause"),
         exact_filter("agent_id", "agent"),
@@ -100,7 +103,7 @@ class AceRunAdmin(RowsAdmin):
     search_fields = ["id", "agent_id", "memory_id", "request__goal__icontains"]
     search_help_text = "Words of the goal, an agent, or an id"
     fieldsets = [
-        (None, {"fields": [*STANDING, "goal_in_full"]}),
+        (None, {"fields": [*STATE_FIELDS, "goal_in_full"]}),
         (
             "Sent",
             {
@@ -123,7 +126,7 @@ class AceRunAdmin(RowsAdmin):
         ),
         ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
     ]
-    deeds = deeds.EVERY
+    deeds = run_actions.ALL_ACTIONS
 
     agent = staticmethod(
         panels.column(
@@ -147,11 +150,11 @@ class AceRunAdmin(RowsAdmin):
     def goal_shown(self, run: AceRun) -> SafeString:
         return short_text(run.request.get("goal") or "(no goal)", 110)
 
-    @label_column("state", STATES, "state")
+    @label_column("state", STATE_COLOURS, "state")
     def state_shown(self, run: AceRun) -> str:
         return run.state
 
-    @label_column("outcome", OUTCOMES, "reflection__outcome")
+    @label_column("outcome", OUTCOME_COLOURS, "reflection__outcome")
     def outcome_shown(self, run: AceRun) -> str:
         return run.reflection.outcome if hasattr(run, "reflection") else ""
 
@@ -187,18 +190,18 @@ class AceRunAdmin(RowsAdmin):
         return row_link(MEMORY, run.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        caller, text_of = caller_of(request), texts_of(row)
-        yield from place_of(request.GET, text_of)
-        yield phases_of(row)
-        yield came_of(row, caller)
+        caller, text_of = caller_of(request), text_reader(row)
+        yield from quote_panels(request.GET, text_of)
+        yield phases_panel(row)
+        yield result_panel(row, caller)
         if hasattr(row, "reflection"):
-            yield reflection_of(row.reflection)
-            yield lessons_of(row.reflection.lessons, text_of)
-            yield evidence_of(row.reflection.evidence, text_of)
-        yield observations_of(row.observations.order_by("pk"))
+            yield reflection_panel(row.reflection)
+            yield lessons_panel(row.reflection.lessons, text_of)
+            yield evidence_panel(row.reflection.evidence, text_of)
+        yield observations_panel(row.observations.order_by("pk"))
         changes = PlaybookChange.objects.visible_to(caller).filter(run_id=row.pk)
         yield history_panel(changes)
-        yield calls_of(row)
+        yield calls_panel(row)
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
@@ -217,7 +220,7 @@ class ReflectionAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("outcome", [(outcome, outcome) for outcome in OUTCOMES]),
+        choice_filter("outcome", [(outcome, outcome) for outcome in OUTCOME_COLOURS]),
         exact_filter("outcome_source", "source of the outcome"),
         exact_filter("root_cause", "root cause"),
         ("created_at", DaysFilter),
@@ -292,20 +295,20 @@ class ReflectionAdmin(RowsAdmin):
         panels.column("created_at", format_time, title="made", ordering="id")
     )
 
-    @label_column("outcome", OUTCOMES, "outcome")
+    @label_column("outcome", OUTCOME_COLOURS, "outcome")
     def outcome_shown(self, found: Reflection) -> str:
         return found.outcome
 
     @admin.display(description="reflected by")
     def by_shown(self, found: Reflection) -> SafeString:
-        return by(found)
+        return producer_of(found)
 
     @admin.display(description="run")
     def run_shown(self, found: Reflection) -> Any:
         return row_link(RUN, found.run_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        yield evidence_of(row.evidence, texts_of(row.run))
+        yield evidence_panel(row.evidence, text_reader(row.run))
 
 
 # The playbook knows no runs; here the quotes of a delta are shown where they stand.
@@ -319,4 +322,4 @@ class LearnedDeltaAdmin(PlaybookDeltaAdmin):
         run = runs.filter(pk=row.run_id).first() if row.run_id else None
         if run is None:
             return super().evidence(request, row)
-        return evidence_of(row.evidence, texts_of(run))
+        return evidence_panel(row.evidence, text_reader(run))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ace.rules import classify, outcome, tagging, tools
+from ace.rules import classify, task_tags
+from ace.rules.files import file_links
+from ace.rules.outcome import task_outcome
 from ace.rules.task import Task
 from common.caller import Caller
 from common.text import plain_text
@@ -20,8 +22,8 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
 
     The columns of a memory are shorter than a task may be; the run keeps it whole.
     """
-    ended = outcome.resolve(task)
-    links = tools.file_links(task)
+    ended = task_outcome.resolve(task)
+    links = file_links.find(task)
     return Draft(
         content=content_of(task),
         memory_type=classify.memory_type(task, ended.value),
@@ -29,9 +31,11 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         goal=plain_text.clip(task.goal, MAX_PART),
         result=plain_text.clip(task.result, MAX_PART),
         feedback=plain_text.clip(task.feedback, MAX_PART),
-        tool_usage=[_brief(call.tool_name, call.arguments) for call in task.calls],
+        tool_usage=[
+            _summarise_call(call.tool_name, call.arguments) for call in task.calls
+        ],
         outcome=ended.value,
-        tags=tuple(tagging.tags(task, links, vocabulary(project, caller))),
+        tags=tuple(task_tags.find(task, links, project_tags(project, caller))),
         files=tuple(
             FileRef(link.path, link.relation, link.line_start, link.line_end)
             for link in links
@@ -55,20 +59,22 @@ def content_of(task: Task) -> str:
     )
 
 
-def vocabulary(project: Project, caller: Caller) -> Collection[str]:
+def project_tags(project: Project, caller: Caller) -> Collection[str]:
     tags = Tag.objects.visible_to(caller).filter(project=project)
     return list(tags.values_list("name", flat=True))
 
 
-ARGUMENT = 500  # characters kept of one argument beside the memory
+MAX_ARGUMENT = 500  # characters kept of one argument beside the memory
 
 
-def _brief(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """A call without its result, which the run keeps: {tool_name, arguments}."""
     return {
         "tool_name": tool_name[:200],
         "arguments": {
-            key: plain_text.clip(value, ARGUMENT) if isinstance(value, str) else value
+            key: plain_text.clip(value, MAX_ARGUMENT)
+            if isinstance(value, str)
+            else value
             for key, value in arguments.items()
         },
     }
@@ -96,12 +102,12 @@ def result_of(receipt: Receipt) -> dict[str, Any]:
         "tags": memory.tags,
         "outcome": memory.outcome,
         "notes": list(receipt.notes),
-        **EMPTY,
+        **EMPTY_RESULT,
     }
 
 
 # What later phases fill in; a run that stops before them answers with these.
-EMPTY: dict[str, Any] = {
+EMPTY_RESULT: dict[str, Any] = {
     "insights": [],
     "errors": [],
     "related_playbook_entries": [],

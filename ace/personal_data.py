@@ -19,7 +19,7 @@ from common.erasure.scope import ErasureScope
 from jobs.models import Job
 
 State = AceRun.State
-KEPT = (
+KEPT_KEYS = (
     "agent_id",
     "outcome",
     "feedback_source",
@@ -32,7 +32,7 @@ KEPT = (
     "label",
     "kind",
 )
-JSON = json_redactor(*KEPT)
+JSON = json_redactor(*KEPT_KEYS)
 # The parts of an ACEResult that tell what the playbook says.
 OF_PLAYBOOK = columns_redactor(
     dict.fromkeys(
@@ -40,7 +40,7 @@ OF_PLAYBOOK = columns_redactor(
     )
 )
 PLACEMENT = columns_redactor({"placement": JSON})
-OURS = "a name of the code"
+NAME_OF_CODE = "a name of the code"
 
 
 class RunUnfinished(errors.StateConflict):
@@ -111,8 +111,10 @@ class RunData(ErasureHandler):
             "actor": "names the key or account that reported",
         },
         Reflection: {
-            **dict.fromkeys(("outcome", "outcome_source", "root_cause"), OURS),
-            **dict.fromkeys(("producer", "producer_name", "producer_version"), OURS),
+            **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),
+            **dict.fromkeys(
+                ("producer", "producer_name", "producer_version"), NAME_OF_CODE
+            ),
         },
     }
 
@@ -123,7 +125,7 @@ class RunData(ErasureHandler):
     def hold(self, reach: ErasureScope) -> None:
         """Refuse while a process may be learning from what is to be purged."""
         rows = _runs(reach).order_by("pk").select_for_update(no_key=True)
-        if runs.at_work(list(rows.values_list("pk", flat=True))):
+        if runs.is_at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
 
     def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:

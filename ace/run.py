@@ -18,9 +18,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
-from ace import curation, executor, named, reflection
-from ace.model import asking
+from ace import executor
+from ace.curate import curator_phase
+from ace.model_calls import model_call
 from ace.models import AceRun
+from ace.reflect import cited_entries, reflector_phase
 from ace.rules import task as tasks
 from audit import trail
 from common import errors
@@ -38,13 +40,13 @@ log = structlog.get_logger(__name__)
 KIND = "ace"
 # A run that its own request does not finish in this time, beside what a language model
 # may take, is taken over by a job.
-TAKE_OVER = timedelta(seconds=60)
+TAKE_OVER_AFTER = timedelta(seconds=60)
 ATTEMPTS = 8
 
 # Each returns its part of the ACEResult and manages its own transactions.
 PHASES: dict[str, Callable[[AceRun, Caller], dict[str, Any]]] = {
-    "reflector": reflection.reflect,
-    "curator": curation.curate,
+    "reflector": reflector_phase.reflect,
+    "curator": curator_phase.curate,
 }
 
 
@@ -62,19 +64,19 @@ def complete(
     repeated request gets the run of the first one, finished if it was not.
     """
     caller.require(Role.WRITER, project.pk)
-    run = earlier(ticket) if ticket else None
+    run = find_earlier(ticket) if ticket else None
     if run is None:
         run = _start(project, request, caller, ticket=ticket, wait=wait)
     elif run.state == AceRun.State.FAILED or (
         wait and run.state == AceRun.State.RUNNING
     ):
-        _take_up(run, wait=wait)
+        _restart(run, wait=wait)
     if wait and run.state == AceRun.State.RUNNING:
         advance(run, caller)
     return run
 
 
-def earlier(ticket: idempotency.RequestIdentity) -> AceRun | None:
+def find_earlier(ticket: idempotency.RequestIdentity) -> AceRun | None:
     stored = idempotency.replay(ticket)
     return AceRun.objects.get(pk=stored.body["run_id"]) if stored else None
 
@@ -92,7 +94,7 @@ def _start(
     kept, masked = secret_policy.guard(project.options.secrets, dict(request))
     task = tasks.parse(kept)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
-    notes = named.notes(project, kept)
+    notes = cited_entries.unknown_name_notes(project, kept)
     if masked:
         notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)
     draft = replace(draft, notes=notes)
@@ -121,12 +123,12 @@ def _commit(
 ) -> AceRun:
     """Executor: the key, the memory, the run and the job that finishes it, or nothing."""
     if ticket and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None:
-        first = earlier(ticket)
+        first = find_earlier(ticket)
         assert first  # `claim` waited for the transaction that holds the key
         return first
     receipt = store_write.commit(prepared)[0]
     run.memory = receipt.memory
-    run.phases = {"executor": _done(started)}
+    run.phases = {"executor": _done_phase(started)}
     run.result = executor.result_of(receipt)
     run.save(force_insert=True)
     trail.record(
@@ -137,13 +139,17 @@ def _commit(
         object_id=run.pk,
         agent=run.agent_id,
     )
-    _stand_by(run, wait=wait)
+    _enqueue_takeover(run, wait=wait)
     return run
 
 
-def _stand_by(run: AceRun, *, wait: bool) -> None:
+def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
     """Have a job finish the run: at once, or when the request has had its time."""
-    until = timezone.now() + TAKE_OVER + asking.longest(run.project) if wait else None
+    until = (
+        timezone.now() + TAKE_OVER_AFTER + model_call.max_wait(run.project)
+        if wait
+        else None
+    )
     queue.enqueue(
         KIND,
         project_id=run.project_id,
@@ -158,7 +164,7 @@ def _stand_by(run: AceRun, *, wait: bool) -> None:
         )
 
 
-def at_work(run_ids: Iterable[uuid.UUID]) -> bool:
+def is_at_work(run_ids: Iterable[uuid.UUID]) -> bool:
     """Whether a worker is at one of these runs, or a request within its time."""
     by_worker = Q(state=Job.State.RUNNING)
     by_request = Q(state=Job.State.WAITING, lease_until__gt=timezone.now())
@@ -189,15 +195,15 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
             log.error(
                 "ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error
             )
-            _note(run, name, _failed(f"{type(error).__name__}: {error}"))
+            _record_phase(run, name, _failed_phase(f"{type(error).__name__}: {error}"))
             return run
-        _note(run, name, _done(started), part)
+        _record_phase(run, name, _done_phase(started), part)
     _finish(run)
     return run
 
 
 @write
-def _note(
+def _record_phase(
     run: AceRun, name: str, phase: dict[str, Any], part: Mapping[str, Any] | None = None
 ) -> None:
     """Keep how a phase ended, beside what another process may have kept meanwhile.
@@ -212,7 +218,7 @@ def _note(
     run.phases, run.result = held.phases, held.result
 
 
-def _failed(reason: str) -> dict[str, Any]:
+def _failed_phase(reason: str) -> dict[str, Any]:
     # PostgreSQL's JSON holds no NUL, and an error may quote one.
     error = reason.replace("\x00", "")[:500]
     return {"status": "failed", "error": error, "at": timezone.now().isoformat()}
@@ -229,7 +235,7 @@ def _finish(run: AceRun) -> None:
     )
 
 
-def _done(started: float) -> dict[str, Any]:
+def _done_phase(started: float) -> dict[str, Any]:
     return {
         "status": "done",
         "took_ms": round((time.monotonic() - started) * 1000, 1),
@@ -247,7 +253,7 @@ def resume(
     caller.require(Role.WRITER, run.project_id)
     _resume(run, ticket)
     if run.state == AceRun.State.RUNNING:
-        advance(run, acting_for(run))
+        advance(run, caller_of(run))
     return run
 
 
@@ -256,22 +262,22 @@ def _resume(run: AceRun, ticket: idempotency.RequestIdentity | None) -> None:
     is_known = (
         ticket is not None
         and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None
-        and earlier(ticket) is not None
+        and find_earlier(ticket) is not None
     )
-    if not _take_up(run) and not is_known:
+    if not _restart(run) and not is_known:
         raise errors.StateConflict("This run is finished; there is nothing to resume.")
 
 
 @write
-def _take_up(run: AceRun, *, wait: bool = True) -> bool:
+def _restart(run: AceRun, *, wait: bool = True) -> bool:
     """Begin again, with a job that finishes what this request does not."""
-    is_begun = _begin(run)
+    is_begun = _mark_running(run)
     if is_begun:
-        _stand_by(run, wait=wait)
+        _enqueue_takeover(run, wait=wait)
     return is_begun
 
 
-def _begin(run: AceRun) -> bool:
+def _mark_running(run: AceRun) -> bool:
     """Put a run to work; False when it is finished.
 
     Waits for a purge that holds the run, which ends it and takes its texts.
@@ -282,7 +288,7 @@ def _begin(run: AceRun) -> bool:
     return bool(begun)
 
 
-def acting_for(run: AceRun) -> Caller:
+def caller_of(run: AceRun) -> Caller:
     """The caller that a run goes on as: the one that sent it, with a writer's rights."""
     return Caller(
         name=run.actor,
@@ -296,22 +302,24 @@ def acting_for(run: AceRun) -> Caller:
 def take_over(job_run: runner.JobRun) -> dict[str, Any]:
     """Finish a run in a worker."""
     run = AceRun.objects.get(pk=job_run.job.args["run_id"])
-    if not _begin(run):
+    if not _mark_running(run):
         return {"by": "request"}
     if job_run.job.attempts >= ATTEMPTS:
-        _expect_the_worst(run)
-    advance(run, acting_for(run))
+        _record_crash(run)
+    advance(run, caller_of(run))
     if run.state == AceRun.State.DONE:
         return {"by": "job"}
     raise job_errors.Later(_reason(run))
 
 
-def _expect_the_worst(run: AceRun) -> None:
+def _record_crash(run: AceRun) -> None:
     """Before the last attempt: what kills the worker itself leaves no other word."""
     status = {name: run.phases.get(name, {}).get("status") for name in PHASES}
     name = next((n for n in PHASES if status[n] != "done"), None)
     if name and status[name] != "failed":
-        _note(run, name, _failed("The process died in this phase each time."))
+        _record_phase(
+            run, name, _failed_phase("The process died in this phase each time.")
+        )
     unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
     unfinished.update(state=AceRun.State.FAILED, finished_at=timezone.now())
 

@@ -8,8 +8,8 @@ from ace.models import AceRun, Observation, Reflection
 from common.api.serializers import InProject, NullIsAbsent
 
 # A task may hold this much: docs/limits.md
-CALLS = 500
-TEXT = 1_000_000  # characters; the whole body is at most 1 MiB
+MAX_CALLS = 500
+MAX_TEXT = 1_000_000  # characters; the whole body is at most 1 MiB
 
 
 class AnyJSON(serializers.JSONField):
@@ -35,10 +35,10 @@ class CompleteTask(InProject, NullIsAbsent):
     """A finished task, and how it is known to have ended."""
 
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
-    goal = serializers.CharField(max_length=TEXT)
-    result = serializers.CharField(max_length=TEXT, allow_blank=True, default="")
+    goal = serializers.CharField(max_length=MAX_TEXT)
+    result = serializers.CharField(max_length=MAX_TEXT, allow_blank=True, default="")
     tool_usage = ToolUsageSerializer(many=True, required=False)
-    feedback = serializers.CharField(max_length=TEXT, allow_blank=True, default="")
+    feedback = serializers.CharField(max_length=MAX_TEXT, allow_blank=True, default="")
     outcome = serializers.ChoiceField(
         choices=["success", "partial", "failure", "unknown"], required=False
     )
@@ -53,9 +53,9 @@ class CompleteTask(InProject, NullIsAbsent):
     )
 
     def validate_tool_usage(self, value: list[Any]) -> list[Any]:
-        if len(value) > CALLS:
+        if len(value) > MAX_CALLS:
             raise serializers.ValidationError(
-                f"A task has {CALLS} tool calls at most; leave out the least telling."
+                f"A task has {MAX_CALLS} tool calls at most; leave out the least telling."
             )
         return value
 
@@ -88,7 +88,7 @@ class ErrorOut(serializers.Serializer[Any]):
     evidence = EvidenceOut(many=True)
 
 
-class FileLinked(serializers.Serializer[Any]):
+class LinkedFile(serializers.Serializer[Any]):
     file_path = serializers.CharField()
     relation_type = serializers.CharField()
     line_start = serializers.IntegerField(allow_null=True)
@@ -143,7 +143,7 @@ class AceResult(serializers.Serializer[Any]):
     memory_type = serializers.CharField()
     memory_status = serializers.CharField()
     duplicate_of = serializers.UUIDField(allow_null=True)
-    files_linked = FileLinked(many=True)
+    files_linked = LinkedFile(many=True)
     tags = serializers.ListField(child=serializers.CharField())
     outcome = serializers.CharField()
     outcome_source = serializers.CharField(required=False)

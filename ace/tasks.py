@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ace import deletion, run
+from ace import run, run_removal
 
-__all__ = ["deletion", "run"]
+__all__ = ["run", "run_removal"]

@@ -10,18 +10,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
+from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
-from ace import sources
 from ace.models import AceRun
 from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
 
-BODY = 1024 * 1024  # bytes of one finished task
+MAX_BODY = 1024 * 1024  # bytes of one finished task
 
 
-class CompleteTaskDoor(ProjectView):
+class CompleteTaskView(ProjectView):
     @extend_schema(
         operation_id="complete_task",
         request=forms.CompleteTask,
@@ -37,11 +37,11 @@ class CompleteTaskDoor(ProjectView):
     )
     def post(self, request: Request) -> Response:
         """Report a finished task: one memory, and small changes to the playbook."""
-        if int(request.META.get("CONTENT_LENGTH") or 0) > BODY:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY:
             raise errors.TooLarge("A finished task is 1 MiB at most; shorten results.")
         data = self.body(forms.CompleteTask)
         project = self.project(data)
-        task = sources.accepted(data, project, self.caller)
+        task = feedback_source.accept(data, project, self.caller)
         wait = "respond-async" not in request.headers.get("Prefer", "")
         ticket = self.ticket(project.pk)
         run = runs.complete(project, task, self.caller, ticket=ticket, wait=wait)
@@ -51,7 +51,7 @@ class CompleteTaskDoor(ProjectView):
         return Response(run.ace_result)
 
 
-class RunsDoor(ProjectView):
+class AceRunsView(ProjectView):
     @extend_schema(
         operation_id="ace_runs_list",
         parameters=[forms.RunQuery],
@@ -72,25 +72,25 @@ class RunsDoor(ProjectView):
         return self.page(rows.defer("request", "result"), forms.RunOut)
 
 
-class RunDoor(ProjectView):
+class AceRunView(ProjectView):
     @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """A run with its request, its result and what was reflected."""
-        return Response(forms.RunDetail(find(run_id, self)).data)
+        return Response(forms.RunDetail(find_run(run_id, self)).data)
 
 
-class ResumeDoor(ProjectView):
+class ResumeRunView(ProjectView):
     @extend_schema(
         operation_id="ace_runs_resume", request=None, responses=forms.AceResult
     )
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Finish a run whose process died or whose phase failed."""
-        run = find(run_id, self)
+        run = find_run(run_id, self)
         ticket = self.ticket(run.project_id)
         return Response(runs.resume(run, self.caller, ticket=ticket).ace_result)
 
 
-def find(run_id: uuid.UUID, door: ProjectView) -> AceRun:
+def find_run(run_id: uuid.UUID, door: ProjectView) -> AceRun:
     rows = AceRun.objects.visible_to(door.caller).select_related("project")
     run = rows.filter(pk=run_id).first()
     if run is None:

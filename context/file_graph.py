@@ -18,8 +18,8 @@ from playbook.reading import entry_list
 from projects.models import Project
 from search.columns import search_columns_of
 
-MEMORIES = 100  # shown of a file, newest first; the counts are of all
-RELATED = 20  # files shown beside it
+MAX_MEMORIES = 100  # shown of a file, newest first; the counts are of all
+MAX_RELATED = 20  # files shown beside it
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FileGraph:
     memory_count: int = 0
 
 
-def graph(project: Project, path: str, caller: Caller) -> FileGraph:
+def build(project: Project, path: str, caller: Caller) -> FileGraph:
     """A file with its memories by relation, their entries, and the files beside it."""
     caller.require(Role.VIEWER, project.pk)
     file = (
@@ -92,13 +92,13 @@ def _entries(
         | Exists(Anchor.objects.filter(entry=OuterRef("pk"), file_path=path))
     )
     newest = rows.order_by("-priority", "-pk")
-    return list(entry_list.with_details(newest, caller)[:MEMORIES])
+    return list(entry_list.with_details(newest, caller)[:MAX_MEMORIES])
 
 
 def _by_relation(links: Any) -> dict[str, list[Memory]]:
     found: dict[str, list[Memory]] = defaultdict(list)
     newest = links.select_related("memory").order_by("-memory_id")
-    for link in newest.defer(*search_columns_of("memory"))[:MEMORIES]:
+    for link in newest.defer(*search_columns_of("memory"))[:MAX_MEMORIES]:
         found[link.relation_type].append(link.memory)
     return dict(found)
 
@@ -110,7 +110,7 @@ def _related(file: File, linked: Any, count: int) -> list[RelatedFile]:
         .order_by()
         .values("file__file_path")
         .annotate(n=Count("memory", distinct=True))
-        .order_by("-n", "file__file_path")[:RELATED]
+        .order_by("-n", "file__file_path")[:MAX_RELATED]
     )
     return [
         RelatedFile(row["file__file_path"], row["n"], round(row["n"] / count, 4))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.db import models
 
 from common.ids import uuid7
-from context.queries import ConfigQuerySet
+from context.queries import DigestConfigQuerySet
 from projects.models import Project
 
 
@@ -20,7 +20,7 @@ class DigestConfig(models.Model):
     updated_by = models.CharField(max_length=200, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = ConfigQuerySet.as_manager()
+    objects = DigestConfigQuerySet.as_manager()
 
     class Meta:
         verbose_name = "digest configuration"

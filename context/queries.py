@@ -8,6 +8,6 @@ from common.caller import Caller
 from projects.models import Project
 
 
-class ConfigQuerySet(models.QuerySet[Any]):
+class DigestConfigQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         return self.filter(project__in=Project.objects.visible_to(caller))

@@ -31,7 +31,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Line(Generic[T]):
+class CandidateLine(Generic[T]):
     """A candidate as text. It is never cut within its first `head` characters.
 
     The text is written when it is looked at: there is no room for most candidates.
@@ -48,7 +48,7 @@ class Line(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Taken(Generic[T]):
+class SelectedLine(Generic[T]):
     """A line that is in; `text` is what is left of it, `is_cut` says whether less."""
 
     item: T
@@ -58,13 +58,13 @@ class Taken(Generic[T]):
 
 
 @dataclass(frozen=True)
-class LeftOut(Generic[T]):
+class Skipped(Generic[T]):
     item: T
     reason: str
 
 
 @dataclass
-class Purse:
+class BudgetUse:
     """What is spent of a budget; a newline counts."""
 
     budget: Budget
@@ -99,14 +99,14 @@ class Purse:
 
 @dataclass(frozen=True)
 class Selection(Generic[T]):
-    taken: list[Taken[T]]
-    left_out: list[LeftOut[T]]
-    total: Purse
-    kinds: Mapping[str, Purse] = field(default_factory=dict)
+    taken: list[SelectedLine[T]]
+    left_out: list[Skipped[T]]
+    total: BudgetUse
+    kinds: Mapping[str, BudgetUse] = field(default_factory=dict)
 
 
 def select(
-    lines: Iterable[Line[T]],
+    lines: Iterable[CandidateLine[T]],
     *,
     total: Budget,
     kinds: Mapping[str, Budget],
@@ -117,16 +117,16 @@ def select(
     What breaks the budget of its kind is skipped; the total ends the selection. The
     opening, a line of its own, is paid from the total.
     """
-    purse = Purse(total)
+    purse = BudgetUse(total)
     if opening:
         purse.spend(opening)
         purse.items = 0
-    each = {kind: Purse(budget) for kind, budget in kinds.items()}
-    taken: list[Taken[T]] = []
-    left_out: list[LeftOut[T]] = []
+    each = {kind: BudgetUse(budget) for kind, budget in kinds.items()}
+    taken: list[SelectedLine[T]] = []
+    left_out: list[Skipped[T]] = []
     for line in lines:
         found = _fit(line, purse, each[line.kind])
-        if isinstance(found, LeftOut):
+        if isinstance(found, Skipped):
             left_out.append(found)
             continue
         taken.append(found)
@@ -135,21 +135,25 @@ def select(
     return Selection(taken, left_out, purse, each)
 
 
-def _fit(line: Line[T], total: Purse, kind: Purse) -> Taken[T] | LeftOut[T]:
+def _fit(
+    line: CandidateLine[T], total: BudgetUse, kind: BudgetUse
+) -> SelectedLine[T] | Skipped[T]:
     for purse, name in ((total, "total"), (kind, line.kind)):
         if purse.items >= purse.budget.items:
-            return LeftOut(line.item, f"the {name} budget of items is spent")
+            return Skipped(line.item, f"the {name} budget of items is spent")
     narrow, name = min((total.room, "total"), (kind.room, line.kind))
     text = cut(line, narrow)
     if text is None:
-        return LeftOut(line.item, f"the {name} budget of characters is spent")
+        return Skipped(line.item, f"the {name} budget of characters is spent")
     for attempt in (text, cut(line, int(len(text) * RETRY))):
         if attempt and total.has_tokens_for(attempt) and kind.has_tokens_for(attempt):
-            return Taken(line.item, line.kind, attempt, len(attempt) < len(line.text))
-    return LeftOut(line.item, "the budget of tokens is spent")
+            return SelectedLine(
+                line.item, line.kind, attempt, len(attempt) < len(line.text)
+            )
+    return Skipped(line.item, "the budget of tokens is spent")
 
 
-def cut(line: Line[T], length: int) -> str | None:
+def cut(line: CandidateLine[T], length: int) -> str | None:
     """The line within `length` characters; None when not even its head fits."""
     if length < line.head:
         return None

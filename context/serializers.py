@@ -68,14 +68,14 @@ class TaskContextRequest(InProject):
     )
 
 
-class FoundMemory(serializers.Serializer[Any]):
+class RelevantMemoryOut(serializers.Serializer[Any]):
     memory = MemoryOut(source="hit.memory")
     score = serializers.FloatField(source="hit.score")
     snippet = serializers.CharField(source="hit.snippet")
     reason = serializers.CharField()
 
 
-class FoundEntry(serializers.Serializer[Any]):
+class RelevantRuleOut(serializers.Serializer[Any]):
     """A rule above the relevance gate; `score` is its cosine to the task."""
 
     entry = EntryOut()
@@ -97,8 +97,8 @@ class TaskContextOut(serializers.Serializer[Any]):
     """
 
     text = serializers.CharField()
-    memories = FoundMemory(many=True)
-    playbook_entries = FoundEntry(source="entries", many=True)
+    memories = RelevantMemoryOut(many=True)
+    playbook_entries = RelevantRuleOut(source="entries", many=True)
     files = RecommendedFileOut(many=True)
     tokens = serializers.IntegerField()
     omitted = serializers.IntegerField(help_text="What the budget had no room for.")

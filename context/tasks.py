@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from context import deletion
+from context import config_removal
 
-__all__ = ["deletion"]
+__all__ = ["config_removal"]

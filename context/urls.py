@@ -3,11 +3,11 @@ from __future__ import annotations
 from django.urls import path
 
 from context import views
-from context.digest.views import DigestConfigDoor, DigestDoor
+from context.digest.views import DigestConfigView, DigestView
 
 urlpatterns = [
-    path("files/graph", views.FileGraphDoor.as_view()),
-    path("context/digest", DigestDoor.as_view()),
-    path("context/digest-config", DigestConfigDoor.as_view()),
-    path("context/task", views.TaskContextDoor.as_view()),
+    path("files/graph", views.FileGraphView.as_view()),
+    path("context/digest", DigestView.as_view()),
+    path("context/digest-config", DigestConfigView.as_view()),
+    path("context/task", views.TaskContextView.as_view()),
 ]

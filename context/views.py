@@ -11,11 +11,11 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common import replicas
 from common.caller import Role
-from context import file_graph, task
+from context import file_graph, task_context
 from context import serializers as forms
 
 
-class FileGraphDoor(ProjectView):
+class FileGraphView(ProjectView):
     @extend_schema(
         operation_id="files_graph",
         parameters=[forms.GraphQuery],
@@ -26,13 +26,13 @@ class FileGraphDoor(ProjectView):
         data = self.query(forms.GraphQuery)
         project = self.project(data)
         graph = replicas.read_from_replica(
-            lambda: file_graph.graph(project, data["path"], self.caller)
+            lambda: file_graph.build(project, data["path"], self.caller)
         )
         told = {"caller": self.caller}
         return Response(forms.GraphOut(graph, context=told).data)
 
 
-class TaskContextDoor(ProjectView):
+class TaskContextView(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -45,7 +45,7 @@ class TaskContextDoor(ProjectView):
         data = self.body(forms.TaskContextRequest)
         project = self.project(data, Role.VIEWER)
         found = replicas.read_from_replica(
-            lambda: task.for_task(
+            lambda: task_context.for_task(
                 project,
                 data["task_description"],
                 self.caller,

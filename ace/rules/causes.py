@@ -11,7 +11,7 @@ UNKNOWN = "UNKNOWN"
 
 
 @dataclass(frozen=True)
-class Row:
+class CauseRow:
     """A cause applies when the kind, the error type or the words are found.
 
     Kinds and types are compared whole; phrases, lower case, stand in the message
@@ -26,93 +26,93 @@ class Row:
 
 
 # Earlier rows win: what names its cause stands before what only names a symptom.
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CauseRow, ...] = (
+    CauseRow(
         "RATE_LIMIT",
         kinds=("rate_limit",),
         types=("RateLimitError", "TooManyRequests"),
         codes=("429",),
     ),
-    Row(
+    CauseRow(
         "CONCURRENCY",
         kinds=("concurrency",),
         types=("DeadlockDetected", "SerializationFailure", "BrokenBarrierError"),
         phrases=("deadlock", "race condition", "simultaneously", "at the same time"),
     ),
-    Row(
+    CauseRow(
         "AUTH",
         kinds=("auth",),
         types=("AuthenticationError", "InvalidToken", "NotAuthenticated"),
         codes=("401",),
     ),
-    Row(
+    CauseRow(
         "PERMISSION",
         kinds=("permission",),
         types=("PermissionError", "PermissionDenied"),
         codes=("403", "EACCES"),
     ),
-    Row(
+    CauseRow(
         "ENCODING",
         kinds=("encoding",),
         types=("UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError"),
         phrases=("encoding", "utf-8", "charset", "unicode"),
     ),
-    Row(
+    CauseRow(
         "DEPENDENCY",
         kinds=("dependency",),
         types=("ModuleNotFoundError", "ImportError", "VersionConflict"),
         phrases=("import statement", "dependency", "lock file", "requirements.txt"),
     ),
-    Row(
+    CauseRow(
         "ENV_SETUP",
         kinds=("environment",),
         types=("ConnectionRefusedError", "ImproperlyConfigured"),
         phrases=("environment variable", "command not found", "virtualenv", "venv"),
         codes=("127",),
     ),
-    Row(
+    CauseRow(
         "TIMEOUT",
         kinds=("timeout",),
         types=("TimeoutError", "TimeoutExpired", "ReadTimeout", "ConnectTimeout"),
         phrases=("time complexity", "too slow"),
         codes=("408", "504", "124"),
     ),
-    Row(
+    CauseRow(
         "TOOL_ARGS",
         kinds=("argument",),
         phrases=("unexpected keyword", "required positional", "usage:"),
         codes=("422",),
     ),
-    Row(
+    CauseRow(
         "API_SCHEMA",
         types=("ValidationError", "AttributeError", "FieldError", "NameError"),
         phrases=("schema", "validation error", "has no attribute", "cannot be used"),
         codes=("400", "405", "415"),
     ),
-    Row(
+    CauseRow(
         "FORMAT",
         kinds=("format", "compiler", "lint"),
         types=("JSONDecodeError", "SyntaxError", "IndentationError", "ParseError"),
         phrases=("indented", "indentation", "malformed", "delimiter", "syntax"),
     ),
-    Row(
+    CauseRow(
         "NOT_FOUND",
         kinds=("not_found",),
         types=("FileNotFoundError", "DoesNotExist", "NoSuchKey", "LookupError"),
         codes=("404", "410"),
     ),
-    Row(
+    CauseRow(
         "REGRESSION",
         phrases=("regression", "used to work", "worked before", "broke"),
     ),
-    Row(
+    CauseRow(
         "VALUE_MISMATCH",
         kinds=("expectation",),
         types=("AssertionError", "ValueError", "TypeError", "ZeroDivisionError"),
         phrases=("off by one", "does not match", "incorrect value", "wrong value"),
         codes=("409",),
     ),
-    Row(
+    CauseRow(
         "INCOMPLETE_DATA",
         types=("KeyError", "IndexError", "StopIteration", "NullPointerException"),
         phrases=(
@@ -126,7 +126,7 @@ ROWS: tuple[Row, ...] = (
             "edge cases",
         ),
     ),
-    Row(
+    CauseRow(
         "WRONG_SOURCE",
         phrases=(
             "wrong file",
@@ -140,7 +140,7 @@ ROWS: tuple[Row, ...] = (
             "wrong database",
         ),
     ),
-    Row(
+    CauseRow(
         "REQUIREMENT_MISSED",
         phrases=(
             "problem statement",
@@ -156,18 +156,20 @@ ROWS: tuple[Row, ...] = (
             "constraints",
         ),
     ),
-    Row("VALUE_MISMATCH", kinds=("test_failure",)),
-    Row("LOOP", kinds=("loop",)),
-    Row(
+    CauseRow("VALUE_MISMATCH", kinds=("test_failure",)),
+    CauseRow("LOOP", kinds=("loop",)),
+    CauseRow(
         "NO_VERIFICATION",
         kinds=("no_check",),
         phrases=("without testing", "without running", "run the tests", "untested"),
     ),
-    Row("PREFERENCE", kinds=("directive", "preference", "next_time", "worked")),
+    CauseRow("PREFERENCE", kinds=("directive", "preference", "next_time", "worked")),
 )
 
 
-def root_cause(evidence: Iterable[Evidence], extra_rows: Iterable[Row] = ()) -> str:
+def root_cause(
+    evidence: Iterable[Evidence], extra_rows: Iterable[CauseRow] = ()
+) -> str:
     """Return the code of the first row that any of the evidence fits.
 
     A project's own rows are asked before the table.
@@ -179,7 +181,7 @@ def root_cause(evidence: Iterable[Evidence], extra_rows: Iterable[Row] = ()) -> 
     return UNKNOWN
 
 
-def _fits(row: Row, span: Evidence) -> bool:
+def _fits(row: CauseRow, span: Evidence) -> bool:
     if span.kind in row.kinds or (span.code and span.code in row.codes):
         return True
     if span.error_type.rpartition(".")[2] in row.types:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ace.rules import evidence as spans
-from ace.rules import outcome
 from ace.rules.evidence import Evidence
+from ace.rules.outcome import task_outcome
 from ace.rules.task import Task
 from common.text import question_focus
 
 # A value that an agent can be told to answer; more is a text to be written.
-LONGEST_ANSWER = 160
+MAX_ANSWER = 160
 MAX_FEEDBACK = 20_000
 
 
@@ -45,28 +45,28 @@ def find(task: Task) -> Correction | None:
 
     None when the question is too long to say what it was about.
     """
-    told = _told(task)
+    told = _find_refutation(task)
     asked = question_focus.find_focus(task.goal) if told else None
     if told is None or asked is None:
         return None
     right = _bare(told["expected"])
     if not right or "`" in right or "\n" in right:
         return None
-    held = tuple(_held(task, told.start(), told.end(), asked))
+    held = tuple(_quotes(task, told.start(), told.end(), asked))
     return Correction(asked.words, right, task.result.strip(), held)
 
 
 def wrong_answer(task: Task) -> str:
     """The answer that the feedback refutes, or nothing."""
-    return task.result.strip() if _told(task) else ""
+    return task.result.strip() if _find_refutation(task) else ""
 
 
-def _told(task: Task) -> re.Match[str] | None:
+def _find_refutation(task: Task) -> re.Match[str] | None:
     """The first words of the feedback that expect another answer than the result."""
     answer = task.result.strip()
-    if not answer or len(answer) > LONGEST_ANSWER:
+    if not answer or len(answer) > MAX_ANSWER:
         return None
-    for told in outcome.EXPECTED_AND_GOT.finditer(task.feedback[:MAX_FEEDBACK]):
+    for told in task_outcome.EXPECTED_AND_GOT.finditer(task.feedback[:MAX_FEEDBACK]):
         expected, got = _bare(told["expected"]), _bare(told["got"])
         if got == _bare(answer) and expected != got:
             return told
@@ -77,11 +77,11 @@ def _bare(value: str) -> str:
     return value.strip().rstrip(".").strip("\"'`[] ")
 
 
-def _held(
+def _quotes(
     task: Task, start: int, end: int, asked: question_focus.QuestionFocus
 ) -> Iterator[Evidence]:
     question = task.goal[asked.start : asked.end]
-    yield spans.spanned("question", "goal", asked.start, asked.end, question)
+    yield spans.make("question", "goal", asked.start, asked.end, question)
     told = task.feedback[start:end]
-    yield spans.spanned("expectation", "feedback", start, end, told)
-    yield spans.spanned("answer", "result", 0, len(task.result), task.result)
+    yield spans.make("expectation", "feedback", start, end, told)
+    yield spans.make("answer", "result", 0, len(task.result), task.result)

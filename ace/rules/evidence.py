@@ -7,8 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ace.rules import checks, directives, masks, repairs, signs
-from ace.rules.task import Task, ToolCall, canonical
+from ace.rules import error_patterns, error_signature
+from ace.rules.feedback import directives
+from ace.rules.outcome import agent_checks
+from ace.rules.repairs import call_repairs
+from ace.rules.task import Task, ToolCall, canonical_json
 
 __all__ = ["Evidence", "find"]
 
@@ -52,7 +55,10 @@ def find(task: Task) -> list[Evidence]:
     return list(dict.fromkeys(found))[:MAX_EVIDENCE]
 
 
-_RANKS = {sign.kind: rank for rank, sign in reversed([*enumerate(signs.SIGNS)])}
+_RANKS = {
+    sign.kind: rank
+    for rank, sign in reversed([*enumerate(error_patterns.ERROR_PATTERNS)])
+}
 
 
 def rank(span: Evidence) -> int:
@@ -60,23 +66,23 @@ def rank(span: Evidence) -> int:
     return _RANKS.get(span.kind, len(_RANKS) * 10)
 
 
-def telling(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
+def strongest(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
     """What a failed call said, by the mark that tells most."""
     told = [span for span in evidence if span.field == call.result_field]
     return min(told, key=rank, default=None)
 
 
-def most_telling(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
+def strongest_per_call(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
     """Of a failed call's marks the one that tells most; all other evidence."""
     held = list(evidence)
     results = {call.result_field: call for call in task.calls}
     for span in held:
         call = results.get(span.field)
-        if call is None or span is telling(call, held):
+        if call is None or span is strongest(call, held):
             yield span
 
 
-def together(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
+def group_by_error(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
     """Marks on the same words are of one error; the one that tells most comes first."""
     errors: list[list[Evidence]] = []
     for span in sorted(evidence, key=rank):
@@ -92,11 +98,11 @@ def quote(task: Task, span: Evidence) -> str:
     return task.text(span.field)[span.start : span.end]
 
 
-def spanned(
+def make(
     kind: str, field: str, start: int, end: int, message: str, key: str = ""
 ) -> Evidence:
     """Evidence that is no error: a call's arguments, a name, a sentence."""
-    signature = masks.signature(kind, "", None, key or message)
+    signature = error_signature.build(kind, "", None, key or message)
     return Evidence(kind, None, "", message, field, start, end, signature)
 
 
@@ -109,10 +115,10 @@ def scan(text: str, field: str) -> list[Evidence]:
     for offset, part in _edges(text):
         found += _tracebacks(part, field, offset)
         low = part.lower()
-        for sign in signs.SIGNS:
+        for sign in error_patterns.ERROR_PATTERNS:
             if not sign.hint or any(hint in low for hint in sign.hint):
                 found += _matches(sign, part, field, offset)
-    return _apart(found)
+    return _without_overlaps(found)
 
 
 def _edges(text: str) -> list[tuple[int, str]]:
@@ -124,13 +130,13 @@ def _edges(text: str) -> list[tuple[int, str]]:
 def _tracebacks(part: str, field: str, offset: int) -> Iterator[Evidence]:
     low, start = part.lower(), 0
     for _ in range(MAX_PER_TEXT):
-        start = low.find(signs.TRACEBACK, start)
+        start = low.find(error_patterns.TRACEBACK, start)
         if start < 0:
             return
-        after = start + len(signs.TRACEBACK)
-        following = low.find(signs.TRACEBACK, after)
+        after = start + len(error_patterns.TRACEBACK)
+        following = low.find(error_patterns.TRACEBACK, after)
         end = following if following > 0 else len(part)
-        error = signs.EXCEPTION.search(part, after, end)
+        error = error_patterns.EXCEPTION.search(part, after, end)
         if error:
             yield _traceback(part, field, offset, after, error)
         start = after
@@ -140,8 +146,12 @@ def _traceback(
     part: str, field: str, offset: int, after: int, error: re.Match[str]
 ) -> Evidence:
     """Quote from the last frame of the project to the message, when that is short."""
-    frames = list(signs.FRAME.finditer(part, after, error.start()))
-    own = [frame for frame in frames if not signs.FOREIGN.search(frame["path"])]
+    frames = list(error_patterns.FRAME.finditer(part, after, error.start()))
+    own = [
+        frame
+        for frame in frames
+        if not error_patterns.FOREIGN_FRAME.search(frame["path"])
+    ]
     frame = (own or frames)[-1] if frames else None
     start, code = error.start(), None
     if frame:
@@ -150,7 +160,7 @@ def _traceback(
         if error.end() - frame.start() <= MAX_QUOTE:
             start = frame.start()
     kind, message = error["type"], (error["message"] or "").strip()
-    signature = masks.signature("exception", kind, code, message)
+    signature = error_signature.build("exception", kind, code, message)
     return Evidence(
         "exception", code, kind, message, field, offset + start,
         offset + error.end(), signature,
@@ -158,7 +168,7 @@ def _traceback(
 
 
 def _matches(
-    sign: signs.Sign, part: str, field: str, offset: int
+    sign: error_patterns.ErrorPattern, part: str, field: str, offset: int
 ) -> Iterator[Evidence]:
     for count, match in enumerate(sign.pattern.finditer(part)):
         if count == MAX_PER_TEXT:
@@ -170,7 +180,7 @@ def _matches(
         message = (groups.get("message") or part[start:end]).strip()
         code = groups.get("code") or groups.get("status") or groups.get("number")
         kind = (groups.get("type") or sign.kind).strip()
-        signature = masks.signature(sign.kind, kind, code, message)
+        signature = error_signature.build(sign.kind, kind, code, message)
         yield Evidence(
             sign.kind, code, kind, message, field, offset + start, offset + end,
             signature,
@@ -188,7 +198,7 @@ def _line(part: str, start: int, end: int) -> tuple[int, int]:
     return first, last
 
 
-def _apart(found: list[Evidence]) -> list[Evidence]:
+def _without_overlaps(found: list[Evidence]) -> list[Evidence]:
     kept: dict[str, list[Evidence]] = defaultdict(list)
     for item in found:
         others = kept[item.kind]
@@ -221,7 +231,7 @@ def _first_words(call: ToolCall) -> list[Evidence]:
     if end == start:
         return []
     message = call.result[start:end]
-    signature = masks.signature("tool_error", call.tool_name, None, message)
+    signature = error_signature.build("tool_error", call.tool_name, None, message)
     return [
         Evidence(
             "tool_error",
@@ -238,7 +248,7 @@ def _first_words(call: ToolCall) -> list[Evidence]:
 
 def _of_feedback(task: Task) -> list[Evidence]:
     """Errors people or environments report; an agent's musings are no report."""
-    if task.feedback_source == "agent" and not signs.EXCEPTION.search(
+    if task.feedback_source == "agent" and not error_patterns.EXCEPTION.search(
         task.feedback[:EDGE]
     ):
         return []
@@ -246,41 +256,41 @@ def _of_feedback(task: Task) -> list[Evidence]:
 
 
 def _of_repairs(task: Task) -> Iterator[Evidence]:
-    for repair in repairs.find(task):
+    for repair in call_repairs.find(task):
         key = f"{repair.fixed.tool_name} {repair.key}"
         for kind, call in (
             ("failed_call", repair.failed),
             ("fixed_call", repair.fixed),
         ):
-            start, end = repairs.span(call, repair)
+            start, end = call_repairs.span(call, repair)
             text = call.arguments_text[start:end]
-            yield spanned(kind, call.arguments_field, start, end, text, key)
+            yield make(kind, call.arguments_field, start, end, text, key)
 
 
 def _of_loops(task: Task) -> Iterator[Evidence]:
     seen: dict[tuple[str, str, str], list[ToolCall]] = defaultdict(list)
     for call in task.calls:
         if call.kind != "think":
-            key = (call.tool_name, canonical(call.arguments), call.result)
+            key = (call.tool_name, canonical_json(call.arguments), call.result)
             seen[key].append(call)
     for (name, _, _), calls in seen.items():
         if len(calls) >= LOOP:
             text = calls[-1].arguments_text
             end = min(len(text), MAX_QUOTE)
-            yield spanned("loop", calls[-1].arguments_field, 0, end, text[:end], name)
+            yield make("loop", calls[-1].arguments_field, 0, end, text[:end], name)
 
 
 def _of_no_check(task: Task) -> Iterable[Evidence]:
-    call = checks.unchecked_change(task)
+    call = agent_checks.unchecked_change(task)
     if call is None:
         return []
     end = min(len(call.arguments_text), MAX_QUOTE)
     text = call.arguments_text[:end]
-    return [spanned("no_check", call.arguments_field, 0, end, text, call.tool_name)]
+    return [make("no_check", call.arguments_field, 0, end, text, call.tool_name)]
 
 
 def _of_directives(task: Task) -> Iterator[Evidence]:
     for wish in directives.find(task.feedback):
-        yield spanned(
+        yield make(
             wish.kind, "feedback", wish.start, wish.end, wish.sentence, wish.content
         )

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ace.rules import advice, repairs
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
+from ace.rules.feedback import advice
+from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
 
 InsightType = Literal["pattern", "gotcha", "best_practice", "error", "observation"]
@@ -24,19 +25,19 @@ class Insight:
     evidence: tuple[Evidence, ...]
 
 
-def of(
+def collect(
     task: Task, evidence: Iterable[Evidence], known: Sequence[Insight]
 ) -> list[Insight]:
     """The insights known already, then what no lesson uses, once per signature."""
-    return [*known, *_observed(task, evidence, known)][:MAX_INSIGHTS]
+    return [*known, *_unused_evidence(task, evidence, known)][:MAX_INSIGHTS]
 
 
-def _observed(
+def _unused_evidence(
     task: Task, evidence: Iterable[Evidence], known: Iterable[Insight]
 ) -> Iterator[Insight]:
     """What no lesson uses, once per signature: it may come again."""
     seen = {span.signature for insight in known for span in insight.evidence}
-    for span in spans.most_telling(task, evidence):
+    for span in spans.strongest_per_call(task, evidence):
         if span.signature not in seen:
             seen.add(span.signature)
             insight = _insight(task, span)
@@ -56,15 +57,15 @@ def _insight(task: Task, span: Evidence) -> Insight | None:
     if span.kind == "no_check":
         text = f"The last change, by `{name}`, was not followed by any check."
         return Insight("observation", text, 0.4, (span,))
-    return Insight("error", _told(span, name), 0.5, (span,))
+    return Insight("error", _error_text(span, name), 0.5, (span,))
 
 
 def _tool_of(task: Task, span: Evidence) -> str:
     call = task.call(span.field)
-    return repairs.label(call) if call else ""
+    return call_repairs.tool_label(call) if call else ""
 
 
-def _told(span: Evidence, name: str) -> str:
+def _error_text(span: Evidence, name: str) -> str:
     named = span.error_type not in ("", span.kind)
     kind = f"{span.error_type}: " if named else ""
     text = f"{kind}{' '.join(span.message.split())}"

@@ -7,24 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ace.rules import (
-    advice,
     causes,
     corrections,
-    grounding,
+    error_signature,
+    error_summary,
+    groundedness,
     insights,
-    masks,
-    remedies,
-    repairs,
-    tellings,
 )
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
+from ace.rules.feedback import advice
 from ace.rules.insights import Insight, InsightType
-from ace.rules.outcome import Outcome
-from ace.rules.repairs import Remedy, Repair
+from ace.rules.outcome.task_outcome import TaskOutcome
+from ace.rules.repairs import call_repairs, remedies
+from ace.rules.repairs.call_repairs import Remedy, Repair
 from ace.rules.task import Task, ToolCall
-
-__all__ = ["Insight", "Lesson", "Reflected", "draw", "is_sound"]
 
 Category = Literal[
     "dependencies", "architecture", "gotchas", "patterns", "best_practices", "general"
@@ -50,7 +47,7 @@ _CATEGORIES: dict[str, Category] = {
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TaskLesson:
     """`content` is the whole sentence; `condition` and `action` are its parts.
 
     `reason` says what else it rests on, where the quotes do not show it.
@@ -68,27 +65,27 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Reflected:
+class LessonsAndInsights:
     """`abstained` says why there is no lesson, when there is none."""
 
-    lessons: list[Lesson]
+    lessons: list[TaskLesson]
     insights: list[Insight]
     abstained: str | None
 
 
 def draw(
     task: Task,
-    outcome: Outcome,
+    outcome: TaskOutcome,
     evidence: Sequence[Evidence],
-    extra_rows: Iterable[causes.Row] = (),
-) -> Reflected:
+    extra_rows: Iterable[causes.CauseRow] = (),
+) -> LessonsAndInsights:
     """Draw lessons from a task whose outcome is known; else only observe.
 
     An unknown outcome gives no lesson: learning from it does worse than not
     learning. `extra_rows` are a project's own root causes.
     """
     rows = tuple(extra_rows)
-    lessons: list[Lesson] = []
+    lessons: list[TaskLesson] = []
     if outcome.value != "unknown":
         lessons = [
             *_of_correction(task, outcome),
@@ -96,156 +93,158 @@ def draw(
             *_of_advice(task, outcome, evidence, rows),
         ]
     lessons = list({lesson.signature: lesson for lesson in lessons}.values())
-    seen = insights.of(task, evidence, [taught(lesson) for lesson in lessons])
-    return Reflected(lessons, seen, _abstained(outcome, lessons))
+    seen = insights.collect(task, evidence, [to_insight(lesson) for lesson in lessons])
+    return LessonsAndInsights(lessons, seen, _abstention(outcome, lessons))
 
 
 def category(cause: str) -> Category:
     return _CATEGORIES.get(cause, "gotchas")
 
 
-def taught(lesson: Lesson) -> Insight:
+def to_insight(lesson: TaskLesson) -> Insight:
     kind = _INSIGHT_TYPES.get(lesson.category, "observation")
     return Insight(kind, lesson.content, lesson.confidence, lesson.evidence)
 
 
-def _abstained(outcome: Outcome, lessons: list[Lesson]) -> str | None:
+def _abstention(outcome: TaskOutcome, lessons: list[TaskLesson]) -> str | None:
     if outcome.value == "unknown":
         return f"the outcome is unknown: {outcome.reason}"
     return None if lessons else "nothing in the task names an action to take"
 
 
-def _of_correction(task: Task, outcome: Outcome) -> Iterator[Lesson]:
+def _of_correction(task: Task, outcome: TaskOutcome) -> Iterator[TaskLesson]:
     """Another answer to the same question, as the feedback tells it."""
     found = corrections.find(task) if outcome.value in ("failure", "partial") else None
     if found is None:
         return
     if is_sound(found.content, [spans.quote(task, span) for span in found.evidence]):
-        yield Lesson(
+        yield TaskLesson(
             condition=found.condition,
             action=found.action,
             content=found.content,
             category="gotchas",
             root_cause="VALUE_MISMATCH",
             evidence=found.evidence,
-            signature=masks.signature("correction", "", None, found.content),
+            signature=error_signature.build("correction", "", None, found.content),
             confidence=CORRECTION_CONFIDENCE,
         )
 
 
 def _of_repairs(
     task: Task,
-    outcome: Outcome,
+    outcome: TaskOutcome,
     evidence: Sequence[Evidence],
-    rows: tuple[causes.Row, ...],
-) -> Iterator[Lesson]:
-    for repair in repairs.find(task):
-        remedy = remedies.remedy(task, repair)
-        error = spans.telling(repair.failed, evidence)
+    rows: tuple[causes.CauseRow, ...],
+) -> Iterator[TaskLesson]:
+    for repair in call_repairs.find(task):
+        remedy = remedies.find(task, repair)
+        error = spans.strongest(repair.failed, evidence)
         if remedy and error:
-            lesson = _repaired(task, outcome, repair, remedy, error, rows)
+            lesson = _repair_lesson(task, outcome, repair, remedy, error, rows)
             if lesson:
                 yield lesson
 
 
-def _repaired(
+def _repair_lesson(
     task: Task,
-    outcome: Outcome,
+    outcome: TaskOutcome,
     repair: Repair,
     remedy: Remedy,
     error: Evidence,
-    rows: tuple[causes.Row, ...],
-) -> Lesson | None:
-    name = repairs.label(repair.failed)
+    rows: tuple[causes.CauseRow, ...],
+) -> TaskLesson | None:
+    name = call_repairs.tool_label(repair.failed)
     condition = f"calling `{name}`"
-    told = tellings.clause(spans.quote(task, error), error)
+    told = error_summary.summarise(spans.quote(task, error), error)
     instead = f" instead of {remedy.observed}" if remedy.observed else ""
     content = f"When {condition}, {remedy.action}{instead}: {told}."
-    held = tuple(_held(task, repair, remedy, error))
+    held = tuple(_repair_quotes(task, repair, remedy, error))
     if not is_sound(content, [spans.quote(task, span) for span in held]):
         return None
     cause = causes.root_cause((error,), rows)
-    return Lesson(
+    return TaskLesson(
         condition=condition,
         action=remedy.action,
         content=content,
         category=category(cause),
         root_cause="TOOL_ARGS" if cause == causes.UNKNOWN else cause,
         evidence=held,
-        signature=masks.signature("repair", name, None, f"{remedy.action} {told}"),
+        signature=error_signature.build(
+            "repair", name, None, f"{remedy.action} {told}"
+        ),
         confidence=REPAIR_CONFIDENCE.get(outcome.value, 0.6),
     )
 
 
-def _held(
+def _repair_quotes(
     task: Task, repair: Repair, remedy: Remedy, error: Evidence
 ) -> Iterator[Evidence]:
     """The quotes of a repair: the error, both calls, their names, the source."""
     yield error
     for kind, call in (("failed_call", repair.failed), ("fixed_call", repair.fixed)):
-        start, end = repairs.span(call, repair)
+        start, end = call_repairs.span(call, repair)
         text = call.arguments_text[start:end]
-        yield spans.spanned(kind, call.arguments_field, start, end, text, repair.key)
+        yield spans.make(kind, call.arguments_field, start, end, text, repair.key)
     for change in repair.changes:
         if repair.change and change.path != repair.change.path:
-            yield from _beside(repair, change.key)
-    yield _named(repair.failed)
+            yield from _name_of_argument(repair, change.key)
+    yield _name_of_tool(repair.failed)
     if remedy.source:
-        yield _named(remedy.source)
-        yield from _known_by(remedy.source, remedy.needle)
+        yield _name_of_tool(remedy.source)
+        yield from _source_quotes(remedy.source, remedy.needle)
 
 
-def _beside(repair: Repair, key: str) -> Iterator[Evidence]:
+def _name_of_argument(repair: Repair, key: str) -> Iterator[Evidence]:
     """The other half of a renamed argument stands in the failed call only."""
     for call in (repair.failed, repair.fixed):
         start = call.arguments_text.find(f'"{key}"')
         if start >= 0:
             end = start + len(key) + 2
-            yield spans.spanned("argument_name", call.arguments_field, start, end, key)
+            yield spans.make("argument_name", call.arguments_field, start, end, key)
 
 
-def _named(call: ToolCall) -> Evidence:
+def _name_of_tool(call: ToolCall) -> Evidence:
     end = len(call.tool_name)
-    return spans.spanned("tool_name", call.name_field, 0, end, call.tool_name)
+    return spans.make("tool_name", call.name_field, 0, end, call.tool_name)
 
 
-def _known_by(call: ToolCall, needle: str) -> Iterator[Evidence]:
+def _source_quotes(call: ToolCall, needle: str) -> Iterator[Evidence]:
     start = call.result.find(needle) if needle else -1
     if start >= 0:
         end = start + len(needle)
-        yield spans.spanned("source", call.result_field, start, end, needle)
+        yield spans.make("source", call.result_field, start, end, needle)
     if call.arguments:
         end = min(len(call.arguments_text), spans.MAX_QUOTE)
         text = call.arguments_text[:end]
-        yield spans.spanned("source_call", call.arguments_field, 0, end, text)
+        yield spans.make("source_call", call.arguments_field, 0, end, text)
 
 
 def _of_advice(
     task: Task,
-    outcome: Outcome,
+    outcome: TaskOutcome,
     evidence: Sequence[Evidence],
-    rows: tuple[causes.Row, ...],
-) -> Iterator[Lesson]:
+    rows: tuple[causes.CauseRow, ...],
+) -> Iterator[TaskLesson]:
     for found in advice.find(task, outcome.value):
         span = _of_sentence(found.start, found.end, evidence)
         if span is None:
             continue
         held = (span, *_of_goal(task, found))
         if is_sound(found.content, [spans.quote(task, item) for item in held]):
-            yield Lesson(
+            yield TaskLesson(
                 condition=found.condition,
                 action=found.action,
                 content=found.content,
                 category=found.category,
                 root_cause=_cause_of(found, span, rows),
                 evidence=held,
-                signature=masks.signature("advice", "", None, found.content),
+                signature=error_signature.build("advice", "", None, found.content),
                 confidence=found.confidence,
             )
 
 
 def _cause_of(
-    found: advice.Advice, span: Evidence, rows: tuple[causes.Row, ...]
+    found: advice.Advice, span: Evidence, rows: tuple[causes.CauseRow, ...]
 ) -> str:
     """A wish shows a preference unless its words name more."""
     cause = causes.root_cause((span,), rows)
@@ -268,7 +267,7 @@ def _of_sentence(start: int, end: int, evidence: Sequence[Evidence]) -> Evidence
 def _of_goal(task: Task, found: advice.Advice) -> Iterator[Evidence]:
     if found.goal_span:
         start, end = found.goal_span
-        yield spans.spanned("goal", "goal", start, end, task.goal[start:end])
+        yield spans.make("goal", "goal", start, end, task.goal[start:end])
 
 
 def is_sound(content: str, quotes: Sequence[str]) -> bool:
@@ -276,4 +275,4 @@ def is_sound(content: str, quotes: Sequence[str]) -> bool:
     words = content.split()
     if not 3 <= len(words) <= MAX_WORDS or "\n" in content:
         return False
-    return grounding.is_grounded(content, quotes)
+    return groundedness.is_grounded(content, quotes)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from ace.rules import status, vocabulary
+from ace.rules.tool_calls import call_status, tool_kinds
 
-Value = Literal["success", "partial", "failure", "unknown"]
-_OUTCOMES: dict[str, Value] = {
+OutcomeValue = Literal["success", "partial", "failure", "unknown"]
+_OUTCOMES: dict[str, OutcomeValue] = {
     "success": "success",
     "partial": "partial",
     "failure": "failure",
@@ -42,18 +42,18 @@ class ToolCall:
     @cached_property
     def arguments_text(self) -> str:
         """The text evidence spans point into: as sent, or an object's canonical JSON."""
-        return self.sent or canonical(self.arguments)
+        return self.sent or canonical_json(self.arguments)
 
     @cached_property
-    def kind(self) -> vocabulary.Kind:
-        return vocabulary.kind(self.tool_name, self.arguments)
+    def kind(self) -> tool_kinds.Kind:
+        return tool_kinds.kind_of(self.tool_name, self.arguments)
 
     @cached_property
     def command(self) -> str:
         """What was typed, when the tool is a shell."""
-        if not vocabulary.is_shell(self.tool_name, self.arguments):
+        if not tool_kinds.is_shell(self.tool_name, self.arguments):
             return ""
-        return vocabulary.command(self.arguments)
+        return tool_kinds.command_of(self.arguments)
 
     @property
     def arguments_field(self) -> str:
@@ -74,7 +74,7 @@ class Task:
     result: str
     feedback: str
     calls: tuple[ToolCall, ...] = ()
-    outcome: Value | None = None
+    outcome: OutcomeValue | None = None
     feedback_source: str = "agent"
 
     def call(self, field: str) -> ToolCall | None:
@@ -112,14 +112,14 @@ def parse(request: Mapping[str, Any]) -> Task:
     )
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def as_text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else canonical(_pruned(value))
+    return value if isinstance(value, str) else canonical_json(_prune(value))
 
 
 def _part(call: ToolCall, part: str) -> str:
@@ -147,7 +147,7 @@ def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
     given = _first(step, "arguments", "args", "input", "action")
     arguments = _arguments(given)
     result = as_text(_first(step, "result", "output", "observation"))
-    failed = status.failed(name, arguments, result, step)
+    failed = call_status.has_failed(name, arguments, result, step)
     sent = given if isinstance(given, str) else ""
     return ToolCall(index, name, arguments, result, failed, sent)
 
@@ -158,16 +158,16 @@ def _first(step: Mapping[str, Any], *keys: str) -> Any:
 
 def _arguments(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
-        value = _loaded(value)
+        value = _load(value)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         value = {"input": value}
-    pruned = _pruned(value)
+    pruned = _prune(value)
     return pruned if isinstance(pruned, dict) else {}
 
 
-def _loaded(text: str) -> Any:
+def _load(text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -175,16 +175,16 @@ def _loaded(text: str) -> Any:
     return value if isinstance(value, dict) else {"input": text}
 
 
-def _pruned(value: Any, depth: int = 0) -> Any:
+def _prune(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         return CUT
     if isinstance(value, Mapping):
         return {
-            _UNSTORABLE.sub("\ufffd", str(key)): _pruned(item, depth + 1)
+            _UNSTORABLE.sub("\ufffd", str(key)): _prune(item, depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_pruned(item, depth + 1) for item in value]
+        return [_prune(item, depth + 1) for item in value]
     if isinstance(value, str):
         return _UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -10,7 +10,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ace import traces
+from ace import recorded_tasks
 from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
 
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
@@ -146,7 +146,7 @@ def _turns(
 
 def _messages(row: Mapping[str, Any]) -> Iterator[RunMessage]:
     """The goal, thoughts, calls and their results, own reflections, and the result."""
-    request = traces.request_of(row, agent_id="benchmark")
+    request = recorded_tasks.to_request(row, agent_id="benchmark")
     yield RunMessage(USER, request["goal"])
     calls = request["tool_usage"] if row.get("tool_usage") else []
     for step, call in zip(row.get("tool_usage") or [], calls, strict=True):

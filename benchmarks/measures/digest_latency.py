@@ -13,7 +13,7 @@ from benchmarks.product import web_server
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
-from context.digest import making
+from context.digest import assemble
 from projects.models import Project
 
 HELP = "Milliseconds of a digest, with and without its semantic source."
@@ -69,7 +69,7 @@ def _measure(
 
 def _build_digest(project: Project, query: str, way: str) -> tuple[str, float]:
     started = time.perf_counter()
-    made = making.for_agent(project, SYSTEM, query=query, overrides=WAYS[way])
+    made = assemble.for_agent(project, SYSTEM, query=query, overrides=WAYS[way])
     return made.text, (time.perf_counter() - started) * 1000
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from ace import recorded_tasks
 from ace import run as runs
-from ace import traces
 from ace.models import AceRun
 from benchmarks.datasets import finer_questions
 from benchmarks.datasets.finer_questions import (
@@ -70,7 +70,7 @@ def _recorded_tasks(data: Path) -> Iterator[dict[str, Any]]:
     for path in sorted((data / "traces").glob("*.jsonl")):
         for row in path.read_text(encoding="utf-8").splitlines():
             if row.strip():
-                yield traces.request_of(json.loads(row), agent_id="benchmark")
+                yield recorded_tasks.to_request(json.loads(row), agent_id="benchmark")
 
 
 def _complete_all(

@@ -59,7 +59,7 @@ class FilePage(ProjectPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         path = request.GET.get("path", "")
         try:
-            graph = file_graph.graph(self.project, path, self.caller)
+            graph = file_graph.build(self.project, path, self.caller)
         except errors.NotFound:
             return self.missing(path)
         found = graph_branches.build(graph, self.project)
@@ -145,7 +145,7 @@ def _memories_panel(graph: FileGraph) -> Panel:
         ["Memory", "Relation", "Type", "File", "Created"],
         shown,
         empty="No current memory speaks of it.",
-        most=file_graph.MEMORIES,
+        most=file_graph.MAX_MEMORIES,
     )
     links = sum(graph.relations.values())
     note = "" if links <= len(shown) else f"The newest {len(shown)} of {links:,}."

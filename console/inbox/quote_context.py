@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ace.models import AceRun
-from ace.shown import texts_of
+from ace.run_texts import text_reader
 from common.caller import Caller
 from memories.models import Memory
 from playbook.models import PlaybookDelta
@@ -39,7 +39,7 @@ def find_quote(
     quote = quotes[number - 1]
     field, told = str(quote.get("field", "")), str(quote.get("quote", ""))
     run, memory = _source_run(delta, caller), _source_memory(delta, caller)
-    text = texts_of(run)(field) if run else ""
+    text = text_reader(run)(field) if run else ""
     if memory and not text:
         text = person_edits.quotable_texts(memory).get(field, "")
     source: dict[str, Any] = {"run": run, "memory": memory}

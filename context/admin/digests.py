@@ -14,17 +14,17 @@ from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.pages import AdminPage
 from common.admin.panels import PANEL_LIMIT, Panel, format_time, short_text
 from common.caller import Role
-from context.admin.forms import ConfigForm, PreviewForm
-from context.admin.preview import shown
-from context.digest import configs, options
+from context.admin.digest_forms import DigestConfigForm, DigestPreviewForm
+from context.admin.digest_preview import render
+from context.digest import digest_configs, digest_options
 from context.models import DigestConfig
 
 PREVIEW = AdminPage(
     "preview",
     "Preview a digest",
     Role.VIEWER,
-    PreviewForm,
-    shown,
+    DigestPreviewForm,
+    render,
     "Show the digest",
     about="What an agent would be told before a turn: every line that is in, and why "
     "the others are not. Nothing is recorded.",
@@ -34,7 +34,7 @@ PREVIEW = AdminPage(
 
 @admin.register(DigestConfig)
 class DigestConfigAdmin(RowsAdmin):
-    form = ConfigForm
+    form = DigestConfigForm
     adds = changes = Role.CURATOR
     pages = [PREVIEW]
     list_display = [
@@ -89,25 +89,29 @@ class DigestConfigAdmin(RowsAdmin):
 
     @admin.display(description="settings")
     def config_shown(self, row: DigestConfig) -> Any:
-        told = [f"{name} = {_json(value)}" for name, value in flat(row.config).items()]
+        told = [
+            f"{name} = {_json(value)}" for name, value in flatten(row.config).items()
+        ]
         return short_text("; ".join(told) or "nothing set")
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
-        above = configs.stored(row.project, "", caller) if row.agent_id else None
+        above = digest_configs.find(row.project, "", caller) if row.agent_id else None
         layers = [
             ("this agent" if row.agent_id else "the project", row.config),
             ("the project", above.config if above else {}),
         ]
-        holds = configs.effective(row.project, row.agent_id, caller)
-        yield in_force(holds, [(name, flat(config)) for name, config in layers])
+        holds = digest_configs.effective_options(row.project, row.agent_id, caller)
+        yield settings_panel(
+            holds, [(name, flatten(config)) for name, config in layers]
+        )
 
     def past(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
-def in_force(
-    holds: options.DigestOptions, layers: list[tuple[str, dict[str, Any]]]
+def settings_panel(
+    holds: digest_options.DigestOptions, layers: list[tuple[str, dict[str, Any]]]
 ) -> Panel:
     """Every setting with its value, and where that was set."""
 
@@ -119,7 +123,7 @@ def in_force(
         ["Setting", "Value", "Set by"],
         (
             [setting, short_text(_json(value), PANEL_LIMIT), origin(setting)]
-            for setting, value in flat(holds.model_dump()).items()
+            for setting, value in flatten(holds.model_dump()).items()
         ),
     )
 
@@ -128,12 +132,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def flat(config: Any, path: str = "") -> dict[str, Any]:
+def flatten(config: Any, path: str = "") -> dict[str, Any]:
     """{"budgets.total.max_items": 12}: a config without its nesting."""
     found: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{path}{name}.")
+            found |= flatten(value, f"{path}{name}.")
         else:
             found[f"{path}{name}"] = value
     return found

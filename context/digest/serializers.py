@@ -62,20 +62,20 @@ class DigestOut(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-class ConfigQuery(InProject):
+class DigestConfigQuery(InProject):
     agent_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True, default=""
     )
 
 
-class PutConfig(ConfigQuery):
+class PutDigestConfig(DigestConfigQuery):
     config = serializers.DictField()
     expected_version = serializers.IntegerField(
         min_value=0, max_value=2**31 - 1, required=False
     )
 
 
-class ConfigOut(serializers.ModelSerializer[DigestConfig]):
+class DigestConfigOut(serializers.ModelSerializer[DigestConfig]):
     """What is set, and what holds with everything above it."""
 
     project_id = serializers.UUIDField(read_only=True)

@@ -13,14 +13,14 @@ from access.project_view import ProjectView
 from common import replicas
 from common.api.serializers import represent
 from common.caller import Role
-from context.digest import configs, making
+from context.digest import assemble, digest_configs
 from context.digest import serializers as forms
 from context.models import DigestConfig
 from memories import scopes
 from projects.models import Project
 
 
-class DigestDoor(ProjectView):
+class DigestView(ProjectView):
     keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
@@ -34,7 +34,7 @@ class DigestDoor(ProjectView):
         project = self.project(data, Role.VIEWER)
         named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
         digest = replicas.read_from_replica(
-            lambda: making.for_agent(
+            lambda: assemble.for_agent(
                 project,
                 self.caller,
                 agent_id=data["agent_id"] or self.caller.agent_id,
@@ -47,30 +47,30 @@ class DigestDoor(ProjectView):
         return Response(represent(forms.DigestOut, told))
 
 
-class DigestConfigDoor(ProjectView):
+class DigestConfigView(ProjectView):
     @extend_schema(
         operation_id="context_digest_config_read",
-        parameters=[forms.ConfigQuery],
-        responses=forms.ConfigOut,
+        parameters=[forms.DigestConfigQuery],
+        responses=forms.DigestConfigOut,
     )
     def get(self, request: Request) -> Response:
         """What a project, or one agent of it, sets; and what holds by that."""
-        data = self.query(forms.ConfigQuery)
+        data = self.query(forms.DigestConfigQuery)
         project = self.project(data)
-        row = configs.stored(project, data["agent_id"], self.caller)
+        row = digest_configs.find(project, data["agent_id"], self.caller)
         blank = DigestConfig(project=project, agent_id=data["agent_id"], version=0)
         return Response(self.shown(project, row or blank))
 
     @extend_schema(
         operation_id="context_digest_config_put",
-        request=forms.PutConfig,
-        responses=forms.ConfigOut,
+        request=forms.PutDigestConfig,
+        responses=forms.DigestConfigOut,
     )
     def put(self, request: Request) -> Response:
         """Replace what a project or an agent sets; an empty one sets nothing."""
-        data = self.body(forms.PutConfig)
+        data = self.body(forms.PutDigestConfig)
         project = self.project(data, Role.CURATOR)
-        row = configs.put(
+        row = digest_configs.put(
             project,
             data["agent_id"],
             data["config"],
@@ -80,5 +80,5 @@ class DigestConfigDoor(ProjectView):
         return Response(self.shown(project, row))
 
     def shown(self, project: Project, row: DigestConfig) -> dict[str, Any]:
-        holds = configs.effective(project, row.agent_id, self.caller)
-        return forms.ConfigOut(row, context={"effective": holds}).data
+        holds = digest_configs.effective_options(project, row.agent_id, self.caller)
+        return forms.DigestConfigOut(row, context={"effective": holds}).data

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from audit.models import AuditEvent
 from common.caller import Role
-from context.digest import configs
+from context.digest import digest_configs
 from context.models import DigestConfig
 from memories import scopes
 from memories.store import write
@@ -67,7 +67,7 @@ class TestSettings:
         assert DigestConfig.objects.get().config == {"enabled": False}
 
     def test_it_changes_them_and_refuses_a_stale_change(self, curator, project, alice):
-        row = configs.put(project, "", {"enabled": False}, alice)
+        row = digest_configs.put(project, "", {"enabled": False}, alice)
         changed = {"config": '{"agents": "all"}', "version": 1}
 
         assert curator.post(row_page(row), changed).status_code == 302
@@ -78,8 +78,8 @@ class TestSettings:
         assert "has changed since you read it" in stale.content.decode()
 
     def test_it_shows_what_holds_and_who_set_it(self, curator, project, alice):
-        configs.put(project, "", {"keyword": {"limit": 7}}, alice)
-        row = configs.put(project, "coder", {"agents": "all"}, alice)
+        digest_configs.put(project, "", {"keyword": {"limit": 7}}, alice)
+        row = digest_configs.put(project, "coder", {"agents": "all"}, alice)
 
         html = " ".join(curator.get(row_page(row)).content.decode().split())
 
@@ -88,7 +88,7 @@ class TestSettings:
         assert set_by(html, "semantic.limit") == ("20", "default")
 
     def test_a_writer_reads_and_changes_nothing(self, browser_of, project, alice):
-        row = configs.put(project, "", {"enabled": False}, alice)
+        row = digest_configs.put(project, "", {"enabled": False}, alice)
         writer = browser_of(Role.WRITER)
 
         refused = writer.post(row_page(row), {"config": "{}", "version": 1})
@@ -128,7 +128,7 @@ class TestPreview:
         self, browser_of, project, alice, memories
     ):
         budgets = {"total": {"max_items": 2, "max_chars": 2_400}}
-        configs.put(project, "coder", {"budgets": budgets}, alice)
+        digest_configs.put(project, "coder", {"budgets": budgets}, alice)
 
         html = self.show(
             browser_of(Role.VIEWER), project, agent_id="coder", query="tide tables"
@@ -184,7 +184,7 @@ class TestPreview:
         assert AuditEvent.objects.count() == before
 
     def test_the_page_of_settings_leads_there(self, curator, project, alice):
-        row = configs.put(project, "coder", {}, alice)
+        row = digest_configs.put(project, "coder", {}, alice)
 
         html = curator.get(row_page(row)).content.decode()
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.conformance.doors import dated
 
-from context.digest import making
+from context.digest import assemble
 from inference.embedding import fake
 from memories import scoped_store, scopes
 
@@ -51,7 +51,7 @@ def ask(request, project, alice, alice_api):
 
     def in_process(case):
         scope = case.get("scope")
-        digest = making.for_agent(
+        digest = assemble.for_agent(
             project,
             alice,
             agent_id=case.get("agent", ""),

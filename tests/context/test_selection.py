@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context import selection
-from context.selection import Budget, Line
+from context.selection import Budget, CandidateLine
 
 KINDS = ("fact", "note")
 budgets = st.builds(
@@ -29,7 +29,7 @@ def lines(draw):
         head = f"- {number:03d}"
         text = head + draw(texts)
         kind = draw(st.sampled_from(KINDS))
-        found.append(Line(number, kind, len(head), partial(str, text)))
+        found.append(CandidateLine(number, kind, len(head), partial(str, text)))
     return found
 
 
@@ -95,7 +95,9 @@ def test_no_text_is_written_that_there_is_no_room_for():
     written = []
 
     def line(number):
-        return Line(number, "note", 4, lambda: written.append(number) or "x" * 50)
+        return CandidateLine(
+            number, "note", 4, lambda: written.append(number) or "x" * 50
+        )
 
     most = Budget(items=2, chars=1_000)
     chosen = selection.select(map(line, range(9)), total=most, kinds={"note": most})

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ace import traces
+from ace import recorded_tasks
 from embedded import data_folder
 
 PROJECT, AGENT = "replayed", "replay"
@@ -307,8 +307,8 @@ class Replay:
 
     def send(self, number: int) -> None:
         row = self.rows[number]
-        body = traces.request_of(row, agent_id=AGENT) | {"project_id": PROJECT}
-        headers = {"Idempotency_Key": traces.idempotency_key(row, number + 1)}
+        body = recorded_tasks.to_request(row, agent_id=AGENT) | {"project_id": PROJECT}
+        headers = {"Idempotency_Key": recorded_tasks.idempotency_key(row, number + 1)}
         if number % LEFT_TO_WORKERS == 0:
             headers["Prefer"] = "respond-async"
         path = "/api/v1/complete-task"

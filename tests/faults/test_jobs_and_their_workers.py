@@ -77,7 +77,7 @@ class TestTwoAtOnce:
 
         def advance():
             run = AceRun.objects.select_related("project", "memory").get(pk=run_id)
-            return runs.advance(run, runs.acting_for(run)).ace_result
+            return runs.advance(run, runs.caller_of(run)).ace_result
 
         answers = together(*[advance] * 4)
 

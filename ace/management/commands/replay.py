@@ -16,8 +16,8 @@ import httpx2
 from django.core.management.base import BaseCommand, CommandError
 
 from access import idempotency
+from ace import feedback_source, recorded_tasks, serializers
 from ace import run as runs
-from ace import serializers, sources, traces
 from common import errors
 from common.api.serializers import validate
 from common.caller import SYSTEM
@@ -46,13 +46,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         rows = list(self.rows(options["file"]))[: options["limit"]]
         send = self.over_http(options) if options["url"] else self.in_process(options)
-        summary = Summary()
+        summary = ReplaySummary()
         for number, row in enumerate(rows, start=1):
-            request = traces.request_of(row, agent_id=options["agent"])
+            request = recorded_tasks.to_request(row, agent_id=options["agent"])
             started = time.perf_counter()
             try:
-                answer = send(request, traces.idempotency_key(row, number))
-            except Refused as refusal:
+                answer = send(request, recorded_tasks.idempotency_key(row, number))
+            except ReplayRefused as refusal:
                 summary.refused.append(f"line {number}: {refusal}")
             else:
                 summary.add(answer, time.perf_counter() - started)
@@ -97,11 +97,13 @@ class Command(BaseCommand):
             body = request | {"project": project.name}
             try:
                 data = validate(serializers.CompleteTask, body)
-                task = sources.accepted(data, project, SYSTEM)
+                task = feedback_source.accept(data, project, SYSTEM)
                 return runs.complete(project, task, SYSTEM, ticket=ticket).ace_result
             except errors.Refusal as refusal:
                 told = json.dumps(refusal.errors)
-                raise Refused(f"{refusal.status} {refusal.detail} {told}") from refusal
+                raise ReplayRefused(
+                    f"{refusal.status} {refusal.detail} {told}"
+                ) from refusal
 
         return send
 
@@ -127,7 +129,7 @@ class Command(BaseCommand):
                 )
             )
             if answer.status_code != 200:
-                raise Refused(f"{answer.status_code} {answer.text[:500]}")
+                raise ReplayRefused(f"{answer.status_code} {answer.text[:500]}")
             found: dict[str, Any] = answer.json()
             return found
 
@@ -147,11 +149,11 @@ class Command(BaseCommand):
         return post()
 
 
-class Refused(Exception):
+class ReplayRefused(Exception):
     """A task was not accepted."""
 
 
-class Summary:
+class ReplaySummary:
     """What a replay made, counted answer by answer."""
 
     def __init__(self) -> None:
@@ -185,7 +187,7 @@ class Summary:
             "files linked": self.files,
             "lessons": self.lessons,
             "deltas": _counts(self.operations),
-            "p50 / p95 ms": f"{_share(milliseconds, 50):.0f} / {_share(milliseconds, 95):.0f}",
+            "p50 / p95 ms": f"{_percentile(milliseconds, 50):.0f} / {_percentile(milliseconds, 95):.0f}",
         }
         told = [f"{name:<21} {value}" for name, value in lines.items()]
         return "\n".join([*told, *(f"refused: {line}" for line in self.refused)])
@@ -195,7 +197,7 @@ def _counts(counter: Counter[str]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counter.most_common()) or "none"
 
 
-def _share(values: list[float], percent: int) -> float:
+def _percentile(values: list[float], percent: int) -> float:
     if len(values) < 2:
         return values[0] if values else 0.0
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]

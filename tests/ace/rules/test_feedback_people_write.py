@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ace.rules import evidence, lessons, outcome, task
+from ace.rules import evidence, lessons, task
+from ace.rules.outcome import task_outcome
 
 DATA = Path(__file__).parent / "data"
 SETS = ("feedback", "feedback_unseen")
@@ -31,7 +32,7 @@ def drawn(row):
     known = row["outcome"][0] if row["outcome"][0] != "unknown" else "partial"
     parsed = told(row, outcome=known)
     spans = evidence.find(parsed)
-    found = lessons.draw(parsed, outcome.resolve(parsed), spans).lessons
+    found = lessons.draw(parsed, task_outcome.resolve(parsed), spans).lessons
     return [lesson.content.lower() for lesson in found]
 
 
@@ -103,7 +104,8 @@ class TestSets:
     @pytest.mark.parametrize("name", SETS)
     def test_the_outcome_is_read_as_people_read_it(self, name):
         read = [
-            (outcome.resolve(told(row)).value, row["outcome"]) for row in rows(name)
+            (task_outcome.resolve(told(row)).value, row["outcome"])
+            for row in rows(name)
         ]
 
         assert [pair for pair in read if pair[0] not in pair[1]] == []

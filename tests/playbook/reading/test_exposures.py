@@ -199,7 +199,7 @@ class TestCredit:
         held.save()
         render()
 
-        runs.advance(held, runs.acting_for(held))
+        runs.advance(held, runs.caller_of(held))
 
         rows = Exposure.objects.order_by("pk")
         assert [(str(r.run_id), r.was_cited) for r in rows] == [

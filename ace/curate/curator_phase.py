@@ -1,0 +1,153 @@
+"""The curator as a phase of a run: what was reflected becomes deltas and votes."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ace.curate import by_model as model_curator
+from ace.curate.by_model import ModelPlacements
+from ace.models import AceRun, Reflection
+from ace.reflect import observations
+from ace.rules import task as tasks
+from ace.rules.task import Task
+from common.caller import Caller
+from common.db import write
+from playbook.history.votes import Vote
+from playbook.learning import learn
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Quote
+from projects import model_access
+
+
+def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
+    """Hand the reflection to the playbook's curator (REQ-MEM-ACE-003).
+
+    The lessons are read from the stored reflection, so that a resumed run proposes
+    what was reflected and not what newer rules would say.
+    """
+    reflection = _with_placements(run)
+    task = tasks.parse(run.request)
+    submission.propose(run.project, observations.superseded_by_fix(run), caller)
+    done = learn.learn_from_task(
+        run.project,
+        [_lesson(lesson) for lesson in reflection.lessons],
+        [_vote(vote) for vote in reflection.votes],
+        [uuid.UUID(near["entry_id"]) for near in reflection.related],
+        run=learn.TaskRun(
+            id=run.pk,
+            memory=run.memory,
+            outcome=reflection.outcome,
+            feedback_source=task.feedback_source,  # type: ignore[arg-type]  # checked at the door
+            agent_id=run.agent_id,
+            sources=_sources(task, reflection.lessons),
+        ),
+        caller=caller,
+    )
+    return {
+        "playbook_delta": {
+            "operations": [_operation(delta) for delta in done.deltas],
+            "summary": summary(done.deltas, done.changes),
+        },
+        "updated_bullets": [_bullet(entry) for entry in done.updated],
+        "change_id": str(done.changes[-1].pk) if done.changes else None,
+    }
+
+
+def _with_placements(run: AceRun) -> Reflection:
+    """The run's reflection, with what a language model says of each lesson.
+
+    It is asked once: what it said is kept before anything is proposed, so that a
+    resumed run proposes the same.
+    """
+    reflection = Reflection.objects.get(run=run)
+    is_known = all("placement" in lesson for lesson in reflection.lessons)
+    if is_known or not model_access.is_enabled(run.project):
+        return reflection
+    return _store_placements(run, model_curator.place(run, reflection.lessons))
+
+
+@write
+def _store_placements(run: AceRun, placed: ModelPlacements) -> Reflection:
+    # Locked against a second process that has asked at the same time.
+    held = Reflection.objects.select_for_update(no_key=True).get(run=run)
+    if any("placement" not in lesson for lesson in held.lessons):
+        held.lessons = [
+            {**lesson, "placement": placement}
+            for lesson, placement in zip(held.lessons, placed.placements, strict=True)
+        ]
+        held.notes = [*held.notes, *placed.notes]
+        held.save(update_fields=["lessons", "notes"])
+    return held
+
+
+def _lesson(lesson: Mapping[str, Any]) -> learn.Lesson:
+    return learn.Lesson(
+        content=lesson["content"],
+        category=lesson["category"],
+        condition=lesson["condition"],
+        action=lesson["action"],
+        root_cause=lesson["root_cause"],
+        signature=lesson["signature"],
+        confidence=lesson["confidence"],
+        reason=lesson.get("reason", ""),
+        producer=lesson["producer"],
+        producer_name=lesson["producer_name"],
+        producer_version=lesson["producer_version"],
+        placement=model_curator.from_json(lesson.get("placement")),
+        evidence=tuple(
+            Quote(span["field"], span["start"], span["end"], span["quote"])
+            for span in lesson["evidence"]
+        ),
+    )
+
+
+def _vote(vote: Mapping[str, Any]) -> Vote:
+    return Vote(uuid.UUID(vote["entry_id"]), vote["kind"], vote["reason"])
+
+
+def _sources(task: Task, lessons: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The texts that the lessons' quotes are cut from, by field."""
+    fields = {span["field"] for lesson in lessons for span in lesson["evidence"]}
+    return {field: task.text(field) for field in fields}
+
+
+def _operation(delta: PlaybookDelta) -> dict[str, Any]:
+    return {
+        "delta_id": str(delta.pk),
+        "operation": delta.operation,
+        "status": delta.status,
+        "entry_id": str(delta.entry_id) if delta.entry_id else None,
+        "entry_label": delta.entry.label if delta.entry else None,
+        # Whoever reads the answer is an agent: what is in quarantine is not told to it.
+        "content": "" if delta.risk == "quarantine" else delta.content,
+        "reason": delta.reason,
+    }
+
+
+def _bullet(entry: PlaybookEntry) -> dict[str, Any]:
+    return {
+        "id": str(entry.pk),
+        "label": entry.label,
+        "content": entry.content,
+        "category": entry.category,
+        "helpful": entry.helpful,
+        "harmful": entry.harmful,
+    }
+
+
+def summary(deltas: Sequence[PlaybookDelta], changes: Sequence[PlaybookChange]) -> str:
+    """One sentence for people: "1 add applied, 2 add pending; 3 votes, 1 support"."""
+    proposed = Counter(f"{delta.operation} {delta.status}" for delta in deltas)
+    counted = Counter(
+        change.action for change in changes if change.action in ("vote", "support")
+    )
+    parts = [
+        ", ".join(f"{n} {what}" for what, n in sorted(counter.items()))
+        for counter in (proposed, counted)
+        if counter
+    ]
+    return "; ".join(parts) or "nothing changed"

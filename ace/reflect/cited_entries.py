@@ -1,0 +1,55 @@
+"""The playbook entries that a finished task names as given to it or used by it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import Q
+
+from playbook.models import PlaybookEntry
+from projects.models import Project
+
+CITED, INJECTED = "cited_entry_ids", "injected_entry_ids"
+# Names that nothing here has, as far as one note tells of them.
+MAX_LISTED = 20
+
+
+def find(
+    project: Project, request: Mapping[str, Any], *fields: str
+) -> list[PlaybookEntry]:
+    """The entries of the project that the request names by id, label or alias."""
+    names = list(_names(request, *fields))
+    if not names:
+        return []
+    ids = [value for name in names if (value := _uuid(name))]
+    live = Q(aliases__overlap=names, status=PlaybookEntry.Status.ACTIVE)
+    rows = PlaybookEntry.objects.filter(project=project).light()
+    named = rows.filter(Q(pk__in=ids) | Q(label__in=names) | live)
+    return list(named.order_by("pk"))
+
+
+def unknown_name_notes(project: Project, request: Mapping[str, Any]) -> tuple[str, ...]:
+    """What to tell of names that no entry has: they get no vote."""
+    names = dict.fromkeys(_names(request, CITED, INJECTED))
+    known: set[str] = set()
+    for entry in find(project, request, CITED, INJECTED):
+        known.update((str(entry.pk), entry.label, *entry.aliases))
+    strange = [name for name in names if str(_uuid(name) or name) not in known]
+    if not strange:
+        return ()
+    more = f" and {len(strange) - MAX_LISTED} more" if len(strange) > MAX_LISTED else ""
+    return (f"no such entry in the playbook: {', '.join(strange[:MAX_LISTED])}{more}",)
+
+
+def _names(request: Mapping[str, Any], *fields: str) -> Iterator[str]:
+    for field in fields:
+        yield from map(str, request.get(field) or [])
+
+
+def _uuid(name: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(name)
+    except ValueError:
+        return None

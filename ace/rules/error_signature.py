@@ -1,0 +1,48 @@
+"""Make two tellings of the same trouble equal: mask what varies between runs."""
+
+from __future__ import annotations
+
+import re
+
+# Longer messages differ in their tails only by what is masked anyway.
+MAX_MESSAGE = 300
+
+_MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+        "<id>",
+    ),
+    (
+        re.compile(
+            r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?"
+            r"(?:Z|[+-]\d\d:?\d\d)?(?!\d)"
+        ),
+        "<time>",
+    ),
+    (re.compile(r"\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
+    (
+        re.compile(
+            r"\b\d{1,12}(?:\.\d{1,9})?[ ]?(?:ms|µs|us|ns|s|secs?|seconds?|mins?|minutes?"
+            r"|h|hrs?|hours?|days?|milliseconds?)\b"
+        ),
+        "<duration>",
+    ),
+    (re.compile(r"\b0x[0-9a-fA-F]{1,64}\b"), "<hex>"),
+    (re.compile(r"\b(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}\b"), "<hex>"),
+    (re.compile(r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\:\"']{1,100}){1,30}[/\\]"),
+     "<dir>/"),
+    (re.compile(r"\d{1,40}(?:[.,]\d{1,40}){0,5}"), "<n>"),
+)  # fmt: skip
+_SPACE = re.compile(r"\s{1,300}")
+
+
+def mask_values(message: str) -> str:
+    """Mask ids, times, durations, folders and numbers: "after 31s" = "after 29s"."""
+    text = message[:MAX_MESSAGE]
+    for pattern, mask in _MASKS:
+        text = pattern.sub(mask, text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def build(kind: str, error_type: str, code: str | None, message: str) -> str:
+    return "|".join((kind, error_type, code or "", mask_values(message).lower()))

@@ -1,0 +1,55 @@
+"""What an error says, in the words that it will say again."""
+
+from __future__ import annotations
+
+import re
+
+from ace.rules.evidence import Evidence
+
+_CUT_WORDS = 16
+_PREFIXES = (
+    "Error: ",
+    "ERROR: ",
+    "error: ",
+    "fatal: ",
+    "npm ERR! ",
+    "bash: ",
+    "sh: ",
+    "E  ",
+)
+# The message inside an error object or an error tag.
+_WRAPPED = re.compile(
+    r"\"(?:error|message|detail|error_message|msg)\"[ ]?:[ ]?\"(?P<inner>[^\"\\]{3,300})\""
+    r"|<(?:tool_use_)?error>(?P<text>[^<>]{3,300})"
+)
+
+
+def summarise(quote: str, error: Evidence) -> str:
+    """The part of an error that is the same next time, word for word.
+
+    The last line of a traceback, without the tail that names this task's numbers.
+    """
+    line = quote.rstrip().rsplit("\n", 1)[-1] if error.kind == "exception" else quote
+    line = line.strip().split("\n", 1)[0].strip(" -")
+    wrapped = _WRAPPED.search(line)
+    line = wrapped["inner"] or wrapped["text"] if wrapped else line
+    for prefix in _PREFIXES:
+        line = line.removeprefix(prefix).strip()
+    words = line.split(" ")[:_CUT_WORDS]
+    line = _before_numbers(" ".join(words)).rstrip(" .,:;(-")
+    if '"' not in line:
+        return f'"{line}"'
+    return f"`{line}`" if "`" not in line else line
+
+
+def _before_numbers(line: str) -> str:
+    """Cut where the numbers start, when three words stand before them."""
+    digit = next((at for at, char in enumerate(line) if char.isdigit()), -1)
+    if digit < 0:
+        return line
+    head = line[:digit]
+    for mark in (", ", ": ", "; ", " "):
+        short = head.rpartition(mark)[0]
+        if len(short.split()) >= 3:
+            return short
+    return line

@@ -1,0 +1,50 @@
+"""Where the sentences of feedback lie, and how they read without slips of the keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_SENTENCE = 600
+
+# A full stop inside `e.g.`, `1.5` or `app.py` ends nothing.
+_END = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?:[.?]|(?<=[a-z])!)(?=[\s\"')\]]|$)|\n"
+)
+_BULLET = re.compile(
+    r"[ \t]{0,20}(?:[-*\u2022>]{1,3}[ \t]{1,8}|\(?\d{1,3}[.)][ \t]{1,8})?[ \t]{0,20}"
+)
+_SLIPS = {
+    "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
+    "arent": "aren't", "wasnt": "wasn't", "cant": "can't", "shouldnt": "shouldn't",
+    "mustnt": "mustn't", "wouldnt": "wouldn't", "couldnt": "couldn't",
+    "pls": "please", "plz": "please", "plese": "please", "u": "you", "ur": "your",
+    "alwyas": "always", "allways": "always", "alwasy": "always", "nver": "never",
+    "shoud": "should", "shuold": "should", "shoudl": "should", "befor": "before",
+    "insted": "instead", "double check": "double-check", "instaed": "instead", "teh": "the",
+}  # fmt: skip
+_SLIP = re.compile(rf"(?<![\w`\"'./-])(?:{'|'.join(_SLIPS)})(?![\w`\"'./-])", re.I)
+_SMILEY = re.compile(
+    r"(?:[ ]{0,2}(?:[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]|:[a-z_]{2,30}:|[:;]-?[)(DP]))"
+    r"{1,9}$"
+)
+
+
+def split(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, without its bullet and its blanks."""
+    start = 0
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        bullet = _BULLET.match(text, start, end)
+        first = bullet.end() if bullet else start
+        piece = text[first:end]
+        last = first + len(piece.rstrip())
+        first += len(piece) - len(piece.lstrip())
+        if 0 < last - first <= MAX_SENTENCE:
+            yield first, last
+        start = end
+
+
+def clean(sentence: str) -> str:
+    """Usual slips spelt out, a smiley at the end left out."""
+    text = _SLIP.sub(lambda slip: _SLIPS[slip[0].lower()], sentence)
+    return _SMILEY.sub("", text)

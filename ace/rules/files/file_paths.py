@@ -1,0 +1,146 @@
+"""What counts as a file's path, and the link a task has to it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ace.rules.word_tables import split_words
+
+Relation = Literal["read", "modified", "created", "deleted", "referenced"]
+
+# Strongest last: one link per path keeps the strongest (docs/ace.md, "The memory").
+STRENGTH: dict[Relation, int] = {
+    "referenced": 0,
+    "read": 1,
+    "modified": 2,
+    "created": 3,
+    "deleted": 4,
+}
+
+
+@dataclass(frozen=True)
+class PathLink:
+    path: str
+    relation: Relation
+    line_start: int | None = None
+    line_end: int | None = None
+
+
+LANGUAGES: dict[str, str] = {
+    "py": "python", "pyi": "python", "pyx": "python", "ipynb": "jupyter",
+    "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
+    "ts": "typescript", "tsx": "typescript", "vue": "vue", "svelte": "svelte",
+    "rs": "rust", "go": "go", "java": "java", "kt": "kotlin", "scala": "scala",
+    "rb": "ruby", "php": "php", "cs": "csharp", "fs": "fsharp", "swift": "swift",
+    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "cxx": "cpp", "hpp": "cpp",
+    "m": "objective-c", "lua": "lua", "pl": "perl", "r": "r", "jl": "julia",
+    "ex": "elixir", "exs": "elixir", "erl": "erlang", "hs": "haskell", "ml": "ocaml",
+    "clj": "clojure", "dart": "dart", "zig": "zig", "sol": "solidity",
+    "sh": "shell", "bash": "shell", "zsh": "shell", "ps1": "powershell",
+    "sql": "sql", "html": "html", "css": "css", "scss": "css", "less": "css",
+    "tf": "terraform", "proto": "protobuf", "graphql": "graphql",
+    "md": "markdown", "rst": "restructuredtext", "yml": "yaml", "yaml": "yaml",
+}  # fmt: skip
+
+_OTHER_EXTENSIONS = split_words(
+    "adoc asm avro bak bat bin bmp cfg class cmake cnf conf coffee crt csv db deb dll "
+    "doc docx dockerfile ejs env erb exe feather ftl gif gitignore gradle groovy gz "
+    "haml hbs htm ico in ini ipynb jar jinja jinja2 jpeg jpg json json5 jsonl jsonc "
+    "key lock log map mdx mk mustache ndjson o odt onnx orc out parquet patch diff "
+    "pcap pdf pem pickle pkl plist png ppt pptx properties pub pug pyc rar resx sass "
+    "snap so sqlite sqlite3 sum svg tar tex tfvars tmp toml tsv txt wasm wav webp "
+    "whl xls xlsx xml xsd yarn zip zst mod j2 tmpl template traj po pot"
+)
+_KNOWN_NAMES = split_words(
+    "makefile dockerfile license licence readme changelog notice procfile jenkinsfile "
+    "gemfile rakefile vagrantfile justfile codeowners authors brewfile pipfile "
+    "containerfile earthfile tiltfile podfile"
+)
+# Names of products that look like files.
+_NOT_FILES = split_words(
+    "node.js next.js vue.js nuxt.js react.js angular.js express.js d3.js three.js "
+    "ember.js backbone.js alpine.js chart.js socket.io asp.net vb.net console.log "
+    "math.log "
+)
+_REFUSED = re.compile(r"[\x00-\x1f\x7f*?<>|\"`]")
+# In free text these end a path; in a path argument `app/[id]/page.tsx` is one.
+_REFUSED_IN_TEXT = re.compile(r"[\s'{}$=,;()\[\]!#%^&]")
+_VERSION = re.compile(r"v?\d+(?:\.\d+){1,4}(?:[-+.]?\w{1,20})?")
+_LINES = re.compile(r"(?P<path>.{1,400}?):(?P<line>\d{1,7})(?::\d{1,7})?")
+_WINDOWS = re.compile(r"[A-Za-z]:\\|[\w.]\\[\w.]")
+_IGNORED_ROOTS = ("/dev/", "/proc/", "/sys/", "//")
+_MAX_PATH = 500
+
+
+def extension(path: str) -> str:
+    name = posixpath.basename(path)
+    stem, dot, last = name.rpartition(".")
+    return last.lower() if dot and stem else ""
+
+
+def normalise(text: str, *, explicit: bool = False) -> str | None:
+    """Return the cleaned path, or None when the text names no file.
+
+    `explicit` is for arguments that can hold nothing but a path: there a name with
+    an unknown extension, or with none, is a file too.
+    """
+    path = _clean(text)
+    if not path or len(path) > _MAX_PATH or _REFUSED.search(path):
+        return None
+    if not explicit and _REFUSED_IN_TEXT.search(path):
+        return None
+    if path.endswith("/") or path.startswith(("-", "+", *_IGNORED_ROOTS)):
+        return None
+    if _VERSION.fullmatch(path) or path.lower() in _NOT_FILES:
+        return None
+    path = posixpath.normpath(path)
+    return path if _names_a_file(path, explicit=explicit) else None
+
+
+def with_line(text: str) -> tuple[str, int | None]:
+    """Split `path:12` or `path:12:3` into the path and its line."""
+    found = _LINES.fullmatch(text.strip().rstrip(":")[:_MAX_PATH])
+    if not found:
+        return text, None
+    return found["path"], int(found["line"])
+
+
+def _clean(text: str) -> str:
+    path = text.strip().strip("\"'`").strip()
+    path = path.removeprefix("file://")
+    if "://" in path[:_MAX_PATH]:
+        return ""
+    if _WINDOWS.search(path[:_MAX_PATH]):
+        path = path.replace("\\", "/")
+    path = path.rstrip(",;:")
+    if path.endswith(".") and not path.endswith(".."):
+        path = path.rstrip(".")
+    return re.sub(r"/{2,}", "/", path[: _MAX_PATH + 1])
+
+
+def _names_a_file(path: str, *, explicit: bool) -> bool:
+    name = posixpath.basename(path)
+    if name in ("", ".", "..", "~") or not any(char.isalnum() for char in name):
+        return False
+    if _is_known(name):
+        return True
+    if not explicit or _is_domain(path):
+        return False
+    return "/" in path or "." in name.strip(".")
+
+
+def _is_known(name: str) -> bool:
+    last = extension(name)
+    if last in LANGUAGES or last in _OTHER_EXTENSIONS:
+        return True
+    if name.startswith(".") and name[1:2].isalpha():
+        return True
+    return name.lower() in _KNOWN_NAMES
+
+
+def _is_domain(path: str) -> bool:
+    last = path.rpartition(".")[2]
+    return "/" not in path and last in {"com", "org", "net", "io", "dev", "ai", "co"}

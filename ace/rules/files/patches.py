@@ -1,0 +1,92 @@
+"""Files named by patches: `apply_patch` bodies and unified diffs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from ace.rules.files import file_paths
+from ace.rules.files.file_paths import PathLink, Relation
+
+# As many as a task may link.
+MAX_FILES = 1_000
+
+_DIRECTIVE = re.compile(
+    r"^\*\*\* (?P<verb>Add File|Update File|Delete File|Move to): (?P<path>[^\r\n]{1,500})",
+    re.MULTILINE,
+)
+_RELATIONS: dict[str, Relation] = {
+    "Add File": "created",
+    "Update File": "modified",
+    "Delete File": "deleted",
+    "Move to": "created",
+}
+_HEADER = re.compile(
+    r"^--- (?P<old>[^\r\n]{1,500})\r?\n\+\+\+ (?P<new>[^\r\n]{1,500})", re.MULTILINE
+)
+_HUNK = re.compile(
+    r"^@@ -\d{1,7}(?:,\d{1,7})? \+(?P<start>\d{1,7})(?:,(?P<count>\d{1,7}))? @@",
+    re.MULTILINE,
+)
+_RENAME = re.compile(r"^rename (?P<end>from|to) (?P<path>[^\r\n]{1,500})", re.MULTILINE)
+
+
+def parse_apply_patch(text: str) -> list[PathLink]:
+    """Links of an `apply_patch` body; a moved file is deleted under its old name."""
+    if "*** " not in text:
+        return []
+    found: list[PathLink] = []
+    for match in islice(_DIRECTIVE.finditer(text), MAX_FILES):
+        path = file_paths.normalise(match["path"], explicit=True)
+        if match["verb"] == "Move to" and found:
+            found[-1] = PathLink(found[-1].path, "deleted")
+        if path:
+            found.append(PathLink(path, _RELATIONS[match["verb"]]))
+    return found
+
+
+def parse_diff(text: str) -> list[PathLink]:
+    """Links of a unified diff, with the lines of the new file each hunk covers."""
+    if "--- " not in text and "rename " not in text:
+        return []
+    return [*_changed_files(text), *_renamed_files(text)]
+
+
+def _changed_files(text: str) -> Iterator[PathLink]:
+    headers = list(islice(_HEADER.finditer(text), MAX_FILES))
+    ends = [*(header.start() for header in headers[1:]), len(text)]
+    # Without a header there is still the text's end.
+    for header, end in zip(headers, ends, strict=False):
+        old, new = _file_name(header["old"]), _file_name(header["new"])
+        if new is None and old is not None:
+            yield PathLink(old, "deleted")
+        elif new is not None:
+            start, last = _covered_lines(text, header.end(), end)
+            created = header["old"].startswith("/dev/null")
+            yield PathLink(new, "created" if created else "modified", start, last)
+
+
+def _renamed_files(text: str) -> Iterator[PathLink]:
+    for match in islice(_RENAME.finditer(text), MAX_FILES):
+        path = file_paths.normalise(match["path"], explicit=True)
+        if path:
+            yield PathLink(path, "deleted" if match["end"] == "from" else "created")
+
+
+def _file_name(text: str) -> str | None:
+    name = text.split("\t", 1)[0].strip()
+    if name == "/dev/null":
+        return None
+    if name.startswith(("a/", "b/")):
+        name = name[2:]
+    return file_paths.normalise(name, explicit=True)
+
+
+def _covered_lines(text: str, start: int, end: int) -> tuple[int | None, int | None]:
+    hunks = list(_HUNK.finditer(text, start, end))
+    if not hunks:
+        return None, None
+    last = hunks[-1]
+    length = int(last["count"]) if last["count"] is not None else 1
+    return int(hunks[0]["start"]), int(last["start"]) + max(length, 1) - 1

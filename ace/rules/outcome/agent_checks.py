@@ -1,0 +1,94 @@
+"""The checks an agent ran on its own work, and which of them still count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ace.rules.task import Task, ToolCall
+from ace.rules.tool_calls import argument_leaves, command_purpose, tool_kinds
+from ace.rules.tool_calls.runner_reports import Counts, count_tests
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    call: ToolCall
+    counts: Counts
+    targets: frozenset[str]
+
+    def covers(self, earlier: CheckReport) -> bool:
+        """A run of everything, or of the same tests, replaces an earlier run."""
+        return not self.targets or earlier.targets <= self.targets
+
+
+def last_reports(task: Task) -> list[CheckReport]:
+    """Test reports that no later run covers, oldest first."""
+    standing: list[CheckReport] = []
+    for report in _reports(task):
+        standing = [old for old in standing if not report.covers(old)]
+        standing.append(report)
+    return standing
+
+
+def last_verdicts(task: Task) -> list[ToolCall]:
+    """The last call of every check that has a verdict.
+
+    A test, lint or build command counts as it ends. Any other command counts only
+    when the very same one failed before: that it runs is no proof that it is right.
+    """
+    last: dict[str, ToolCall] = {}
+    failed_before: set[str] = set()
+    for call in _run_calls(task):
+        key = _key(call)
+        known = tool_kinds.is_check(call.tool_name, call.arguments)
+        if known or key in failed_before:
+            last[key] = call
+        if call.failed:
+            failed_before.add(key)
+    return [call for call in last.values() if call.failed is not None]
+
+
+def final_failure(task: Task) -> ToolCall | None:
+    """The last call that did something, when it failed."""
+    acting = [call for call in task.calls if call.kind != "think"]
+    return acting[-1] if acting and acting[-1].failed else None
+
+
+def unchecked_change(task: Task) -> ToolCall | None:
+    """The last change to a file when nothing at all was run after it."""
+    changed: ToolCall | None = None
+    for call in task.calls:
+        kind = call.kind
+        if kind in ("create", "modify") and not call.failed and _names_file(call):
+            changed = call
+        elif kind == "run":
+            changed = None
+    return changed
+
+
+_FILE_KEYS = ("path", "file_path", "file", "target_file", "notebook_path", "patch")
+
+
+def _names_file(call: ToolCall) -> bool:
+    return bool(call.command) or any(key in call.arguments for key in _FILE_KEYS)
+
+
+def _reports(task: Task) -> Iterator[CheckReport]:
+    for call in _run_calls(task):
+        found = count_tests(call.result)
+        if found:
+            yield CheckReport(call, found, command_purpose.targets(_command_text(call)))
+
+
+def _run_calls(task: Task) -> list[ToolCall]:
+    return [call for call in task.calls if call.kind == "run"]
+
+
+def _key(call: ToolCall) -> str:
+    return f"{call.tool_name} {' '.join(_command_text(call).split())}"
+
+
+def _command_text(call: ToolCall) -> str:
+    """The command, or what a test tool was pointed at."""
+    values = argument_leaves.leaves(call.arguments).values()
+    return call.command or " ".join(str(value) for value in values)

@@ -1,0 +1,176 @@
+"""How a task ended, and which kind of evidence says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ace.rules.outcome import agent_checks, verdict_words
+from ace.rules.task import OutcomeValue, Task
+from ace.rules.tool_calls.runner_reports import Counts, count_tests
+
+OutcomeSource = Literal[
+    "explicit", "tests", "tool_status", "expectation", "wording", "none"
+]
+
+MAX_TEXT = 20_000
+# A longer answer may hold the expected value and much else.
+SHORT_ANSWER = 200
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    value: OutcomeValue
+    source: OutcomeSource
+    confidence: float
+    reason: str
+
+
+# An environment's score: 1 is success, 0 failure, anything between partial.
+_REWARD = re.compile(r"\b(?:reward|score)\b[ ]{0,2}[:=]?[ ]{0,2}(?P<value>[01](?:\.\d{1,6})?)\b(?![./%]\d)",
+                     re.IGNORECASE)  # fmt: skip
+_VALUE = (
+    r"(?:'[^'\n]{0,160}'|\"[^\"\n]{0,160}\"|`[^`\n]{0,160}`|\[[^\]\n]{0,80}\]"
+    r"|[^\s,;]{1,160})"
+)
+EXPECTED_AND_GOT = re.compile(
+    r"\bexpected(?: (?:output|result|value|answer|status(?: code)?|code))?"
+    rf"(?: to be| is| was)?:?[ ]{{1,3}}(?P<expected>{_VALUE})(?:[,.;]|\r?\n)?[ \t]{{0,8}}"
+    r"(?:but )?(?:it )?(?:actual(?:ly)?|got|received|returned|was)"
+    rf"(?: (?:output|result|value|answer|got))?:?[ ]{{1,3}}(?P<got>{_VALUE})",
+    re.IGNORECASE,
+)
+_EXPECTED = re.compile(
+    r"\bexpected (?:output|result|value|answer)(?: is)?[: ]{1,3}(?P<expected>[^\n]{1,120})",
+    re.IGNORECASE,
+)
+
+
+def resolve(task: Task) -> TaskOutcome:
+    """Take the strongest level that says anything; two voices on it make unknown.
+
+    The order is explicit outcome, test counts, tool statuses, the result against
+    what was expected, wording (docs/ace.md, "Outcome"). An explicit "unknown" is
+    kept: the caller knows that nobody knows.
+    """
+    for level in _LEVELS:
+        found = level(task)
+        if found is not None:
+            return found
+    return TaskOutcome("unknown", "none", 0.0, "nothing says how the task ended")
+
+
+def _explicit(task: Task) -> TaskOutcome | None:
+    if task.outcome:
+        return TaskOutcome(
+            task.outcome, "explicit", 1.0, f"the caller says {task.outcome}"
+        )
+    if task.feedback_source != "environment":
+        return None
+    values = [
+        float(found["value"]) for found in _REWARD.finditer(task.feedback[:MAX_TEXT])
+    ]
+    told = [(_of_reward(value), f"reward {value:g}") for value in values]
+    return _agree(told, "explicit", 0.95)
+
+
+def _of_reward(value: float) -> OutcomeValue:
+    if value >= 1:
+        return "success"
+    return "failure" if value <= 0 else "partial"
+
+
+def _tests(task: Task) -> TaskOutcome | None:
+    reports = [report.counts for report in agent_checks.last_reports(task)]
+    said = count_tests(task.feedback[-MAX_TEXT:])
+    told = [
+        (_of_counts(count), _count_reason(count)) for count in [*reports, said] if count
+    ]
+    return _agree(told, "tests", 0.9)
+
+
+def _of_counts(count: Counts) -> OutcomeValue:
+    if not count.failed:
+        return "success"
+    return "partial" if count.passed else "failure"
+
+
+def _count_reason(count: Counts) -> str:
+    return f"{count.passed} tests passed, {count.failed} failed"
+
+
+def _tool_status(task: Task) -> TaskOutcome | None:
+    told: list[tuple[OutcomeValue, str]] = []
+    for call in agent_checks.last_verdicts(task):
+        value: OutcomeValue = "failure" if call.failed else "success"
+        verb = "failed" if call.failed else "passed"
+        told.append((value, f"the last check, call {call.index}, {verb}"))
+    if not told and (broken := agent_checks.final_failure(task)):
+        told.append(("failure", f"the last call, {broken.index}, failed"))
+    return _agree(told, "tool_status", 0.7)
+
+
+def _expectation(task: Task) -> TaskOutcome | None:
+    told: list[tuple[OutcomeValue, str]] = []
+    for text in (task.feedback, task.result):
+        for found in EXPECTED_AND_GOT.finditer(text[:MAX_TEXT]):
+            same = _bare(found["expected"]) == _bare(found["got"])
+            value: OutcomeValue = "success" if same else "failure"
+            told.append((value, f"expected {found['expected'].strip()[:60]}"))
+    return _agree(told, "expectation", 0.6) or _compare_answer(task)
+
+
+def _compare_answer(task: Task) -> TaskOutcome | None:
+    wanted = [_bare(m["expected"]) for m in _EXPECTED.finditer(task.goal[:MAX_TEXT])]
+    answer = task.result.strip()
+    if len(wanted) != 1 or not wanted[0] or not answer:
+        return None
+    pattern = rf"(?<!\w){re.escape(wanted[0])}(?!\w)"
+    if re.search(pattern, answer[:MAX_TEXT].lower()):
+        return TaskOutcome(
+            "success", "expectation", 0.5, "the result holds what was asked"
+        )
+    if len(answer) <= SHORT_ANSWER:
+        return TaskOutcome("failure", "expectation", 0.5, "the result is another value")
+    return None
+
+
+def _wording(task: Task) -> TaskOutcome | None:
+    """Read feedback only: what an answer claims of itself is no evidence.
+
+    Of the airline runs whose answer says "successfully", 15 of 47 were successes.
+    """
+    told = [
+        (value, f"the feedback says {word!r}")
+        for value, word in verdict_words.find(task.feedback)
+    ]
+    own_word = task.feedback_source == "agent"
+    return _agree(told, "wording", 0.35 if own_word else 0.5)
+
+
+def _agree(
+    told: Iterable[tuple[OutcomeValue, str]], source: OutcomeSource, confidence: float
+) -> TaskOutcome | None:
+    voices = list(told)
+    values = {value for value, _ in voices}
+    if not voices:
+        return None
+    if len(values) == 1:
+        return TaskOutcome(voices[0][0], source, confidence, voices[-1][1])
+    reasons = " but ".join(dict.fromkeys(reason for _, reason in voices[-2:]))
+    return TaskOutcome("unknown", source, 0.0, f"conflict: {reasons}")
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.lower().strip(" .,`'\"").split())
+
+
+_LEVELS: tuple[Callable[[Task], TaskOutcome | None], ...] = (
+    _explicit,
+    _tests,
+    _tool_status,
+    _expectation,
+    _wording,
+)

@@ -1,0 +1,63 @@
+"""What changed between the arguments of two calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ace.rules.task import ToolCall, canonical_json
+from ace.rules.tool_calls.argument_leaves import leaves
+
+MAX_QUOTE = 600
+
+
+class Missing:
+    """Stands for an argument that was not passed; None can be."""
+
+
+MISSING: Final = Missing()
+
+
+@dataclass(frozen=True, eq=False)
+class ArgumentChange:
+    """One leaf; `key` is its own name, without the names above it."""
+
+    path: str
+    key: str
+    before: Any
+    after: Any
+
+
+def compare(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[ArgumentChange]:
+    """The leaves that differ, in the order of their paths."""
+    old, new = leaves(before), leaves(after)
+    found = []
+    for path in sorted({**old, **new}):
+        one, other = old.get(path, MISSING), new.get(path, MISSING)
+        if type(one) is not type(other) or one != other:
+            found.append(ArgumentChange(path, _own_name(path), one, other))
+    return found
+
+
+def locate(
+    call: ToolCall, change: ArgumentChange | None, value: Any
+) -> tuple[int, int]:
+    """Where `"key": value` stands in the call's arguments, else the whole of them."""
+    text = call.arguments_text
+    if change is not None and not isinstance(value, Missing):
+        key = re.escape(json.dumps(change.key, ensure_ascii=False))
+        told = re.escape(canonical_json(value))
+        found = re.search(rf"{key}\s*:\s*{told}", text) or re.search(told, text)
+        if found:
+            return found.start(), min(found.end(), found.start() + MAX_QUOTE)
+    return 0, min(len(text), MAX_QUOTE)
+
+
+def _own_name(path: str) -> str:
+    names = [name for name in path.split(".") if not name.isdecimal()]
+    return names[-1] if names else path

@@ -1,0 +1,48 @@
+"""Values of tool arguments: what kind they are, and how a lesson writes them."""
+
+from __future__ import annotations
+
+import re
+
+from ace.rules.files import file_paths
+
+_ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
+
+
+def is_plain(value: object) -> bool:
+    if isinstance(value, bool) or is_number(value):
+        return True
+    if not isinstance(value, str) or not 0 < len(value) <= 40:
+        return False
+    return not _ID.search(value) and not any(char in value for char in '\n`"{}')
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def render(value: object) -> str:
+    """A value as it stands in canonical JSON, so that a quote contains it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def type_of(value: object) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    if is_number(value):
+        return "a number"
+    if isinstance(value, list):
+        return "a list"
+    return "text" if isinstance(value, str) else ""
+
+
+def shape_of(text: str) -> str:
+    return re.sub(r"[A-Za-z]{1,60}", "a", re.sub(r"\d", "9", text))
+
+
+def path_of(value: object) -> str:
+    if not isinstance(value, str) or "/" not in value:
+        return ""
+    return file_paths.normalise(value, explicit=True) or ""

@@ -1,0 +1,280 @@
+"""What a repaired call teaches, in words that its own texts contain."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+
+from ace.rules.repairs import argument_values, call_repairs
+from ace.rules.repairs.argument_changes import MISSING, Missing
+from ace.rules.repairs.call_repairs import Remedy, Repair
+from ace.rules.repairs.command_fixes import fix_command, fix_spacing
+from ace.rules.task import Task, ToolCall
+from ace.rules.word_tables import split_words
+
+MAX_VALUE = 60
+
+
+_STEM = re.compile(
+    r"(?P<stem>[A-Za-z]{2,30}(?:[_-][A-Za-z]{2,30}){0,4}[_-])[\w-]{0,40}\d[\w-]{0,40}"
+)
+_SENSITIVE = re.compile(
+    r"token|secret|passw|authori[sz]ation|api_?key|cookie|credential|\bkey\b",
+    re.IGNORECASE,
+)
+_NUMBER_KEYS = split_words(
+    "timeout limit port retries retry max min size count depth page delay interval "
+    "workers concurrency batch threshold ttl"
+)
+_LABEL = re.compile(
+    r"(?P<label>[A-Za-z][A-Za-z ]{2,40}?)(?: (?:is|was|are|of))?[ :=]{1,3}[$€]?$"
+)
+_FORMAT_WORDS = split_words("format date time iso pattern parse json valid match type")
+
+
+def find(task: Task, repair: Repair) -> Remedy | None:
+    """Phrase the difference as action and what it replaces; None when it is one-off."""
+    if repair.change is None:
+        return _call_first(task, repair)
+    if repair.failed.command:
+        return fix_spacing(task, repair) or fix_command(task, repair)
+    return next((found for rule in _RULES if (found := rule(task, repair))), None)
+
+
+def _rename_argument(task: Task, repair: Repair) -> Remedy | None:
+    gone = [one for one in repair.changes if one.after is MISSING]
+    new = [one for one in repair.changes if one.before is MISSING]
+    if len(gone) != 1 or len(new) != 1 or gone[0].before != new[0].after:
+        return None
+    if gone[0].key == new[0].key:
+        wrapped = len(new[0].path) > len(gone[0].path)
+        kinds = ("a list", "a bare value") if wrapped else ("a bare value", "a list")
+        return Remedy(f"pass `{new[0].key}` as {kinds[0]}", kinds[1])
+    return Remedy(f"pass `{new[0].key}`", f"`{gone[0].key}`")
+
+
+def _add_argument(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or change.before is not MISSING:
+        return None
+    if not call_repairs.words(change.key) & call_repairs.error_words(repair.failed):
+        return None
+    if isinstance(change.after, bool):
+        value = argument_values.render(change.after)
+        return Remedy(f"pass `{change.key}` as {value}", "leaving it out")
+    return Remedy(f"pass `{change.key}`", "leaving it out")
+
+
+def _drop_argument(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or change.after is not MISSING:
+        return None
+    if change.key.lower() not in call_repairs.error_text(repair.failed).lower():
+        return None
+    return Remedy(f"leave out `{change.key}`", "passing it")
+
+
+def _take_from_error(task: Task, repair: Repair) -> Remedy | None:
+    """A number the error itself asks for, by the words before it."""
+    change = repair.change
+    if (
+        change is None
+        or not argument_values.is_number(change.after)
+        or not argument_values.is_number(change.before)
+    ):
+        return None
+    error = call_repairs.error_text(repair.failed)
+    wanted = _label_before(error, change.after)
+    given = _label_before(error, change.before)
+    if not wanted:
+        return None
+    observed = f'the one after "{given}"' if given else "its own sum"
+    return Remedy(f'pass as `{change.key}` the value the error gives after "{wanted}"',
+                  observed)  # fmt: skip
+
+
+def _label_before(error: str, value: object) -> str:
+    found = re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.]\d)", error)
+    before = error[: found.start()] if found else ""
+    label = _LABEL.search(re.split(r"[,;.\n(]|\b(?:but|and) ", before)[-1])
+    return " ".join(label["label"].split()) if label else ""
+
+
+def _change_type(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None or isinstance(change.before, Missing):
+        return None
+    old, new = (
+        argument_values.type_of(change.before),
+        argument_values.type_of(change.after),
+    )
+    same = str(change.before).strip("[]'\" ") == str(change.after).strip("[]'\" ")
+    if old and new and old != new and same:
+        return Remedy(f"pass `{change.key}` as {new}", old)
+    return None
+
+
+def _change_format(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = change.before, change.after
+    if not isinstance(old, str) or not isinstance(new, str) or len(new) > MAX_VALUE:
+        return None
+    told = call_repairs.error_words(repair.failed) & _FORMAT_WORDS
+    if (
+        told
+        and not _SENSITIVE.search(change.key)
+        and any(map(str.isdigit, new))
+        and argument_values.shape_of(old) != argument_values.shape_of(new)
+    ):
+        return Remedy(
+            f'pass `{change.key}` in the form "{new}"', f'"{old[:MAX_VALUE]}"'
+        )
+    return None
+
+
+def _change_path(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = (
+        argument_values.path_of(change.before),
+        argument_values.path_of(change.after),
+    )
+    if not old or not new or posixpath.basename(old) != posixpath.basename(new):
+        return None
+    if str(change.before) != old or str(change.after) != new:
+        return None
+    return Remedy(f"use the path `{new}`", f"`{old}`")
+
+
+_UNKNOWN_VALUE = re.compile(
+    r"\b(?:not found|(?:does|do) ?n[o']t exist|no such|unknown|invalid|unrecognized"
+    r"|not (?:a )?valid|cannot find|could not find|undefined|no (?:\w{1,20} )?match\w{0,3})\b",
+    re.IGNORECASE,
+)
+
+
+def _look_up(task: Task, repair: Repair) -> Remedy | None:
+    """Another tool's answer held the right value; nobody's held the wrong one."""
+    change = repair.change
+    if change is None or not isinstance(change.after, str) or len(change.after) < 4:
+        return None
+    if not _UNKNOWN_VALUE.search(call_repairs.error_text(repair.failed)):
+        return None
+    wrong = change.before if isinstance(change.before, str) else ""
+    if not wrong or any(
+        wrong in call.result
+        for call in call_repairs.earlier_results(task, repair.failed.index)
+    ):
+        return None
+    for call in call_repairs.earlier_results(task, repair.fixed.index):
+        if call.tool_name != repair.failed.tool_name and change.after in call.result:
+            return Remedy(
+                f"take `{change.key}` from {_source(call)}",
+                "guessing it",
+                call,
+                change.after,
+            )
+    return None
+
+
+def _source(call: ToolCall) -> str:
+    return f"`{call_repairs.tool_label(call)}`"
+
+
+def _change_stem(task: Task, repair: Repair) -> Remedy | None:
+    """Ids of two kinds: the kind is the lesson, the id belongs to this task."""
+    change = repair.change
+    if change is None:
+        return None
+    old, new = (_STEM.fullmatch(str(value)) for value in (change.before, change.after))
+    if not old or not new or old["stem"] == new["stem"]:
+        return None
+    return Remedy(
+        f'pass a `{change.key}` that starts with "{new["stem"]}"', f'"{old["stem"]}"'
+    )
+
+
+def _choose_value(task: Task, repair: Repair) -> Remedy | None:
+    """A value that means the same in every task: a word, a flag, a known limit."""
+    change = repair.change
+    if change is None or isinstance(change.before, Missing):
+        return None
+    if not argument_values.is_plain(change.after) or not argument_values.is_plain(
+        change.before
+    ):
+        return None
+    if _SENSITIVE.search(change.key):
+        return None
+    numeric = argument_values.is_number(change.after)
+    if numeric and not call_repairs.words(change.key) & _NUMBER_KEYS:
+        return None
+    return Remedy(
+        f"pass `{change.key}` as {argument_values.render(change.after)}",
+        argument_values.render(change.before),
+    )
+
+
+def _add_prefix(task: Task, repair: Repair) -> Remedy | None:
+    """The same id with the mark it is written with: `8476` is `#W8476`."""
+    change = repair.change
+    if change is None or not isinstance(change.before, str | int):
+        return None
+    old, new = str(change.before), str(change.after)
+    mark = new.removesuffix(old)
+    if len(old) < 3 or mark == new or not 0 < len(mark) <= 4 or '"' in mark:
+        return None
+    return Remedy(f'start `{change.key}` with "{mark}"', "leaving that out")
+
+
+_AMBIGUOUS = re.compile(
+    r"\b(?:multiple|match(?:es)?|occurrences?|unique|ambiguous|verbatim)\b",
+    re.IGNORECASE,
+)
+
+
+def _pass_longer(task: Task, repair: Repair) -> Remedy | None:
+    change = repair.change
+    if change is None:
+        return None
+    old, new = change.before, change.after
+    if not isinstance(old, str) or not isinstance(new, str) or len(old) < 8:
+        return None
+    if not _AMBIGUOUS.search(call_repairs.error_text(repair.failed)):
+        return None
+    if old.strip() in new and len(new) > len(old):
+        return Remedy(
+            f"pass a longer `{change.key}` with the lines around it", "the bare text"
+        )
+    return None
+
+
+def _call_first(task: Task, repair: Repair) -> Remedy | None:
+    """The same call worked once another had been made that the error asks for."""
+    told = call_repairs.error_words(repair.failed)
+    between = task.calls[repair.failed.index + 1 : repair.fixed.index]
+    for call in reversed(between):
+        other = call.tool_name != repair.failed.tool_name and not call.failed
+        if other and call_repairs.words(call.tool_name) & told:
+            return Remedy(f"call `{call.tool_name}` first", "", call)
+    return None
+
+
+_RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
+    _rename_argument,
+    _add_argument,
+    _drop_argument,
+    _take_from_error,
+    _change_type,
+    fix_spacing,
+    _change_path,
+    _change_format,
+    _add_prefix,
+    _look_up,
+    _change_stem,
+    _pass_longer,
+    _choose_value,
+)

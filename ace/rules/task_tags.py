@@ -1,0 +1,134 @@
+"""Tags of a task: the project's own words, languages, known technologies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from ace.rules.files import file_paths
+from ace.rules.files.file_paths import PathLink
+from ace.rules.task import Task
+from ace.rules.word_tables import split_words
+
+MAX_TAGS = 10
+# The subject of a task is named early; its code and its logs are long.
+MAX_TEXT = 20_000
+MAX_COMMAND = 400
+
+_TECHNOLOGIES: dict[str, str] = {
+    **{
+        name: name
+        for name in sorted(
+            split_words(
+                "django flask fastapi celery sqlalchemy pydantic numpy pandas scipy pytorch "
+                "tensorflow pytest unittest mypy ruff poetry pip jupyter react angular "
+                "svelte webpack vite eslint prettier jest vitest mocha playwright cypress "
+                "selenium redux tailwind npm yarn pnpm postgresql mysql sqlite mongodb redis "
+                "elasticsearch kafka rabbitmq nginx docker kubernetes helm terraform ansible "
+                "jenkins grafana prometheus graphql grpc oauth jwt pgvector spring hibernate "
+                "maven gradle rails laravel symfony tokio serde cargo wasm git github gitlab "
+                "aws azure gcp linux bash python javascript typescript java kotlin rust "
+                "golang ruby php scala elixir haskell websocket html css json yaml regex "
+                "openapi mcp marshmallow requests httpx asyncio gunicorn uvicorn alembic "
+                "dynamodb snowflake airflow spark hadoop langchain openai anthropic unicode"
+            )
+        )
+    },
+    "postgres": "postgresql",
+    "k8s": "kubernetes",
+    "torch": "pytorch",
+    "sklearn": "scikit-learn",
+    "scikit-learn": "scikit-learn",
+    "node.js": "nodejs",
+    "nodejs": "nodejs",
+    "next.js": "nextjs",
+    "nextjs": "nextjs",
+    "vue.js": "vue",
+    "vuejs": "vue",
+    "github actions": "github-actions",
+    "docker-compose": "docker",
+    "drf": "django-rest-framework",
+    "c++": "cpp",
+    "c#": "csharp",
+}
+# How a language shows itself in code that comes without a file.
+_SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^[ \t]{0,16}(?:async )?def \w{1,80}\(", re.MULTILINE), "python"),
+    (re.compile(r"^[ \t]{0,16}(?:pub )?fn \w{1,80}[(<]", re.MULTILINE), "rust"),
+    (re.compile(r"^func (?:\([^)\n]{1,80}\) )?\w{1,80}\(", re.MULTILINE), "go"),
+    (re.compile(r"^(?:export )?(?:async )?function \w{1,80}\(", re.M), "javascript"),
+    (re.compile(r"^(?:public|private) (?:static )?class \w{1,80}", re.M), "java"),
+    (re.compile(r"^#include [<\"]", re.MULTILINE), "cpp"),
+)
+_WORD = re.compile(r"(?<![\w+#.])[A-Za-z0-9][\w+#.-]{0,60}")
+# Languages whose name is everyday English, or a letter, are told by files only.
+_AMBIGUOUS = frozenset({"c", "r", "go"})
+
+
+def find(
+    task: Task, links: Iterable[PathLink], vocabulary: Collection[str]
+) -> list[str]:
+    """Return at most MAX_TAGS: project words, then languages, then technologies.
+
+    Within each group the order is that of first sight. Project tags keep the
+    project's spelling.
+    """
+    text = _text(task)
+    found = [
+        *_of_project(text, vocabulary),
+        *_of_files(links),
+        *_of_syntax(task.goal[:MAX_TEXT], task.result[:MAX_TEXT]),
+        *_of_technologies(text),
+    ]
+    own = {name.lower(): name for name in vocabulary}
+    named = [own.get(name.lower(), name) for name in found]
+    return list(dict.fromkeys(named))[:MAX_TAGS]
+
+
+def _text(task: Task) -> str:
+    commands = (
+        str(call.arguments.get("command") or call.arguments.get("cmd") or "")
+        for call in task.calls
+    )
+    parts = [task.goal[:MAX_TEXT], task.result[:MAX_TEXT], task.feedback[:MAX_TEXT]]
+    typed = "\n".join(command[:MAX_COMMAND] for command in commands)
+    return "\n".join([*parts, typed[:MAX_TEXT]])
+
+
+def _of_project(text: str, vocabulary: Collection[str]) -> list[str]:
+    """Whole-word matches; a tag's hyphens and underscores also match spaces."""
+    spaced = f" {_flat(text)} "
+    found = {}
+    for name in vocabulary:
+        flat = _flat(name)
+        position = spaced.find(f" {flat} ") if flat else -1
+        if position >= 0:
+            found[name] = position
+    return sorted(found, key=lambda name: (found[name], name))
+
+
+_BREAK = re.compile(r"[^\w+#]+|_+")
+
+
+def _flat(text: str) -> str:
+    return _BREAK.sub(" ", text.lower()).strip()
+
+
+def _of_files(links: Iterable[PathLink]) -> Iterator[str]:
+    for link in links:
+        language = file_paths.LANGUAGES.get(file_paths.extension(link.path))
+        if language:
+            yield language
+
+
+def _of_syntax(*texts: str) -> Iterator[str]:
+    for pattern, language in _SYNTAX:
+        if any(pattern.search(text) for text in texts):
+            yield language
+
+
+def _of_technologies(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        word = match[0].lower().rstrip(".-")
+        if word in _TECHNOLOGIES and word not in _AMBIGUOUS:
+            yield _TECHNOLOGIES[word]

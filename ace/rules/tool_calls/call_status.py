@@ -1,0 +1,132 @@
+"""Whether one call failed, from what it says about itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ace.rules.tool_calls import runner_reports, tool_kinds
+
+# Reports begin or end with their verdict; what lies between is content.
+HEAD = 2_000
+TAIL = 20_000
+
+_FLAGS_OF_FAILURE = ("is_error", "isError", "failed")
+_FLAGS_OF_SUCCESS = ("success", "ok", "succeeded")
+_CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
+_BAD_STATUS = frozenset({"error", "failed", "failure", "timeout", "cancelled"})
+_GOOD_STATUS = frozenset({"success", "ok", "completed", "succeeded", "passed"})
+
+# At the very beginning of a result, whatever the tool.
+_HEAD = re.compile(
+    r"\s{0,20}(?:<tool_use_error>|<error>|(?:fatal|(?:[A-Za-z]{1,20} )?error|failed"
+    r"|failure|exception|invalid\w{0,20})\b[ ]{0,2}(?:\[[^\]\n]{0,40}\])?:"
+    r"|(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b:?"
+    r"|(?-i:(?:[A-Za-z_]\w{0,60}\.){1,6}[A-Z]\w{1,60}: )|npm ERR!"
+    r"|[^\s:()][^\n:()]{0,200}[:(]\d{1,7}[,:]\d{1,5}\)?: (?:fatal )?error\b"
+    r"|Traceback \(most recent call last\)|HTTP[/ ](?:\d\.\d )?[45]\d\d\b"
+    r"|EXECUTION TIMED OUT|Your proposed edit has introduced|Wrong (?:flag|answer)"
+    r"|String to replace not found|No replacement was performed"
+    r"|Found \d{1,6} matches of the string|File (?:does not exist|has not been read)"
+    r"|No such file|Permission denied|Access denied|Failed to |Cannot |Could not "
+    r"|Unable to |Unknown (?:tool|argument|parameter|option|field)|Missing required"
+    r"|Invalid |Not found\b|Unauthori[sz]ed|Forbidden|Timed out|Command failed"
+    r"|Command timed out|Request failed|E\d{3} "
+    r"|(?:[\w./-]{1,40}: ){1,3}(?:line \d{1,6}: )?[^\n:]{0,200}(?:: )?"
+    r"(?:command not found|No such file or directory|Permission denied|Is a directory)"
+    r"[ \t]{0,4}(?:\n|$))",
+    re.IGNORECASE,
+)
+# At the start of a line in the output of something that ran.
+_LINE = re.compile(
+    r"^(?:E[ \t]{1,8})?(?:Traceback \(most recent call last\)"
+    r"|(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?::|$)"
+    r"|(?:[a-z_]\w{0,60}\.){1,6}[A-Z][a-z]\w{1,60}: "
+    r"|fatal: |error(?:\[\w{1,10}\])?: |ERROR: |panic: |thread '[^'\n]{1,60}' panicked"
+    r"|npm ERR!|make: \*\*\*|FAILED\b|--- FAIL|FAIL[ \t]"
+    r"|EXECUTION TIMED OUT|Segmentation fault|Killed$"
+    r"|[^\n]{1,200}: (?:command not found|No such file or directory|Permission denied"
+    r"|not found)$"
+    r"|[^\s:()][^\n:()]{0,200}[:(]\d{1,7}[,:]\d{1,5}\)?: (?:fatal )?error\b"
+    r"|[^\s:][^\n:]{0,200}:\d{1,7}: (?:fatal )?error: )",
+    re.MULTILINE,
+)
+_EXIT = re.compile(
+    r"\b(?:exit(?:ed with)?(?: code| status)|exit_code|return ?code)\b"
+    r"[\"']?[ :=]{0,4}(?:is )?(?P<code>-?\d{1,3})\b",
+    re.IGNORECASE,
+)
+
+
+def has_failed(
+    name: str, arguments: Mapping[str, Any], result: str, step: Mapping[str, Any]
+) -> bool | None:
+    """Return True or False when the call says so, None when it says nothing.
+
+    The step's own flags win, then an error object, then counts of tests, then the
+    words its kind of tool reports failure with.
+    """
+    said = _read_flags(step)
+    if said is None:
+        said = _read_error_object(result)
+    if said is not None:
+        return said
+    kind = tool_kinds.kind_of(name, arguments)
+    if kind == "think":
+        return None
+    return _read_text(result, ran=kind == "run")
+
+
+def _read_flags(step: Mapping[str, Any]) -> bool | None:
+    for key in _FLAGS_OF_FAILURE:
+        if isinstance(step.get(key), bool):
+            return bool(step[key])
+    for key in _FLAGS_OF_SUCCESS:
+        if isinstance(step.get(key), bool):
+            return not step[key]
+    for key in _CODES:
+        if isinstance(step.get(key), int):
+            return bool(step[key])
+    status = str(step.get("status") or "").lower()
+    if status in _BAD_STATUS | _GOOD_STATUS:
+        return status in _BAD_STATUS
+    return None
+
+
+def _read_error_object(result: str) -> bool | None:
+    text = result.strip()
+    if not text.startswith("{") or len(text) > TAIL:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return _read_object_flags(value) if isinstance(value, dict) else None
+
+
+def _read_object_flags(value: Mapping[str, Any]) -> bool | None:
+    for key in ("error", "errors", "error_message"):
+        if value.get(key):
+            return True
+    return _read_flags({key: value[key] for key in value if key != "status"}) or (
+        True if str(value.get("status")).lower() in {"error", "failed"} else None
+    )
+
+
+def _read_text(result: str, *, ran: bool) -> bool | None:
+    if not result.strip():
+        return None
+    if _HEAD.match(result[:HEAD]):
+        return True
+    if not ran:
+        return False
+    edges = result if len(result) <= HEAD + TAIL else result[:HEAD] + result[-TAIL:]
+    tests = runner_reports.count_tests(edges)
+    if tests is not None:
+        return tests.failed > 0
+    codes = [int(match["code"]) for match in _EXIT.finditer(edges)]
+    if codes:
+        return codes[-1] != 0
+    return bool(_LINE.search(edges))

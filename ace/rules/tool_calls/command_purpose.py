@@ -1,0 +1,54 @@
+"""TODO docstring."""
+
+from __future__ import annotations
+
+import re
+
+from ace.rules.tool_calls import programs, shell_commands
+from ace.rules.tool_calls.shell_commands import SimpleCommand
+
+_CHECK = re.compile(
+    r"\b(?:pytest|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8"
+    r"|mypy|pyright|pylint|eslint|tsc|shellcheck|clippy|rubocop|golangci-lint"
+    r"|(?:go|cargo|dotnet|swift|bazel|mvn|gradle|gradlew|sbt|mix|stack)"
+    r"[ ]{1,3}(?:test|check|build|vet|verify|compile)"
+    r"|(?:npm|yarn|pnpm|bun|make|just|rake|deno)[ ]{1,3}(?:run[ ]{1,3})?"
+    r"(?:test|check|lint|build|typecheck|verify|ci)\w{0,20}"
+    r"|manage\.py[ ]{1,3}(?:test|check))\b"
+)
+
+
+def is_check(text: str) -> bool:
+    """Whether the command tests, lints, type-checks or builds."""
+    return bool(_CHECK.search(text[: shell_commands.MAX_COMMAND]))
+
+
+def only_reads(text: str) -> bool:
+    """Whether every program only looks: its output is content, not a report."""
+    parsed = shell_commands.parse(text)
+    return bool(parsed) and all(_only_reads(simple) for simple in parsed)
+
+
+def targets(text: str) -> frozenset[str]:
+    """The operands a check was narrowed to, such as `tests/test_login.py`."""
+    words = [word for simple in shell_commands.parse(text) for word in simple.operands]
+    return frozenset(word for word in words if "/" in word or "." in word)
+
+
+def _only_reads(simple: SimpleCommand) -> bool:
+    if simple.writes or simple.appends:
+        return False
+    program = simple.program
+    if program == "git":
+        return bool(programs.GIT_READS.intersection(simple.words[1:3]))
+    if program == "sed":
+        return not edits_in_place(simple)
+    return program in programs.READERS | programs.SEARCHERS | programs.NEUTRAL
+
+
+def edits_in_place(simple: SimpleCommand) -> bool:
+    flags = programs.IN_PLACE.get(simple.program, ())
+    return any(
+        word in flags or (word.startswith("-i") and "-i" in flags)
+        for word in simple.words[1:]
+    )

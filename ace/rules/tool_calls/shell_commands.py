@@ -1,0 +1,162 @@
+"""A shell command line as the simple commands that it is made of."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ace.rules.tool_calls import programs
+
+# Longer commands carry their content in them; what they do stands at the start.
+MAX_COMMAND = 20_000
+
+_HEREDOC = re.compile(r"<<-?[ \t]{0,4}(['\"]?)(\w{1,40})\1")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,60}=")
+_LEXEME = re.compile(
+    r"(?P<space>[ \t\r]++|\\\r?\n)|(?P<operator>[;&|<>()\n]++)"
+    r"|(?P<quoted>'[^']*+'|\"(?>(?:[^\"\\]+|\\.)*)\")|(?P<escaped>\\.)"
+    r"|(?P<plain>[^\s'\"\\;&|<>()]++)|(?P<other>.)",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"\\([\"\\$`])")
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    operator: bool = False
+
+
+@dataclass(frozen=True)
+class SimpleCommand:
+    """One program with its arguments and the files its output is sent to."""
+
+    words: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    appends: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+    @property
+    def program(self) -> str:
+        return self.words[0].rpartition("/")[2] if self.words else ""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return tuple(word for word in self.words[1:] if not word.startswith("-"))
+
+
+def join(argv: Sequence[str]) -> str:
+    """Write an argument list as the command it is; `bash -lc X` is X."""
+    if (
+        len(argv) > 2
+        and argv[0].rpartition("/")[2] in programs.SHELLS
+        and "c" in argv[1]
+    ):
+        return argv[2]
+    if len(argv) == 2 and argv[0] == "apply_patch":
+        return "\n".join(argv)
+    return shlex.join(argv)
+
+
+def parse(text: str) -> tuple[SimpleCommand, ...]:
+    """Split a command line into simple commands, in order."""
+    return _parse(text[:MAX_COMMAND])
+
+
+# A task asks the same of each of its commands several times.
+@lru_cache(maxsize=512)
+def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
+    commands: list[SimpleCommand] = []
+    for tokens in _split(_tokens(_without_heredocs(text))):
+        simple = _unwrap(_to_simple(tokens))
+        inner = simple.program in programs.SHELLS and len(simple.words) > 2
+        if inner and depth < 2 and simple.words[1].startswith("-"):
+            commands += _parse(simple.words[2], depth + 1)
+        elif simple.words or simple.writes or simple.appends:
+            commands.append(simple)
+    return tuple(commands)
+
+
+def _without_heredocs(text: str) -> str:
+    """Drop the bodies of here-documents: they are content, not commands."""
+    kept, end = [], ""
+    for line in text.split("\n"):
+        if end:
+            end = "" if line.strip() == end else end
+            continue
+        kept.append(_HEREDOC.sub(" ", line))
+        if found := _HEREDOC.search(line):
+            end = found[2]
+    return "\n".join(kept)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Split as a shell does; a quote that never closes is a character."""
+    first = text.lstrip().split("\n", 1)[0]
+    if first.split(" ", 1)[0] in {"edit", "insert"}:
+        # SWE-agent: what follows the first line is the file's new text.
+        text = first
+    word, started = "", False
+    for match in _LEXEME.finditer(text):
+        kind, value = match.lastgroup, match[0]
+        if kind in ("space", "operator"):
+            if started:
+                yield _Token(word)
+            word, started = "", False
+            if kind == "operator":
+                yield _Token(value, operator=True)
+        else:
+            word += (
+                _QUOTED.sub(r"\1", value[1:-1])
+                if kind == "quoted"
+                else (value[1:] if kind == "escaped" else value)
+            )
+            started = True
+    if started:
+        yield _Token(word)
+
+
+def _split(tokens: Iterable[_Token]) -> Iterator[list[_Token]]:
+    part: list[_Token] = []
+    for token in tokens:
+        if token.operator and not set(token.text) & set("<>"):
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part
+
+
+def _to_simple(tokens: list[_Token]) -> SimpleCommand:
+    words: list[str] = []
+    files: dict[str, list[str]] = {">": [], ">>": [], "<": []}
+    redirect = ""
+    for token in tokens:
+        if token.operator:
+            redirect = token.text
+        elif redirect:
+            files.get(redirect.strip("&|\n"), []).append(token.text)
+            redirect = ""
+        else:
+            words.append(token.text)
+    return SimpleCommand(
+        tuple(words), tuple(files[">"]), tuple(files[">>"]), tuple(files["<"])
+    )
+
+
+def _unwrap(simple: SimpleCommand) -> SimpleCommand:
+    words = simple.words
+    while words and (
+        words[0] in programs.WRAPPERS
+        or _ASSIGNMENT.match(words[0])
+        or (len(words) < len(simple.words) and _is_wrapper_argument(words[0]))
+    ):
+        words = words[1:]
+    return SimpleCommand(words, simple.writes, simple.appends, simple.reads)
+
+
+def _is_wrapper_argument(word: str) -> bool:
+    return word.startswith("-") or word == "run" or word.rstrip("smh").isdecimal()

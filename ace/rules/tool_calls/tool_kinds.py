@@ -1,0 +1,125 @@
+"""What kind of thing a tool does, by its name and its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ace.rules.tool_calls import command_purpose, shell_commands
+
+Kind = Literal[
+    "read", "create", "modify", "delete", "move", "search", "run", "think", "other"
+]
+
+# Read in this order: `search_replace` modifies, `list_files` does not read files.
+_WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
+    ("think", frozenset({"think", "thought", "thinking", "plan", "todo", "reflect"})),
+    (
+        "run",
+        frozenset({
+            "bash", "shell", "sh", "zsh", "terminal", "command", "cmd", "exec",
+            "execute", "run", "console", "powershell", "ipython", "python", "test",
+            "tests", "pytest", "lint", "build",
+        }),
+    ),
+    ("delete", frozenset({"delete", "remove", "unlink", "rm", "cancel"})),
+    ("move", frozenset({"rename", "move", "mv"})),
+    (
+        "modify",
+        frozenset({
+            "edit", "multiedit", "replace", "patch", "update", "modify", "insert",
+            "append", "notebookedit", "diff", "set", "change",
+        }),
+    ),
+    ("create", frozenset({"create", "write", "save", "new", "add", "book", "send"})),
+    (
+        "search",
+        frozenset({"grep", "search", "find", "glob", "list", "ls", "rg", "tree"}),
+    ),
+    (
+        "read",
+        frozenset({"read", "view", "open", "cat", "show", "get", "fetch", "load"}),
+    ),
+)  # fmt: skip
+
+# Tools whose `command` argument says what they do.
+_EDITOR_COMMANDS: dict[str, Kind] = {
+    "view": "read",
+    "create": "create",
+    "str_replace": "modify",
+    "insert": "modify",
+    "undo_edit": "modify",
+}
+
+_SWE_KINDS: dict[str, Kind] = {
+    "open": "read",
+    "goto": "read",
+    "scroll_up": "read",
+    "scroll_down": "read",
+    "create": "create",
+    "edit": "modify",
+    "insert": "modify",
+    "str_replace": "modify",
+    "find_file": "search",
+    "search_file": "search",
+    "search_dir": "search",
+}
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SPLIT = re.compile(r"[^A-Za-z0-9]+")
+_CHECK_WORDS = frozenset({"test", "tests", "pytest", "lint", "build", "typecheck"})
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """Split a tool or argument name: `mcp__fs__readFile` → mcp, fs, read, file."""
+    spaced = _CAMEL.sub(" ", name[:120])
+    return tuple(word.lower() for word in _SPLIT.split(spaced) if word)
+
+
+def command_of(arguments: Mapping[str, Any]) -> str:
+    """The shell command in the arguments, or a blank."""
+    for key in ("command", "cmd", "script", "code", "input", "action"):
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return shell_commands.join(value)
+    return ""
+
+
+def kind_of(name: str, arguments: Mapping[str, Any]) -> Kind:
+    """What the call did, before anybody asks whether it worked."""
+    by_command = _EDITOR_COMMANDS.get(str(arguments.get("command")))
+    if by_command and "path" in arguments:
+        return by_command
+    by_name = _kind_by_name(name)
+    if by_name == "run":
+        return _kind_of_run(command_of(arguments))
+    return by_name
+
+
+def is_check(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether the call tests, lints, type-checks or builds."""
+    if _CHECK_WORDS.intersection(split_name(name)):
+        return True
+    return is_shell(name, arguments) and command_purpose.is_check(command_of(arguments))
+
+
+def is_shell(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether the call typed a command; `run_sql` with a query did not."""
+    return _kind_by_name(name) == "run" and bool(command_of(arguments))
+
+
+def _kind_by_name(name: str) -> Kind:
+    if name.lower() in _SWE_KINDS:
+        return _SWE_KINDS[name.lower()]
+    found = set(split_name(name))
+    return next((kind for kind, verbs in _WORDS if verbs & found), "other")
+
+
+def _kind_of_run(text: str) -> Kind:
+    program = text.split(None, 1)[0] if text.strip() else ""
+    if program in _SWE_KINDS:
+        return _SWE_KINDS[program]
+    return "read" if command_purpose.only_reads(text) else "run"

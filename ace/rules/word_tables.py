@@ -1,0 +1,7 @@
+"""Long lists of words, written as text."""
+
+from __future__ import annotations
+
+
+def split_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())

@@ -1,0 +1,218 @@
+"""Make a digest: deterministic, attributed, inside its budgets."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+
+from common.caller import Caller, Role
+from context import selection
+from context.digest import digest_configs, digest_lines, digest_sources
+from context.digest.digest_options import KINDS, DigestOptions
+from context.digest.digest_sources import DigestCandidate
+from context.selection import CandidateLine, Selection
+from inference import tokens
+from jobs.models import Job
+from memories.models import Memory
+from memories.queries import OF_NO_AGENT, Filters, MemoryQuerySet
+from memories.scopes import Scope
+from projects.models import Project
+
+OPENING = "Memory digest:"
+# The fixed sentences of an empty digest.
+DISABLED = "The memory digest is disabled."
+EMPTY = "There are no memories to show."
+NOTHING = "No memory fits this turn."
+# Jobs whose end a digest may be waiting for.
+LEARNING, EMBEDDING = "ace", "embed"
+
+
+@dataclass(frozen=True)
+class IncludedMemory:
+    """A line that is in. `rank` is its place among all candidates, from 1."""
+
+    memory: Memory
+    sources: list[str]
+    scores: Mapping[str, float]
+    rank: int
+    text: str
+    is_cut: bool
+
+    @property
+    def cost(self) -> dict[str, int]:
+        return {"chars": len(self.text) + 1, "tokens": tokens.estimate(self.text)}
+
+
+@dataclass(frozen=True)
+class OmittedMemory:
+    memory_id: uuid.UUID
+    kind: str
+    sources: list[str]
+    rank: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Digest:
+    """`used` and `budget` are {"total" or a kind: {items, chars, tokens}}."""
+
+    text: str
+    included: list[IncludedMemory] = field(default_factory=list)
+    omitted: list[OmittedMemory] = field(default_factory=list)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    behind: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def for_agent(
+    project: Project,
+    caller: Caller,
+    *,
+    agent_id: str = "",
+    query: str = "",
+    scopes: Sequence[Scope] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> Digest:
+    """What an agent is told before a turn (docs/digest.md).
+
+    The same rows and settings give the same bytes. `scopes` join what a read without
+    scope covers: the project's and its organization's memories.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    options = digest_configs.effective_options(project, agent_id, caller, overrides)
+    behind = _pending_work(project)
+    if not options.enabled:
+        return Digest(_sentence(DISABLED, options), behind=behind)
+    rows = readable(project, caller, options, agent_id, scopes)
+    gathered = digest_sources.gather(project, rows, options, query)
+    if not gathered.candidates:
+        found = rows.exists() if options.allow_sensitivities else False
+        text = _sentence(NOTHING if found else EMPTY, options)
+        return Digest(text, counts=gathered.counts, behind=behind, notes=gathered.notes)
+    kinds = _kinds(gathered.candidates)
+    shown = [one for one in gathered.candidates if one.id in kinds]
+    memories = LazyMemories([one.id for one in shown])
+    chosen = selection.select(
+        (_line(one, kinds[one.id], memories) for one in shown),
+        total=options.budgets.total.budget,
+        kinds={kind: options.budget_of(kind) for kind in KINDS},
+        opening=OPENING,
+    )
+    ranks = {one.id: place for place, one in enumerate(shown, start=1)}
+    return Digest(
+        text=_text(chosen, options),
+        included=[
+            IncludedMemory(
+                memories[taken.item.id],
+                taken.item.sources,
+                taken.item.scores,
+                ranks[taken.item.id],
+                taken.text,
+                taken.is_cut,
+            )
+            for taken in chosen.taken
+        ],
+        omitted=[
+            OmittedMemory(
+                one.id, kinds[one.id], one.sources, ranks[one.id], left.reason
+            )
+            for left in chosen.left_out
+            for one in [left.item]
+        ],
+        counts=gathered.counts,
+        used={
+            "total": chosen.total.used,
+            **{kind: purse.used for kind, purse in chosen.kinds.items()},
+        },
+        behind=behind,
+        notes=gathered.notes,
+    )
+
+
+def readable(
+    project: Project,
+    caller: Caller,
+    options: DigestOptions,
+    agent_id: str,
+    scopes: Sequence[Scope],
+) -> MemoryQuerySet:
+    """The current memories that a digest may show."""
+    seen = Memory.objects.visible_to(caller)
+    rows: MemoryQuerySet = seen.covering(project, None)
+    for scope in scopes:
+        rows = rows | seen.covering(project, scope)
+    allowed = tuple(options.allow_sensitivities)
+    if not allowed:
+        return rows.none()
+    rows = rows.matching(Filters(sensitivities=allowed))
+    if options.agents == "own" and agent_id:
+        own = Memory.objects.filter(agent_id=agent_id)
+        repeated = Exists(own.filter(duplicate_of=OuterRef("pk")))
+        rows = rows.filter(Q(agent_id=agent_id) | OF_NO_AGENT | repeated)
+    return rows
+
+
+def _kinds(candidates: Sequence[DigestCandidate]) -> dict[uuid.UUID, str]:
+    rows = Memory.objects.filter(pk__in=[one.id for one in candidates])
+    return dict(rows.values_list("pk", "kind"))
+
+
+class LazyMemories:
+    """Memories in a known order, read some at a time: most are never looked at."""
+
+    AT_ONCE = 32
+
+    def __init__(self, ids: Sequence[uuid.UUID]) -> None:
+        self._ids = ids
+        self._places = {pk: place for place, pk in enumerate(ids)}
+        self._found: dict[uuid.UUID, Memory] = {}
+
+    def __getitem__(self, pk: uuid.UUID) -> Memory:
+        if pk not in self._found:
+            start = self._places[pk] // self.AT_ONCE * self.AT_ONCE
+            rows = Memory.objects.only(*digest_lines.COLUMNS)
+            self._found |= rows.in_bulk(self._ids[start : start + self.AT_ONCE])
+        return self._found[pk]
+
+
+def _line(
+    candidate: DigestCandidate, kind: str, memories: LazyMemories
+) -> CandidateLine[DigestCandidate]:
+    return CandidateLine(
+        candidate,
+        kind,
+        len(digest_lines.head(kind, candidate.id)),
+        lambda: digest_lines.render(memories[candidate.id]),
+    )
+
+
+def _text(chosen: Selection[DigestCandidate], options: DigestOptions) -> str:
+    if not chosen.taken:
+        return _sentence(NOTHING, options)
+    return "".join(f"{line}\n" for line in [OPENING, *(t.text for t in chosen.taken)])
+
+
+def _sentence(sentence: str, options: DigestOptions) -> str:
+    """The opening and a fixed sentence, as far as the total has room for them."""
+    text = f"{OPENING}\n{sentence}\n"
+    limits = options.budgets.total
+    if len(text) > limits.max_chars:
+        return ""
+    most = limits.max_tokens
+    return "" if most is not None and tokens.estimate(text) > most else text
+
+
+def _pending_work(project: Project) -> dict[str, bool]:
+    """Whether finished tasks or new texts wait for a worker still."""
+    waiting = Job.objects.filter(
+        project_id=project.pk,
+        kind__in=[LEARNING, EMBEDDING],
+        state__in=[Job.State.WAITING, Job.State.RUNNING],
+    )
+    kinds = set(waiting.order_by().values_list("kind", flat=True).distinct())
+    return {"learning": LEARNING in kinds, "embedding": EMBEDDING in kinds}

@@ -1,0 +1,73 @@
+"""The stored configuration of a project's digests, and of one agent's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from context.digest import digest_options
+from context.digest.digest_options import DigestOptions
+from context.models import DigestConfig
+from projects.models import Project
+
+
+def find(project: Project, agent_id: str, caller: Caller) -> DigestConfig | None:
+    """The row of exactly this agent, or of the project for an empty one."""
+    caller.require(Role.VIEWER, project.pk)
+    rows = DigestConfig.objects.visible_to(caller).filter(project=project)
+    found: DigestConfig | None = rows.filter(agent_id=agent_id).first()
+    return found
+
+
+def effective_options(
+    project: Project,
+    agent_id: str,
+    caller: Caller,
+    overrides: Mapping[str, Any] | None = None,
+) -> DigestOptions:
+    """The defaults, the project's settings, the agent's, and those of this request."""
+    rows = DigestConfig.objects.visible_to(caller).filter(project=project)
+    found = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
+    layers = found.values_list("config", flat=True)
+    return digest_options.merge_layers(*layers, overrides or {})
+
+
+@write
+def put(
+    project: Project,
+    agent_id: str,
+    config: Mapping[str, Any],
+    caller: Caller,
+    *,
+    version: int | None = None,
+) -> DigestConfig:
+    """Replace what a project or one of its agents sets. Raises Invalid, StaleVersion."""
+    caller.require(Role.CURATOR, project.pk)
+    digest_options.merge_layers(config)
+    rows = DigestConfig.objects.select_for_update(no_key=True)
+    row = rows.filter(project=project, agent_id=agent_id).first()
+    if version is not None and version != (row.version if row else 0):
+        raise errors.StaleVersion(current_version=row.version if row else 0)
+    before = row.config if row else None
+    if row is None:
+        row = DigestConfig(project=project, agent_id=agent_id, version=0)
+    row.config = dict(config)
+    row.version += 1
+    row.updated_by = caller.name[:200]
+    row.save()
+    trail.record(
+        caller,
+        "digest_config.put",
+        project_id=project.pk,
+        object_type="digest_config",
+        object_id=row.pk,
+        before=before,
+        after=row.config,
+        agent=agent_id,
+    )
+    put_row: DigestConfig = row
+    return put_row

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connection
+
+from ace import run as runs
+from ace.models import AceRun, Observation
+from ace.reflect import reflector_phase
+from ace.rules import task as tasks
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.review import decide
+
+URL = "/api/v1/complete-task"
+
+
+def booking(error="Error: payment amount does not add up, total price is 310", **more):
+    return {
+        "agent_id": "desk",
+        "goal": "Book a seat to Porto",
+        "result": "I could not book the seat.",
+        "outcome": "failure",
+        "feedback": "reward 0",
+        "feedback_source": "environment",
+        "tool_usage": [
+            {
+                "tool_name": "book_seat",
+                "arguments": {"flight": "HAT7", "amount": 300},
+                "result": error,
+            }
+        ],
+    } | more
+
+
+# The same trouble, mended.
+MENDED = booking(
+    outcome="success",
+    result="Booked.",
+    tool_usage=[
+        *booking("Error: cabin is a required field")["tool_usage"],
+        {
+            "tool_name": "book_seat",
+            "arguments": {"flight": "HAT7", "amount": 300, "cabin": "basic"},
+            "result": '{"seat": "12A"}',
+        },
+    ],
+)
+
+
+@pytest.fixture
+def complete(alice_api, project):
+    def post(body):
+        answer = alice_api.post(URL, {"project_id": str(project.pk), **body})
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return post
+
+
+def contents(result):
+    return [lesson["content"] for lesson in result["lessons"]]
+
+
+LESSON = (
+    "When calling `book_seat`, check the values against each other before the call: "
+    '"payment amount does not add up".'
+)
+
+
+@pytest.mark.django_db
+class TestSecondSighting:
+    def test_the_first_run_teaches_nothing_and_keeps_what_it_showed(self, complete):
+        result = complete(booking())
+
+        assert result["lessons"] == []
+        kept = Observation.objects.get()
+        assert str(kept.run_id) == result["run_id"]
+        assert kept.root_cause == "VALUE_MISMATCH"
+        assert "does not add up" in kept.seen["quote"]
+
+    def test_a_second_run_teaches_from_both(self, complete):
+        first = complete(booking())
+
+        second = complete(
+            booking("Error: payment amount does not add up, total price is 95")
+        )
+
+        assert contents(second) == [LESSON]
+        delta = PlaybookDelta.objects.get()
+        assert str(delta.run_id) == second["run_id"]
+        assert first["run_id"] in delta.reason
+        assert delta.status == PlaybookDelta.Status.APPLIED
+
+    def test_its_quotes_are_cut_from_the_present_run(self, complete):
+        complete(booking())
+        run_id = complete(booking())["run_id"]
+
+        task = tasks.parse(AceRun.objects.get(pk=run_id).request)
+        quotes = PlaybookDelta.objects.get().evidence
+        assert [
+            task.text(quote["field"])[quote["start"] : quote["end"]] for quote in quotes
+        ] == [quote["quote"] for quote in quotes]
+
+    def test_another_error_is_another_observation(self, complete):
+        complete(booking())
+
+        assert complete(booking("Error: flight is full"))["lessons"] == []
+
+    def test_the_same_error_of_another_tool_is_another_observation(self, complete):
+        complete(booking())
+        call = booking()["tool_usage"][0] | {"tool_name": "book_room"}
+
+        assert complete(booking(tool_usage=[call]))["lessons"] == []
+
+    def test_an_unknown_outcome_is_seen_but_not_taught(self, complete):
+        unknown = booking(outcome="unknown", feedback="")
+        complete(unknown)
+
+        assert complete(unknown)["lessons"] == []
+        assert contents(complete(booking())) == [LESSON]
+
+    def test_the_lesson_tells_how_many_runs_have_shown_it(self, complete):
+        unknown = booking(outcome="unknown", feedback="")
+        first, *_ = [complete(unknown) for _ in range(3)]
+        complete(booking())
+
+        reason = PlaybookDelta.objects.get().reason
+        assert f"Run {first['run_id']} showed it before; 4 runs" in reason
+
+    def test_another_project_sees_nothing_of_it(
+        self, complete, charlie_api, other_project
+    ):
+        complete(booking())
+        body = {"project_id": str(other_project.pk), **booking()}
+
+        assert charlie_api.post(URL, body).json()["lessons"] == []
+
+
+@pytest.mark.django_db
+class TestRepetition:
+    def test_reflecting_again_on_the_first_run_still_teaches_nothing(
+        self, complete, alice
+    ):
+        first = complete(booking())
+        complete(booking())
+
+        again = reflector_phase.reflect(AceRun.objects.get(pk=first["run_id"]), alice)
+
+        assert again["lessons"] == []
+
+    def test_reflecting_again_on_the_second_run_says_the_same(self, complete, alice):
+        complete(booking())
+        second = complete(booking())
+
+        again = reflector_phase.reflect(AceRun.objects.get(pk=second["run_id"]), alice)
+
+        assert contents(again) == contents(second)
+        assert Observation.objects.count() == 2
+
+    def test_a_run_whose_curator_failed_teaches_once_when_resumed(
+        self, complete, alice, monkeypatch
+    ):
+        complete(booking())
+
+        def fail(run, caller):
+            raise ConnectionError("the database went away")
+
+        monkeypatch.setitem(runs.PHASES, "curator", fail)
+        second = complete(booking())
+        monkeypatch.undo()
+        run = runs.resume(AceRun.objects.get(pk=second["run_id"]), alice)
+
+        assert run.state == AceRun.State.DONE
+        assert [delta.content for delta in PlaybookDelta.objects.all()] == [LESSON]
+
+    def test_a_third_run_adds_no_second_entry(self, complete):
+        lessons = [complete(booking())["lessons"] for _ in range(3)]
+
+        assert [len(each) for each in lessons] == [0, 1, 0]
+        entry = PlaybookEntry.objects.current().get()
+        # That the trouble came again says nothing for the entry.
+        assert (entry.helpful, entry.harmful) == (0, 0)
+
+
+@pytest.mark.django_db
+class TestRemedy:
+    ERROR = "Error: cabin is a required field"
+
+    def test_what_a_run_has_mended_is_not_taught_in_general_words(self, complete):
+        mended = contents(complete(MENDED))
+
+        later = complete(booking(self.ERROR))
+
+        assert any("cabin" in content for content in mended)
+        assert later["lessons"] == []
+
+    def test_a_later_remedy_proposes_to_retire_the_general_words(self, complete):
+        complete(booking(self.ERROR))
+        general = complete(booking(self.ERROR))["updated_bullets"][0]
+
+        complete(MENDED)
+
+        delta = PlaybookDelta.objects.get(operation="deprecate")
+        assert str(delta.entry_id) == general["id"]
+        assert "pass `cabin`" in delta.reason
+
+    def test_what_a_person_keeps_the_next_remedy_does_not_bring_up_again(
+        self, complete, alice
+    ):
+        for body in (booking(self.ERROR), booking(self.ERROR), MENDED):
+            complete(body)
+        asked = PlaybookDelta.objects.get(operation="deprecate")
+        complete(MENDED | {"goal": "Book a seat to Faro"})
+        decide.reject(asked, alice, reason="It helps in other cases.")
+
+        complete(MENDED | {"goal": "Book a seat to Lagos"})
+
+        assert PlaybookDelta.objects.get(operation="deprecate") == asked
+
+
+@pytest.mark.django_db
+class TestQuotes:
+    def test_they_slice_after_secrets_are_masked_and_with_any_text(self, complete):
+        told = (
+            "Error: \U0001f600 token ghp_0123456789abcdefghijABCDEFGHIJ012345\r\n"
+            "payment amount does not add up, total price is 310\r\n"
+        )
+        complete(booking(told))
+        run_id = complete(booking(told))["run_id"]
+
+        run = AceRun.objects.get(pk=run_id)
+        task = tasks.parse(run.request)
+        quotes = [
+            *run.reflection.evidence,
+            *(q for delta in PlaybookDelta.objects.all() for q in delta.evidence),
+            *(row.seen for row in run.observations.all()),
+        ]
+        assert "ghp_" not in str(run.request)
+        assert len(quotes) >= 3
+        for quote in quotes:
+            text = task.text(quote["field"])
+            assert text[quote["start"] : quote["end"]] == quote["quote"]
+
+
+@pytest.mark.django_db
+class TestProjectCauses:
+    def test_a_projects_own_row_is_asked_first(self, complete, project):
+        row = {"code": "BILLING", "words": ["payment amount"]}
+        project.settings = {**project.settings, "root_causes": [row]}
+        project.save()
+
+        run_id = complete(booking())["run_id"]
+
+        run = AceRun.objects.get(pk=run_id)
+        assert run.reflection.root_cause == "BILLING"
+        assert run.observations.get().root_cause == "BILLING"
+
+
+@pytest.mark.django_db
+class TestReading:
+    def test_the_run_shows_its_observations(self, complete, alice_api):
+        run_id = complete(booking())["run_id"]
+
+        run = alice_api.get(f"/api/v1/ace/runs/{run_id}").json()
+
+        (seen,) = run["observations"]
+        assert seen["root_cause"] == "VALUE_MISMATCH"
+        assert seen["seen"]["field"] == "tool_usage.0.result"
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTwoAtOnce:
+    def test_exactly_one_of_two_runs_teaches(self, project, alice):
+        both = [runs.complete(project, booking(), alice, wait=False) for _ in range(2)]
+        barrier, answers = threading.Barrier(2), []
+
+        def reflect(run):
+            barrier.wait(10)
+            answers.append(contents(reflector_phase.reflect(run, alice)))
+            connection.close()
+
+        threads = [threading.Thread(target=reflect, args=[run]) for run in both]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert sorted(answers) == [[], [LESSON]]
