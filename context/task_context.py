@@ -104,7 +104,7 @@ def for_task(
         project,
         {rule.entry.pk: rule.score for rule in entries},
         caller,
-        source=Exposure.Source.CONTEXT,
+        source=Exposure.ExposureSource.CONTEXT,
         agent_id=agent_id,
     )
     whole = "".join(f"{one.text}\n" for one in told.taken)

@@ -1,9 +1,4 @@
-"""Lessons that were met before: a person rejected them, or they wait for one.
-
-A run brings the same lesson again and again. The inbox shows it once, and what was
-rejected comes back to it only after it was met `AGAIN` times more. What an entry said
-that was retired does not come back to the playbook by itself.
-"""
+"""Vectors of lessons that wait or were rejected, so that a paraphrase is recognized."""
 
 from __future__ import annotations
 
@@ -18,15 +13,14 @@ from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
 from jobs import queue, runner
 from playbook.models import DeltaVector, PlaybookDelta
-from playbook.proposals.proposed_change import Operation
 
-Status = PlaybookDelta.Status
-LESSON_OPERATIONS = (Operation.ADD, Operation.UPDATE)
+Status = PlaybookDelta.DeltaStatus
+LESSON_OPERATIONS = (
+    PlaybookDelta.DeltaOperation.ADD,
+    PlaybookDelta.DeltaOperation.UPDATE,
+)
 REFUSED_BY_PERSON = Q(status=Status.REJECTED) & ~Q(reviewer="")
 KNOWN_LESSONS = REFUSED_BY_PERSON | Q(status=Status.PENDING)
-
-
-# Vectors
 
 
 def keep(delta: PlaybookDelta, vector: Vector | None) -> None:

@@ -52,7 +52,7 @@ class Playbook(models.Model):
 class PlaybookEntry(models.Model):
     """One rule that agents of the project are given."""
 
-    class Status(models.TextChoices):
+    class EntryStatus(models.TextChoices):
         ACTIVE = "active"
         DEPRECATED = "deprecated"
         SUPERSEDED = "superseded"
@@ -76,7 +76,9 @@ class PlaybookEntry(models.Model):
         Memory, through="Support", related_name="playbook_entries"
     )
 
-    status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
+    status = models.CharField(
+        max_length=16, choices=EntryStatus, default=EntryStatus.ACTIVE
+    )
     is_active = models.GeneratedField(
         expression=models.Q(status="active"),  # type: ignore[arg-type]  # Q has what is used
         output_field=models.BooleanField(),
@@ -167,7 +169,7 @@ class PlaybookEntry(models.Model):
     @property
     def is_live(self) -> bool:
         """As `is_active`, which an unsaved change of the status does not move."""
-        return self.status == self.Status.ACTIVE
+        return self.status == self.EntryStatus.ACTIVE
 
     @property
     def is_protected(self) -> bool:
@@ -294,7 +296,7 @@ class Anchor(models.Model):
 class PlaybookDelta(models.Model):
     """A proposed change with its evidence; only an applied one is in the playbook."""
 
-    class Operation(models.TextChoices):
+    class DeltaOperation(models.TextChoices):
         ADD = "add"
         UPDATE = "update"
         DELETE = "delete"
@@ -304,7 +306,7 @@ class PlaybookDelta(models.Model):
         TAG = "tag"
         VOTE = "vote"
 
-    class Status(models.TextChoices):
+    class DeltaStatus(models.TextChoices):
         PENDING = "pending"
         APPLIED = "applied"
         ACCEPTED = "accepted"
@@ -314,7 +316,7 @@ class PlaybookDelta(models.Model):
         STALE = "stale"
 
     # An applied one is in the playbook; how it came there is told apart.
-    IN_FORCE = (Status.APPLIED, Status.ACCEPTED, Status.EDITED)
+    IN_FORCE = (DeltaStatus.APPLIED, DeltaStatus.ACCEPTED, DeltaStatus.EDITED)
 
     class Producer(models.TextChoices):
         RULE = "rule"
@@ -323,7 +325,7 @@ class PlaybookDelta(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    operation = models.CharField(max_length=16, choices=Operation)
+    operation = models.CharField(max_length=16, choices=DeltaOperation)
     entry = models.ForeignKey(
         PlaybookEntry,
         null=True,
@@ -357,7 +359,9 @@ class PlaybookDelta(models.Model):
     memory_id = models.UUIDField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=64, unique=True)
 
-    status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
+    status = models.CharField(
+        max_length=16, choices=DeltaStatus, default=DeltaStatus.PENDING
+    )
     reviewer = models.CharField(max_length=200, blank=True)
     review_note = models.CharField(max_length=1000, blank=True)
     reviewed_at = models.DateTimeField(null=True, blank=True)
@@ -456,7 +460,7 @@ class DeltaVector(StoredVector, models.Model):
 class PlaybookChange(models.Model):
     """What happened to an entry. Append-only; replayed in order it is the playbook."""
 
-    class Operation(models.TextChoices):
+    class ChangeOperation(models.TextChoices):
         ADD = "add"
         UPDATE = "update"
         DELETE = "delete"
@@ -465,7 +469,7 @@ class PlaybookChange(models.Model):
     project_id = models.UUIDField()
     revision = models.PositiveIntegerField()
     position = models.PositiveSmallIntegerField(default=0)
-    operation = models.CharField(max_length=8, choices=Operation)
+    operation = models.CharField(max_length=8, choices=ChangeOperation)
     action = models.CharField(max_length=16)
     entry_id = models.UUIDField()
     entry_label = models.CharField(max_length=64)
@@ -522,7 +526,7 @@ class PlaybookChange(models.Model):
 class Conflict(models.Model):
     """Two rules, or a rule and a proposed one, that cannot both hold."""
 
-    class State(models.TextChoices):
+    class ConflictStage(models.TextChoices):
         OPEN = "open"
         SUPERSEDED = "superseded"
         SPLIT = "split"
@@ -551,7 +555,9 @@ class Conflict(models.Model):
         related_name="conflicts",
     )
     reason = models.CharField(max_length=500)
-    state = models.CharField(max_length=16, choices=State, default=State.OPEN)
+    state = models.CharField(
+        max_length=16, choices=ConflictStage, default=ConflictStage.OPEN
+    )
     # The deltas that carried the decision out; undoing them opens the conflict again.
     decided_with = ArrayField(models.UUIDField(), default=list, blank=True)
     note = models.CharField(max_length=1000, blank=True)
@@ -606,7 +612,7 @@ class Exposure(models.Model):
     `run_id` is empty until the agent's next finished task is credited with it.
     """
 
-    class Source(models.TextChoices):
+    class ExposureSource(models.TextChoices):
         RENDER = "render"
         CONTEXT = "context"
         REPORTED = "reported"
@@ -622,7 +628,9 @@ class Exposure(models.Model):
     run_id = models.UUIDField(null=True, blank=True)
     agent_id = models.CharField(max_length=255, blank=True)
     key_id = models.UUIDField(null=True, blank=True)
-    source = models.CharField(max_length=8, choices=Source, default=Source.REPORTED)
+    source = models.CharField(
+        max_length=8, choices=ExposureSource, default=ExposureSource.REPORTED
+    )
     # Cosine of the entry to the task it was given for; None where no task was named.
     relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)

@@ -43,7 +43,7 @@ from playbook.queries import DeltaQuerySet
 from projects.models import Project
 from search import statistics
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 NAME = "purge"
 ENTRY_COLUMNS = {
     **dict.fromkeys(("content", "condition", "action"), redact_text),
@@ -244,8 +244,8 @@ def _retire(
     """Delete entries by a revision, so that the history tells it too."""
     revision = Revision(lock_playbook(project), caller, cause)
     rows = PlaybookEntry.objects.light().filter(pk__in=entry_ids).order_by("pk")
-    for entry in rows.exclude(status=PlaybookEntry.Status.DELETED):
-        deleted = {"status": PlaybookEntry.Status.DELETED}
+    for entry in rows.exclude(status=PlaybookEntry.EntryStatus.DELETED):
+        deleted = {"status": PlaybookEntry.EntryStatus.DELETED}
         revision.change(entry, "delete", deleted)
     conflict_lifecycle.update_conflicts(revision.close(), caller)
 
@@ -267,7 +267,7 @@ def _ask_for_review(
         (
             PlaybookDelta(
                 project=project,
-                operation=PlaybookDelta.Operation.DEPRECATE,
+                operation=PlaybookDelta.DeltaOperation.DEPRECATE,
                 entry=entry,
                 expected_version=entry.version,
                 reason=f"What it was learned from was purged ({purge_id}). Accept to "

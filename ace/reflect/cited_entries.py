@@ -24,7 +24,7 @@ def find(
     if not names:
         return []
     ids = [value for name in names if (value := _uuid(name))]
-    live = Q(aliases__overlap=names, status=PlaybookEntry.Status.ACTIVE)
+    live = Q(aliases__overlap=names, status=PlaybookEntry.EntryStatus.ACTIVE)
     rows = PlaybookEntry.objects.filter(project=project).light()
     named = rows.filter(Q(pk__in=ids) | Q(label__in=names) | live)
     return list(named.order_by("pk"))

@@ -77,7 +77,7 @@ def superseded_by_fix(run: AceRun) -> list[Proposal]:
         project=run.project,
         run_id__in=before.values("run_id"),
         payload__signature__in=list(remedies),
-        entry__status=PlaybookEntry.Status.ACTIVE,
+        entry__status=PlaybookEntry.EntryStatus.ACTIVE,
     )
     deltas = taught.exclude(run_id=run.pk).select_related("entry").order_by("pk")
     found = {delta.entry_id: delta for delta in deltas}
@@ -97,7 +97,7 @@ def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[st
         project=run.project,
         run_id__in=shown.exclude(run=run).values("run_id"),
         payload__signature__in=[f"seen|{key}" for key in often],
-        entry__status=PlaybookEntry.Status.ACTIVE,
+        entry__status=PlaybookEntry.EntryStatus.ACTIVE,
     )
     found = deltas.values_list("payload__signature", flat=True)
     return {str(signature).removeprefix("seen|") for signature in found}

@@ -60,8 +60,8 @@ def _counts(project: Project, caller: Caller, since: weeks.Week) -> Counts:
             pk__gte=lowest_id_at(since.start),
             created_at__gte=since.start,
         )
-        .exclude(operation=PlaybookDelta.Operation.VOTE)
-        .exclude(Q(status=PlaybookDelta.Status.REJECTED, reviewer=""))
+        .exclude(operation=PlaybookDelta.DeltaOperation.VOTE)
+        .exclude(Q(status=PlaybookDelta.DeltaStatus.REJECTED, reviewer=""))
         .order_by()
         .values_list("producer", "status")
         .annotate(n=Count("pk"))

@@ -133,7 +133,7 @@ def undo_last_decision(
     delta: PlaybookDelta, caller: Caller, version: str
 ) -> DecisionResult:
     """The opposite of the last decision: what was undone is in force, else it waits."""
-    is_undone = delta.status == PlaybookDelta.Status.REVERTED
+    is_undone = delta.status == PlaybookDelta.DeltaStatus.REVERTED
     return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
 
 

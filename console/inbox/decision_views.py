@@ -115,7 +115,7 @@ class BulkView(InboxPage):
         self, ids: Sequence[uuid.UUID], action: Any, reason: str, left: int = 0
     ) -> HttpResponse:
         try:
-            outcomes = bulk.decide(
+            outcomes = bulk.decide_all(
                 self.project, ids, action, self.caller, reason=reason
             )
         except errors.Refusal as refusal:

@@ -49,7 +49,7 @@ class ConflictCard:
 
     @property
     def is_open(self) -> bool:
-        return self.conflict.state == Conflict.State.OPEN
+        return self.conflict.state == Conflict.ConflictStage.OPEN
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.review import rebase
 from playbook.review.rebase import EntryDrift
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 UNDECIDED = (Status.PENDING, Status.STALE)
 REMOVING_OPERATIONS = (Operation.DELETE, Operation.DEPRECATE)
 WORST_FIRST = ("fail", "warn", "pass")

@@ -20,7 +20,7 @@ from playbook.models import Conflict, PlaybookDelta
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 CARDS_PER_PAGE = 20  # cards
 # What was applied without a person can be undone here for so long.
 UNDO_WINDOW = timedelta(days=7)

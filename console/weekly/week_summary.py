@@ -126,9 +126,9 @@ def _deltas(
 
 def _kind_of(made: Sequence[PlaybookChange]) -> Kind:
     """`made` is what was done to one entry, the newest first."""
-    if made[0].operation == PlaybookChange.Operation.DELETE:
+    if made[0].operation == PlaybookChange.ChangeOperation.DELETE:
         return REFUTED
-    is_new = any(c.operation == PlaybookChange.Operation.ADD for c in made)
+    is_new = any(c.operation == PlaybookChange.ChangeOperation.ADD for c in made)
     return NEW if is_new else CHANGED
 
 

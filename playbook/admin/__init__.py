@@ -1,4 +1,7 @@
-"""Every page of the admin that playbook has; importing it registers them."""
+"""Admin pages of the playbook; importing this package registers them.
+
+May import everything in `playbook` but `views`.
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _seen_versions(conflict: Conflict) -> SeenVersions:
 
 
 def _is_open(conflict: Conflict) -> bool:
-    return conflict.state == Conflict.State.OPEN
+    return conflict.state == Conflict.ConflictStage.OPEN
 
 
 def _is_decided(conflict: Conflict) -> bool:
@@ -96,7 +96,7 @@ class ConflictAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("state", Conflict.State.choices),
+        choice_filter("state", Conflict.ConflictStage.choices),
         ("created_at", DaysFilter),
     ]
     search_fields = ["left__label", "right__label", "id"]

@@ -107,8 +107,8 @@ class PlaybookDeltaAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("status", PlaybookDelta.Status.choices),
-        choice_filter("operation", PlaybookDelta.Operation.choices),
+        choice_filter("status", PlaybookDelta.DeltaStatus.choices),
+        choice_filter("operation", PlaybookDelta.DeltaOperation.choices),
         choice_filter("risk", [(risk, risk) for risk in RISKS]),
         choice_filter("producer", PlaybookDelta.Producer.choices),
         DecisionFilter,
@@ -171,7 +171,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "accepted",
-            fits=lambda delta: delta.status == PlaybookDelta.Status.PENDING,
+            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.PENDING,
         ),
         AdminAction(
             "edit",
@@ -180,7 +180,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             _edit,
             "edited and accepted",
             fits=lambda delta: (
-                delta.status == PlaybookDelta.Status.PENDING
+                delta.status == PlaybookDelta.DeltaStatus.PENDING
                 and delta.operation in WRITES_TEXT
             ),
             asks="In your words",
@@ -207,7 +207,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "waiting for the entry as it is now",
-            fits=lambda delta: delta.status == PlaybookDelta.Status.STALE,
+            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.STALE,
         ),
         AdminAction(
             "undo",
@@ -228,7 +228,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "in force again",
-            fits=lambda delta: delta.status == PlaybookDelta.Status.REVERTED,
+            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.REVERTED,
             asks="Why",
         ),
     ]

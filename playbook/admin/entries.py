@@ -91,7 +91,7 @@ class PlaybookEntryAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("status", PlaybookEntry.Status.choices),
+        choice_filter("status", PlaybookEntry.EntryStatus.choices),
         exact_filter("category"),
         TagFilter,
         choice_filter("author_kind", PlaybookEntry.Author.choices, "author"),
@@ -142,7 +142,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _remove,
             "deleted",
-            fits=lambda entry: entry.status != PlaybookEntry.Status.DELETED,
+            fits=lambda entry: entry.status != PlaybookEntry.EntryStatus.DELETED,
             asks="Why",
             is_final=True,
         ),
@@ -152,7 +152,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _restore,
             "active again",
-            fits=lambda entry: entry.status != PlaybookEntry.Status.ACTIVE,
+            fits=lambda entry: entry.status != PlaybookEntry.EntryStatus.ACTIVE,
             asks="Why",
         ),
     ]

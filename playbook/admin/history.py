@@ -42,7 +42,7 @@ class PlaybookChangeAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("operation", PlaybookChange.Operation.choices),
+        choice_filter("operation", PlaybookChange.ChangeOperation.choices),
         exact_filter("action"),
         exact_filter("actor"),
         exact_filter("entry_label", "entry"),

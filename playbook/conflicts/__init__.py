@@ -1,4 +1,4 @@
-"""Conflicts: the two sides of each, and how a conflict opens, closes and becomes settled.
+"""Conflicts between rules: their two sides, and when they open and close.
 
 May import `playbook.entries`, `playbook.delta_vectors` and everything below them.
 """

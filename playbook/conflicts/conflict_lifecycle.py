@@ -11,19 +11,20 @@ from audit import trail
 from common import errors
 from common.caller import Caller
 from common.db import write
-from playbook.conflicts import (
-    conflict_lifecycle,
-    conflict_list,
-    conflict_sides,
-    settled_reason,
-)
+from playbook.conflicts import conflict_list, conflict_sides, settled_reason
 from playbook.conflicts.settled_reason import SettledReason
 from playbook.entries.matches import Match
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta
 
-State = Conflict.State
+State = Conflict.ConflictStage
 # Columns that say whether two rules cannot both hold.
 DECISIVE_COLUMNS = {"status", "content", "condition"}
+
+
+class ConflictState(errors.StateConflict):
+    """The conflict is decided already."""
+
+    code = "conflict_state"
 
 
 def open_conflict(delta: PlaybookDelta, match: Match) -> None:
@@ -31,7 +32,7 @@ def open_conflict(delta: PlaybookDelta, match: Match) -> None:
 
     What waits in quarantine takes no rule from the agents; accepted, it is filed.
     """
-    near, is_waiting = match.neighbour, delta.status == delta.Status.PENDING
+    near, is_waiting = match.neighbour, delta.status == delta.DeltaStatus.PENDING
     if match.verdict != "against" or near is None:
         return
     if delta.status not in delta.IN_FORCE and not is_waiting:
@@ -118,29 +119,25 @@ def _close(
     conflict.note = f"Closed by itself: {found.words}."
     conflict.decided_at = timezone.now()
     _save(conflict, found.state, [delta] if delta else [])
-    conflict_lifecycle.audit(conflict, caller, "close")
+    audit(conflict, caller, "close")
 
 
 def _open(conflict: Conflict, caller: Caller, verb: str = "open") -> None:
     conflict.note, conflict.decided_at = "", None
     _save(conflict, State.OPEN, [])
-    conflict_lifecycle.audit(conflict, caller, verb)
+    audit(conflict, caller, verb)
 
 
 def _save(
-    conflict: Conflict, state: Conflict.State, decided_with: Sequence[PlaybookDelta]
+    conflict: Conflict,
+    state: Conflict.ConflictStage,
+    decided_with: Sequence[PlaybookDelta],
 ) -> None:
     conflict.state, conflict.decided_by = state, ""
     conflict.decided_with = [delta.pk for delta in decided_with]
     conflict.save(
         update_fields=["state", "note", "decided_by", "decided_at", "decided_with"]
     )
-
-
-class ConflictState(errors.StateConflict):
-    """The conflict is decided already."""
-
-    code = "conflict_state"
 
 
 def audit(conflict: Conflict, caller: Caller, verb: str) -> None:

@@ -12,8 +12,8 @@ from playbook import delta_vectors
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.queries import WAITING_STATUSES
 
-State = Conflict.State
-Status = PlaybookDelta.Status
+State = Conflict.ConflictStage
+Status = PlaybookDelta.DeltaStatus
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Side:
     @property
     def status(self) -> str:
         row = self.delta or self.entry
-        return row.status if row else PlaybookEntry.Status.DELETED
+        return row.status if row else PlaybookEntry.EntryStatus.DELETED
 
     @property
     def stands(self) -> bool:

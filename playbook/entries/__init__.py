@@ -1,4 +1,4 @@
-"""Entries and what follows from their text: freshness, file anchors, vectors, index, neighbours.
+"""Entries and what depends on their text: freshness, file anchors, vectors, neighbours.
 
 May import `playbook.models` and `playbook.rule_text`.
 """

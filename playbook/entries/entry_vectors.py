@@ -62,7 +62,7 @@ def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
     rows: EntryQuerySet = PlaybookEntry.objects.filter(
         ~Exists(have), project_id=project_id
     )
-    return rows.exclude(status=PlaybookEntry.Status.DELETED)
+    return rows.exclude(status=PlaybookEntry.EntryStatus.DELETED)
 
 
 @runner.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
@@ -101,7 +101,7 @@ reembed.EMBEDDED_TABLES.append(
         vectors=EntryVector,
         owner="entry",
         rows=PlaybookEntry.objects.light(),
-        due=~Q(status=PlaybookEntry.Status.DELETED),
+        due=~Q(status=PlaybookEntry.EntryStatus.DELETED),
         text=_text,
         put=lambda entry, vector: _store_if_unchanged(entry, vector, store),
     )

@@ -1,4 +1,4 @@
-"""The playbook on its way out and in: ACE lines, JSON with history, a managed block.
+"""Export and import a playbook: ACE lines, JSON with history, a managed block.
 
-May import everything in `playbook`; only doors and commands import it.
+May import every room of `playbook` but `serializers`, `views` and `admin`.
 """

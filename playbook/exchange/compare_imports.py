@@ -21,8 +21,7 @@ from jobs import queue, runner
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.models import PlaybookDelta
-from playbook.proposals import gates as proposals_gates
-from playbook.proposals import policy, submission
+from playbook.proposals import gates, policy, submission
 from playbook.review import delta_review
 from playbook.rule_text.text_gates import GateResult
 
@@ -37,9 +36,9 @@ def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     """Imported texts for a person to decide that nobody has compared yet."""
     return PlaybookDelta.objects.filter(
         project_id=project_id,
-        status=PlaybookDelta.Status.PENDING,
+        status=PlaybookDelta.DeltaStatus.PENDING,
         payload__origin="import",
-        gates__contains=[{"name": "duplicate", "value": proposals_gates.NOT_COMPARED}],
+        gates__contains=[{"name": "duplicate", "value": gates.NOT_COMPARED}],
     ).select_related("project")
 
 
@@ -59,16 +58,16 @@ def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     except delta_review.DeltaState:
         return  # decided while the model worked
     item = submission.reevaluate(delta, vector)
-    found = proposals_gates.evaluate(playbook, item, key_id=delta.key_id)
+    found = gates.evaluate(playbook, item, key_id=delta.key_id)
     # The others stand as they were: what a whole import takes out is not known here.
     kept = [
         GateResult(**gate)
         for gate in delta.gates
         if gate["name"] not in COMPARISON_GATES
     ]
-    gates = [*kept, *(gate for gate in found if gate.name in COMPARISON_GATES)]
-    decision = policy.decide(delta.project, item.proposal, gates, SYSTEM)
-    delta.gates = [asdict(gate) for gate in gates]
+    results = [*kept, *(gate for gate in found if gate.name in COMPARISON_GATES)]
+    decision = policy.decide(delta.project, item.proposal, results, SYSTEM)
+    delta.gates = [asdict(result) for result in results]
     delta.risk, delta.review_note = decision.risk, decision.reason[:1000]
     delta.save(update_fields=["gates", "risk", "review_note"])
     delta_vectors.keep(delta, vector)

@@ -138,7 +138,7 @@ def _submit_plan(
     fresh = [p for p in plan.proposals if p.idempotency_key not in known]
     _submit_in_chunks(project, fresh, caller)
     deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
-    waits = [delta.pk for delta in deltas if delta.status == delta.Status.PENDING]
+    waits = [delta.pk for delta in deltas if delta.status == delta.DeltaStatus.PENDING]
     unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda line: line.line)
     return ImportResult(
         deltas=tuple(_counts(deltas, known)),

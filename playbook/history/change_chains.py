@@ -47,7 +47,7 @@ class Chain:
     @property
     def columns(self) -> list[str]:
         """What it moved; everything about an entry stands on its addition."""
-        is_addition = self.root.operation == PlaybookChange.Operation.ADD
+        is_addition = self.root.operation == PlaybookChange.ChangeOperation.ADD
         return stable_columns(COLUMNS if is_addition else self.root.after)
 
     def rows_after(self, place: Position) -> list[PlaybookChange]:

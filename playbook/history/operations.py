@@ -15,7 +15,7 @@ from playbook.history import votes
 from playbook.history.revision import COUNTERS, Revision
 from playbook.models import PlaybookDelta, PlaybookEntry
 
-Status = PlaybookEntry.Status
+Status = PlaybookEntry.EntryStatus
 # Columns that a delta's payload may set beside content and category.
 SETTABLE_COLUMNS = (
     "condition",
@@ -48,7 +48,7 @@ def perform(
 
     Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
     """
-    OPERATIONS[PlaybookDelta.Operation(delta.operation)](revision, delta, vector)
+    OPERATIONS[PlaybookDelta.DeltaOperation(delta.operation)](revision, delta, vector)
     if delta.operation in OPERATIONS_WITH_EVIDENCE:
         _support(revision, delta)
 
@@ -198,16 +198,17 @@ def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> No
 
 
 OPERATIONS: dict[
-    PlaybookDelta.Operation, Callable[[Revision, PlaybookDelta, Vector | None], None]
+    PlaybookDelta.DeltaOperation,
+    Callable[[Revision, PlaybookDelta, Vector | None], None],
 ] = {
-    PlaybookDelta.Operation.ADD: _add,
-    PlaybookDelta.Operation.UPDATE: _update,
-    PlaybookDelta.Operation.DELETE: _delete,
-    PlaybookDelta.Operation.MERGE: _merge,
-    PlaybookDelta.Operation.DEPRECATE: _deprecate,
-    PlaybookDelta.Operation.RESTORE: _restore,
-    PlaybookDelta.Operation.TAG: _tag,
-    PlaybookDelta.Operation.VOTE: _vote,
+    PlaybookDelta.DeltaOperation.ADD: _add,
+    PlaybookDelta.DeltaOperation.UPDATE: _update,
+    PlaybookDelta.DeltaOperation.DELETE: _delete,
+    PlaybookDelta.DeltaOperation.MERGE: _merge,
+    PlaybookDelta.DeltaOperation.DEPRECATE: _deprecate,
+    PlaybookDelta.DeltaOperation.RESTORE: _restore,
+    PlaybookDelta.DeltaOperation.TAG: _tag,
+    PlaybookDelta.DeltaOperation.VOTE: _vote,
 }
 # The memory of these speaks for the entry afterwards.
 OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}

@@ -31,8 +31,8 @@ from playbook.history.revision import (
 from playbook.models import EntryVector, PlaybookChange, PlaybookEntry, Support
 
 DATE_COLUMNS = {"verified_at", "review_after"}
-Status = PlaybookEntry.Status
-Operation = PlaybookChange.Operation
+Status = PlaybookEntry.EntryStatus
+Operation = PlaybookChange.ChangeOperation
 # Columns by which an entry takes the place of a text, or leaves it.
 UNIQUENESS_COLUMNS = {"content", "status"}
 BATCH = 500  # rows in one statement

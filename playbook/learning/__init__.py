@@ -1,4 +1,4 @@
-"""Learning: what a finished task adds to the playbook, and the daily search for duplicates.
+"""Learning: what a finished task changes, and the daily search for duplicates.
 
 May import `playbook.proposals` and everything below it.
 """

@@ -67,7 +67,7 @@ def to_proposals(
 def is_refused(delta: PlaybookDelta) -> bool:
     """Whether a gate or its entry refused it, and not a person, now or before."""
     is_known = bool(delta.reviewer or delta.payload.get("repeats"))
-    return delta.status == PlaybookDelta.Status.REJECTED and not is_known
+    return delta.status == PlaybookDelta.DeltaStatus.REJECTED and not is_known
 
 
 def _entries(

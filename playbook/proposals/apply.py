@@ -15,7 +15,7 @@ def apply_delta(
     delta: PlaybookDelta,
     caller: Caller,
     *,
-    status: PlaybookDelta.Status,
+    status: PlaybookDelta.DeltaStatus,
     vector: Vector | None = None,
 ) -> list[PlaybookChange]:
     """Carry out a saved delta as one revision and mark it; its changes, in order.

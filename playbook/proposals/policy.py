@@ -12,7 +12,7 @@ from playbook.proposals.proposed_change import Operation, Proposal
 from playbook.rule_text.text_gates import GateResult
 from projects.models import Project
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 
 # A person can judge what these gates stop; what the others stop is refused.
 PERSON_GATES = {
@@ -32,7 +32,7 @@ class Decision:
     `repeats` is the delta in which the same lesson was met before.
     """
 
-    status: PlaybookDelta.Status
+    status: PlaybookDelta.DeltaStatus
     risk: str
     reason: str = ""
     repeats: uuid.UUID | None = None

@@ -15,7 +15,7 @@ from playbook.entries.matches import Match
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.queries import TRUSTED_SOURCES
 
-Operation = PlaybookDelta.Operation
+Operation = PlaybookDelta.DeltaOperation
 Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
 # Operations that bring a text into the playbook, or back into it.

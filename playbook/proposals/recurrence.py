@@ -1,4 +1,9 @@
-"""TODO docstring."""
+"""Recognize a lesson that a person rejected before, or that waits already.
+
+Runs bring the same lesson again and again. The inbox shows it once. A rejected lesson
+returns to the inbox after it recurs `REPEATS_TO_RETURN` times. A lesson that repeats a
+retired entry always waits for a person.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,6 @@ from playbook.delta_vectors import (
     KNOWN_LESSONS,
     LESSON_OPERATIONS,
     REFUSED_BY_PERSON,
-    Status,
 )
 from playbook.entries import matches
 from playbook.entries.neighbours import MAX_NEIGHBOURS, MERGE_COSINE
@@ -22,7 +26,8 @@ from playbook.proposals.proposed_change import Operation, PreparedProposal, Prop
 from projects.models import Project
 from search import semantic
 
-# A rejected lesson is back in the inbox when it was met so many times more.
+Status = PlaybookDelta.DeltaStatus
+# Repeats after which a rejected lesson returns to the inbox.
 REPEATS_TO_RETURN = 5
 
 

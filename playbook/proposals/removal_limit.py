@@ -86,7 +86,7 @@ def _earlier_loss(
         reverts_id=None,
         delta_id__in=_deltas_of_same_author(playbook, proposal, key_id).values("pk"),
     )
-    removed = rows.filter(operation=PlaybookChange.Operation.DELETE)
+    removed = rows.filter(operation=PlaybookChange.ChangeOperation.DELETE)
     gone = set(removed.values_list("entry_id", flat=True))
     texts = PlaybookEntry.objects.filter(pk__in=gone).values_list("label", "content")
     lost = sum(tokens.estimate(format_line(name, content)) for name, content in texts)
@@ -114,7 +114,7 @@ def _deltas_of_same_author(
     applied: QuerySet[PlaybookDelta] = PlaybookDelta.objects.filter(
         together,
         project_id=playbook.project_id,
-        status=PlaybookDelta.Status.APPLIED,
+        status=PlaybookDelta.DeltaStatus.APPLIED,
         operation__in=TEXT_REMOVING_OPERATIONS,
     )
     return applied.exclude(producer=PlaybookDelta.Producer.HUMAN)

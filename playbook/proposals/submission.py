@@ -26,8 +26,14 @@ from playbook.entries.matches import Match
 from playbook.history import operations
 from playbook.history.revision import DuplicateEntry, lock_playbook
 from playbook.models import Playbook, PlaybookDelta
-from playbook.proposals import apply, placement, policy, proposed_change, recurrence
-from playbook.proposals import gates as proposals_gates
+from playbook.proposals import (
+    apply,
+    gates,
+    placement,
+    policy,
+    proposed_change,
+    recurrence,
+)
 from playbook.proposals.proposed_change import (
     WRITES_TEXT,
     Operation,
@@ -152,7 +158,7 @@ def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
     """Write the deltas of prepared proposals and apply what may be applied."""
     playbook = lock_playbook(prepared.project)
     deltas = [_submit_one(playbook, item, prepared) for item in prepared.items]
-    waits = any(delta.status == PlaybookDelta.Status.PENDING for delta in deltas)
+    waits = any(delta.status == PlaybookDelta.DeltaStatus.PENDING for delta in deltas)
     left = [i for i in prepared.items if i.hash and not i.vector and not i.asked.origin]
     if waits and left:
         delta_vectors.embed_later(prepared.project.pk)
@@ -172,24 +178,24 @@ def _submit_one(
         )
     _refuse_duplicate(item)
     proposal = item.proposal
-    gates = proposals_gates.evaluate(playbook, item, key_id=caller.key_id)
-    decision = policy.decide(playbook.project, proposal, gates, caller)
+    results = gates.evaluate(playbook, item, key_id=caller.key_id)
+    decision = policy.decide(playbook.project, proposal, results, caller)
     decision = recurrence.reconsider(playbook.project, item, decision)
     delta = _build_delta(playbook.project, item, caller)
-    delta.gates = [asdict(gate) for gate in gates]
+    delta.gates = [asdict(result) for result in results]
     delta.status = decision.status
     delta.risk = decision.risk
     delta.review_note = decision.reason[:1000]
-    if delta.status == PlaybookDelta.Status.PENDING:
+    if delta.status == PlaybookDelta.DeltaStatus.PENDING:
         _pin_versions(delta)
     if decision.repeats:
         delta.payload["repeats"] = str(decision.repeats)
     delta.save(force_insert=True)
     delta_vectors.keep(delta, item.vector)
-    if delta.status == PlaybookDelta.Status.APPLIED:
+    if delta.status == PlaybookDelta.DeltaStatus.APPLIED:
         _apply(playbook, delta, item, caller)
     conflict_lifecycle.open_conflict(delta, item.match)
-    if delta.status != PlaybookDelta.Status.APPLIED:
+    if delta.status != PlaybookDelta.DeltaStatus.APPLIED:
         # What is applied is told by the audit rows of its revision.
         trail.record(
             caller,
@@ -237,7 +243,7 @@ def _apply(
                 playbook,
                 delta,
                 caller,
-                status=PlaybookDelta.Status.APPLIED,
+                status=PlaybookDelta.DeltaStatus.APPLIED,
                 vector=item.own_vector,
             )
     except errors.Refusal as refusal:
@@ -245,7 +251,9 @@ def _apply(
             raise
         playbook.refresh_from_db()
         is_stale = isinstance(refusal, operations.StaleEntry)
-        delta.status = delta.Status.STALE if is_stale else delta.Status.REJECTED
+        delta.status = (
+            delta.DeltaStatus.STALE if is_stale else delta.DeltaStatus.REJECTED
+        )
         delta.review_note = refusal.detail[:1000]
         delta.save(update_fields=["status", "review_note"])
 

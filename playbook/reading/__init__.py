@@ -1,4 +1,4 @@
-"""Read the playbook: lists of entries, changes and deltas, past revisions, rendering for agents.
+"""Read the playbook: entries, changes, proposals, past revisions, and the text for agents.
 
 May import `playbook.history` and everything below it.
 """

@@ -68,7 +68,7 @@ def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQueryS
 
 def conflicting_ids(project: Project) -> set[uuid.UUID]:
     """The entries that an open conflict names."""
-    rows = Conflict.objects.filter(project=project, state=Conflict.State.OPEN)
+    rows = Conflict.objects.filter(project=project, state=Conflict.ConflictStage.OPEN)
     sides = rows.values_list("left_id", "right_id")
     return {pk for pair in sides for pk in pair if pk}
 
@@ -97,7 +97,7 @@ def with_details(
     vectors = EntryVector.objects.filter(
         entry=OuterRef("pk"), model=active_model.get().name
     )
-    disputed = Conflict.objects.filter(state=Conflict.State.OPEN)
+    disputed = Conflict.objects.filter(state=Conflict.ConflictStage.OPEN)
     return (
         freshness.annotate(rows, caller)
         .defer(*SEARCH_COLUMNS)

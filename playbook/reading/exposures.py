@@ -18,7 +18,7 @@ from common.db import delete_in_batches, write
 from playbook.models import Exposure, PlaybookEntry
 from projects.models import Project
 
-Source = Exposure.Source
+Source = Exposure.ExposureSource
 # What was given longer ago was for something else.
 CREDIT_WINDOW = timedelta(hours=24)
 # What no task was credited with is kept this long: docs/limits.md
@@ -58,7 +58,7 @@ def record(
     relevance: Mapping[uuid.UUID, float | None],
     caller: Caller,
     *,
-    source: Exposure.Source,
+    source: Exposure.ExposureSource,
     agent_id: str = "",
 ) -> None:
     """Keep which entries a key was given, each with its cosine to the task.

@@ -158,7 +158,7 @@ def render_for_agent(
         project,
         {given.entry.pk: given.relevance for given in rendered.given},
         caller,
-        source=Exposure.Source.RENDER,
+        source=Exposure.ExposureSource.RENDER,
         agent_id=agent_id,
     )
     return rendered

@@ -95,7 +95,7 @@ def diff_entry(
 
 
 def _is_live(state: EntryValues | None) -> bool:
-    return state is not None and state["status"] == PlaybookEntry.Status.ACTIVE
+    return state is not None and state["status"] == PlaybookEntry.EntryStatus.ACTIVE
 
 
 def _count_supports(state: EntryValues | None) -> int | None:

@@ -1,4 +1,4 @@
 """Decisions of people: accept, edit, reject, merge, rebase, reopen, revert, resolve, verify.
 
-May import `playbook.proposals`, `playbook.reading` and everything below them.
+May import `playbook.proposals` and everything below it.
 """

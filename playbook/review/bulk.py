@@ -11,8 +11,7 @@ from common import errors
 from common.caller import Caller, Role
 from playbook.models import PlaybookDelta
 from playbook.queries import DeltaQuerySet
-from playbook.review import decide as review_decide
-from playbook.review import delta_review
+from playbook.review import decide, delta_review
 from playbook.review.delta_review import EmbeddedText
 from projects.models import Project
 
@@ -27,7 +26,7 @@ class BulkOutcome:
     refusal: errors.Refusal | None = None
 
 
-def decide(
+def decide_all(
     project: Project,
     delta_ids: Sequence[uuid.UUID],
     action: Literal["accept", "reject"],
@@ -53,7 +52,7 @@ def embed_texts(
     return {
         pk: delta_review.embed_text(delta, delta.content)
         for pk, delta in found.items()
-        if delta.status == PlaybookDelta.Status.PENDING
+        if delta.status == PlaybookDelta.DeltaStatus.PENDING
     }
 
 
@@ -76,9 +75,9 @@ def _decide_one(
         if delta is None:
             raise errors.NotFound(f"There is no delta {delta_id}.")
         if action == "accept":
-            done = review_decide.accept(delta, caller, note=reason, made=made)
+            done = decide.accept(delta, caller, note=reason, made=made)
         else:
-            done = review_decide.reject(delta, caller, reason=reason)
+            done = decide.reject(delta, caller, reason=reason)
     except errors.Refusal as refusal:
         return BulkOutcome(delta_id, "refused", refusal=refusal)
     return BulkOutcome(delta_id, done.status, done.version)

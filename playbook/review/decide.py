@@ -22,7 +22,7 @@ from playbook.proposals.proposed_change import (
 from playbook.review import delta_review
 from playbook.review.delta_review import DeltaState, EmbeddedText
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 
 
 def accept(
@@ -74,7 +74,7 @@ def edit_and_accept(
 def _accept_or_mark_stale(
     delta: PlaybookDelta,
     caller: Caller,
-    status: PlaybookDelta.Status,
+    status: PlaybookDelta.DeltaStatus,
     changes: Mapping[str, Any],
     vector: Vector | None,
     version: int | None,
@@ -94,7 +94,7 @@ def _accept_or_mark_stale(
 def _accept_locked(
     delta: PlaybookDelta,
     caller: Caller,
-    status: PlaybookDelta.Status,
+    status: PlaybookDelta.DeltaStatus,
     changes: Mapping[str, Any],
     vector: Vector | None,
     version: int | None,

@@ -18,7 +18,7 @@ from playbook.history.revision import lock_playbook
 from playbook.models import Playbook, PlaybookDelta
 from playbook.proposals.proposed_change import WRITES_TEXT
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 # Why a curator says no (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 

@@ -15,7 +15,7 @@ from playbook.review import delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text import merge_texts
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 
 
 class NoMergedText(errors.Refusal):

@@ -24,7 +24,7 @@ from playbook.review import delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text.text_gates import GateResult
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 EntryVersion = tuple[uuid.UUID, int]  # an entry and the version of it that was read
 ColumnChanges = dict[str, tuple[Any, Any]]
 # Columns that every change moves, or that use alone moves.

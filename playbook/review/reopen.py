@@ -24,7 +24,7 @@ from playbook.review.delta_review import DeltaState, EmbeddedText
 from playbook.review.resolution_steps import Vectors
 from playbook.review.revert import BEFORE_REVERT
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 CLOSED_STATUSES = (Status.REJECTED, Status.REVERTED)
 
 
@@ -141,7 +141,7 @@ def _reopen_conflict(
 
 
 def _refuse_undecided(held: Conflict, decided_at: datetime | None) -> None:
-    if held.state == Conflict.State.OPEN:
+    if held.state == Conflict.ConflictStage.OPEN:
         raise ConflictState("This conflict waits for a decision already.")
     if not held.decided_by:
         raise ConflictState(f"Nobody decided this conflict. {held.note}".strip())

@@ -17,7 +17,7 @@ from playbook.proposals import apply
 from playbook.proposals.proposed_change import Operation, Producer
 from playbook.review import decide, delta_review
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 Vectors = Mapping[str, Vector | None]
 
 
@@ -119,7 +119,7 @@ def _accept(
     playbook: Playbook,
     ruling: Resolution,
     delta: PlaybookDelta,
-    status: PlaybookDelta.Status,
+    status: PlaybookDelta.DeltaStatus,
 ) -> PlaybookDelta:
     caller, vector = ruling.caller, ruling.vectors.get(delta.content)
     delta_review.sign(delta, caller, ruling.note)

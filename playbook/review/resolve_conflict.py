@@ -18,7 +18,6 @@ from playbook.conflicts import (
     conflict_sides,
     settled_reason,
 )
-from playbook.conflicts import conflict_lifecycle as conflicts_conflict_lifecycle
 from playbook.conflicts.conflict_lifecycle import ConflictState
 from playbook.conflicts.conflict_sides import Side, Sides
 from playbook.conflicts.settled_reason import SettledReason
@@ -31,7 +30,7 @@ from playbook.queries import WAITING_STATUSES
 from playbook.review import delta_review, resolution_steps
 from playbook.review.resolution_steps import Resolution, SplitPart, Vectors
 
-State = Conflict.State
+State = Conflict.ConflictStage
 Winner = Literal["left", "right"]
 # As the API takes the content of an entry (docs/limits.md).
 MAX_TEXT = 4_000
@@ -138,7 +137,10 @@ Action = Callable[[Playbook, Sides], list[PlaybookDelta]]
 
 
 def _decide(
-    ruling: Resolution, state: Conflict.State, act: Action, seen: SeenVersions | None
+    ruling: Resolution,
+    state: Conflict.ConflictStage,
+    act: Action,
+    seen: SeenVersions | None,
 ) -> Conflict:
     conflict, caller = ruling.conflict, ruling.caller
     caller.require(Role.CURATOR, conflict.project_id)
@@ -152,14 +154,14 @@ def _decide(
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
     """Keep what a refusal found out: its own transaction was rolled back."""
     if isinstance(refusal, NothingToDecide):
-        conflicts_conflict_lifecycle.close_conflict(conflict, refusal.moot, caller)
+        conflict_lifecycle.close_conflict(conflict, refusal.moot, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
         delta_review.mark_stale(conflict.delta, caller)
 
 
 @write
 def _resolve(
-    ruling: Resolution, state: Conflict.State, act: Action, seen: SeenVersions
+    ruling: Resolution, state: Conflict.ConflictStage, act: Action, seen: SeenVersions
 ) -> Conflict:
     conflict, caller = ruling.conflict, ruling.caller
     playbook = lock_playbook(conflict.project)

@@ -25,7 +25,7 @@ from playbook.reading import delta_list, past_revisions
 from playbook.review import delta_review
 from projects.models import Project
 
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 # Changes that one revert takes back: a revision numbers its changes in 15 bits.
 MAX_CHANGES = 20_000
 MAX_LISTED = 100  # obstacles named in a refusal
@@ -335,10 +335,10 @@ def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
     """A decision that was taken back is to be made again; its delta keeps it."""
     by_id = {delta.pk: delta for delta in deltas}
     rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
-    for conflict in rows.exclude(state=Conflict.State.OPEN):
+    for conflict in rows.exclude(state=Conflict.ConflictStage.OPEN):
         for pk in set(conflict.decided_with) & by_id.keys():
             _keep_decision(by_id[pk], conflict.pk, conflict.decision)
-        conflict.state = Conflict.State.OPEN
+        conflict.state = Conflict.ConflictStage.OPEN
         conflict.save(update_fields=["state"])
 
 
@@ -361,7 +361,9 @@ def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None
             decisions |= delta.payload.pop(BEFORE_REVERT, {}).get("decisions", {})
     conflicts = Conflict.objects.filter(project=project, pk__in=decisions)
     by_id = {delta.pk: delta for delta in changed}
-    for conflict in conflicts.filter(Q(state=Conflict.State.OPEN) | Q(decided_by="")):
+    for conflict in conflicts.filter(
+        Q(state=Conflict.ConflictStage.OPEN) | Q(decided_by="")
+    ):
         decision = decisions[str(conflict.pk)]
         rows = PlaybookDelta.objects.filter(pk__in=decision["decided_with"])
         made = [by_id.get(delta.pk, delta) for delta in rows]

@@ -1,4 +1,4 @@
-"""The text of a rule, judged and combined without the database: patterns, gates, merged texts.
+"""The text of a rule: the gates that check it, and the merge of two texts.
 
-Pure functions. May import `common`.
+Pure functions. May import `common` only.
 """

@@ -1,1 +1,4 @@
-"""What comes in and what goes out, a file for each noun; none of them writes."""
+"""Serializers of the playbook: one file for each noun; none of them writes.
+
+May import `playbook.exchange` and everything below it.
+"""

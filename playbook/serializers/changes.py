@@ -78,7 +78,7 @@ class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
 
 class ChangesQuery(InProject):
     operation = serializers.ChoiceField(
-        choices=PlaybookChange.Operation.choices, required=False
+        choices=PlaybookChange.ChangeOperation.choices, required=False
     )
     action = serializers.ChoiceField(choices=change_list.ACTIONS, required=False)
     actor = serializers.CharField(max_length=200, required=False)

@@ -114,7 +114,8 @@ def _newest_quotes(entry: PlaybookEntry | None) -> list[Any]:
 
 class ConflictQuery(InProject):
     state = CommaList(
-        child=serializers.ChoiceField(choices=Conflict.State.choices), required=False
+        child=serializers.ChoiceField(choices=Conflict.ConflictStage.choices),
+        required=False,
     )
 
 

@@ -185,11 +185,11 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
 
 class DeltaQuery(InProject):
     status = CommaList(
-        child=serializers.ChoiceField(choices=PlaybookDelta.Status.choices),
+        child=serializers.ChoiceField(choices=PlaybookDelta.DeltaStatus.choices),
         required=False,
     )
     operation = CommaList(
-        child=serializers.ChoiceField(choices=PlaybookDelta.Operation.choices),
+        child=serializers.ChoiceField(choices=PlaybookDelta.DeltaOperation.choices),
         required=False,
     )
     producer = serializers.ChoiceField(

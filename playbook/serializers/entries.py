@@ -23,7 +23,7 @@ from playbook.proposals import person_edits
 from playbook.reading import entry_list, exposures
 from playbook.reading.past_revisions import PastEntry
 
-STATUSES = PlaybookEntry.Status.choices
+STATUSES = PlaybookEntry.EntryStatus.choices
 ENTRY_COLUMNS = (
     "label",
     "content",
@@ -151,7 +151,7 @@ def past_entry_output(
         "id": str(entry.id),
         "project_id": str(project_id),
         **columns,
-        "is_active": entry.state["status"] == PlaybookEntry.Status.ACTIVE,
+        "is_active": entry.state["status"] == PlaybookEntry.EntryStatus.ACTIVE,
         "superseded_by": entry.state["superseded_by_id"],
         "supporting_memory_ids": [
             pk for pk in entry.supporting_memory_ids if seen is None or pk in seen

@@ -1,1 +1,4 @@
-"""Doors of the playbook, a file for each noun: parse, call one function, answer."""
+"""REST views of the playbook: parse the request, call one function, answer.
+
+May import everything in `playbook` but `admin`.
+"""

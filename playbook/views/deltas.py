@@ -19,7 +19,6 @@ from playbook.models import PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Proposal, Quote
 from playbook.reading import delta_list, entry_list
-from playbook.reading import delta_list as reading_delta_list
 from playbook.reading.delta_list import DeltaFilters
 from playbook.review import bulk
 from playbook.serializers import deltas as delta_forms
@@ -45,7 +44,7 @@ class DeltasView(ProjectView):
             entry=data.get("entry"),
             run_id=data.get("run_id"),
         )
-        rows = reading_delta_list.find(project, filters, self.caller)
+        rows = delta_list.find(project, filters, self.caller)
         return self.page(rows, delta_forms.DeltaOut)
 
     @extend_schema(
@@ -140,7 +139,7 @@ class BulkDeltasView(ProjectView):
         made = bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}
 
         def act() -> tuple[int, dict[str, Any]]:
-            outcomes = bulk.decide(
+            outcomes = bulk.decide_all(
                 project,
                 data["ids"],
                 data["action"],

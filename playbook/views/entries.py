@@ -13,7 +13,6 @@ from access.project_view import ProjectView
 from common.caller import Role
 from playbook.proposals import person_edits
 from playbook.reading import change_list, entry_list, past_revisions
-from playbook.reading import entry_list as reading_entry_list
 from playbook.reading.entry_list import EntryFilters, EntryOrder
 from playbook.review import verification
 from playbook.serializers import deltas as delta_forms
@@ -42,15 +41,15 @@ class PlaybookView(ProjectView):
         order = EntryOrder(data.get("sort", "created_at"), data["order"] == "desc")
         if "revision" in data:
             return self.past(project, data["revision"], filters, order)
-        rows = reading_entry_list.find(project, filters, self.caller)
+        rows = entry_list.find(project, filters, self.caller)
         notes: tuple[str, ...] = ()
         if "q" in data:
-            ranked = reading_entry_list.rank(project, rows, data["q"])
+            ranked = entry_list.rank(project, rows, data["q"])
             ids, notes = [hit.id for hit in ranked.hits], ranked.notes
         else:
-            ids = reading_entry_list.order_ids(rows, order)
+            ids = entry_list.order_ids(rows, order)
         page = ordered_pages.paginate(ids, rows, self.request)
-        shown = reading_entry_list.with_details(
+        shown = entry_list.with_details(
             rows.filter(pk__in=page.ids), self.caller
         ).in_bulk()
         results = [shown[pk] for pk in page.ids if pk in shown]
@@ -65,7 +64,7 @@ class PlaybookView(ProjectView):
             project, revision, filters, order, self.caller
         )
         by_id = {entry.id: entry for entry in past}
-        rows = reading_entry_list.find(project, filters, self.caller)
+        rows = entry_list.find(project, filters, self.caller)
         page = ordered_pages.paginate(list(by_id), rows, self.request)
         shown = [by_id[pk] for pk in page.ids]
         named = [uuid.UUID(pk) for entry in shown for pk in entry.supporting_memory_ids]

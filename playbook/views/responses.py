@@ -26,7 +26,7 @@ def submit_edit(
 
     def act() -> tuple[int, dict[str, Any]]:
         delta = submission.submit(prepared)[0]
-        waits = delta.status == PlaybookDelta.Status.PENDING
+        waits = delta.status == PlaybookDelta.DeltaStatus.PENDING
         return 202 if waits else status, describe_result(door, delta)
 
     return door.once(project.pk, act)

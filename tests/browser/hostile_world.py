@@ -11,8 +11,7 @@ from ace.models import AceRun
 from common.ids import uuid7
 from inference.models import ActiveModel
 from memories.models import Memory, MemoryFile, PossibleDuplicate
-from playbook.history import revision as history_revision
-from playbook.history.revision import SUPPORTS
+from playbook.history.revision import SUPPORTS, entry_values
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Project
 from tests.admin.conftest import HOSTILE, NOW, SCRIPT, cut
@@ -58,7 +57,7 @@ def deltas(world):
 
 
 def a_change(project, entry, revision):
-    state = history_revision.entry_values(entry) | {SUPPORTS: []}
+    state = entry_values(entry) | {SUPPORTS: []}
     PlaybookChange.objects.create(
         project_id=project.pk,
         revision=revision,

@@ -420,7 +420,7 @@ class TestEntries:
         assert "src/tide.py" in suspect.rows[0][2]
 
     def test_what_is_out_of_the_playbook_is_not_shown(self, project, alice, an_entry):
-        an_entry("gotchas-1", harmful=5, status=PlaybookEntry.Status.DEPRECATED)
+        an_entry("gotchas-1", harmful=5, status=PlaybookEntry.EntryStatus.DEPRECATED)
 
         assert not any(self.labels(project, alice).values())
 

@@ -20,7 +20,7 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
-from playbook.review import decide as review_decide
+from playbook.review import decide
 from projects.models import Membership
 from tests.playbook.conftest import reword
 
@@ -104,7 +104,7 @@ def inbox(**asked):
     )
 
 
-def decide(delta, name):
+def decision_url(delta, name):
     return reverse("console:inbox_decide", args=[delta.pk, name])
 
 
@@ -154,14 +154,14 @@ class TestLists:
         assert f"card-{delta.pk}" in page_of(curator, tab="automatic")
 
     def test_a_rejected_one_says_how_often_it_came_again(self, waiting, curator, alice):
-        delta = review_decide.reject(waiting(RULE), alice, reason="too vague")
+        delta = decide.reject(waiting(RULE), alice, reason="too vague")
         PlaybookDelta.objects.filter(pk=delta.pk).update(seen_again=3)
 
         page = page_of(curator, tab="rejected")
 
         assert "seen 3 times again" in page
         assert "too vague" in page
-        assert decide(delta, "reopen") in page
+        assert decision_url(delta, "reopen") in page
 
     @pytest.mark.parametrize(
         ("name", "fits", "misses"),
@@ -227,7 +227,9 @@ class TestDecisions:
     def test_it_accepts_and_offers_to_undo(self, waiting, curator):
         delta = waiting(RULE)
 
-        answer = curator.post(decide(delta, "accept"), {"version": 1}, follow=True)
+        answer = curator.post(
+            decision_url(delta, "accept"), {"version": 1}, follow=True
+        )
 
         delta.refresh_from_db()
         assert (delta.status, delta.reviewer) == ("accepted", "user:bob")
@@ -238,7 +240,7 @@ class TestDecisions:
 
     def test_it_undoes_and_the_proposal_waits_again(self, waiting, curator):
         delta = waiting(RULE)
-        curator.post(decide(delta, "accept"))
+        curator.post(decision_url(delta, "accept"))
 
         curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
 
@@ -249,7 +251,9 @@ class TestDecisions:
     def test_it_accepts_in_a_persons_words(self, waiting, curator):
         delta = waiting(RULE)
 
-        curator.post(decide(delta, "edit"), {"content": OTHER, "category": "patterns"})
+        curator.post(
+            decision_url(delta, "edit"), {"content": OTHER, "category": "patterns"}
+        )
 
         delta.refresh_from_db()
         assert (delta.status, delta.producer) == ("edited", "human")
@@ -258,7 +262,7 @@ class TestDecisions:
     def test_a_condition_that_a_person_emptied_goes(self, waiting, curator):
         delta = waiting(RULE, condition="in CI")
 
-        curator.post(decide(delta, "edit"), {"content": OTHER, "condition": ""})
+        curator.post(decision_url(delta, "edit"), {"content": OTHER, "condition": ""})
 
         delta.refresh_from_db()
         assert (delta.entry.content, delta.entry.condition) == (OTHER, "")
@@ -269,7 +273,7 @@ class TestDecisions:
         delta = waiting(RULE, condition="in CI")
 
         typed = {"content": "", "condition": "on a laptop"}
-        answer = curator.post(decide(delta, "edit"), typed)
+        answer = curator.post(decision_url(delta, "edit"), typed)
 
         page = answer.content.decode()
         delta.refresh_from_db()
@@ -285,7 +289,7 @@ class TestDecisions:
         PlaybookDelta.objects.filter(pk=delta.pk).update(content="Pass it. " * 500)
 
         typed = {"content": "", "condition": "on a laptop"}
-        curator.post(decide(delta, "edit"), typed)
+        curator.post(decision_url(delta, "edit"), typed)
 
         entry = PlaybookEntry.objects.get()
         assert (len(entry.content), entry.condition) == (4_500, "on a laptop")
@@ -293,7 +297,9 @@ class TestDecisions:
     def test_line_breaks_are_kept_as_one_character(self, waiting, curator):
         delta = waiting(RULE)
 
-        curator.post(decide(delta, "edit"), {"content": "Pass `path`.\r\nAlways."})
+        curator.post(
+            decision_url(delta, "edit"), {"content": "Pass `path`.\r\nAlways."}
+        )
 
         delta.refresh_from_db()
         assert delta.entry.content == "Pass `path`.\nAlways."
@@ -301,7 +307,7 @@ class TestDecisions:
     def test_it_rejects_with_a_reason(self, waiting, curator):
         delta = waiting(RULE)
 
-        curator.post(decide(delta, "reject"), {"reason_code": "too_vague"})
+        curator.post(decision_url(delta, "reject"), {"reason_code": "too_vague"})
 
         delta.refresh_from_db()
         assert (delta.status, delta.review_note) == ("rejected", "too vague")
@@ -310,7 +316,7 @@ class TestDecisions:
     def test_a_rejection_needs_a_known_reason(self, waiting, curator):
         delta = waiting(RULE)
 
-        answer = curator.post(decide(delta, "reject"), {"reason_code": "because"})
+        answer = curator.post(decision_url(delta, "reject"), {"reason_code": "because"})
 
         assert answer.status_code == 400
         assert "is not a valid choice" in answer.content.decode()
@@ -319,7 +325,7 @@ class TestDecisions:
         entry = write(RULE)
         delta = waiting(MORE)
 
-        curator.post(decide(delta, "merge"), {"label": entry.label})
+        curator.post(decision_url(delta, "merge"), {"label": entry.label})
 
         entry.refresh_from_db()
         assert entry.content == MORE
@@ -330,21 +336,23 @@ class TestDecisions:
         entry = write("When calling `edit_file`, never pass `path`.")
         delta = waiting(RULE)
 
-        answer = curator.post(decide(delta, "merge"), {"label": entry.label})
+        answer = curator.post(decision_url(delta, "merge"), {"label": entry.label})
 
         page = answer.content.decode()
         assert answer.status_code == 422
         assert "never pass `path`. When calling" in page
 
     def test_an_unknown_label_is_told(self, waiting, curator):
-        answer = curator.post(decide(waiting(RULE), "merge"), {"label": "gotchas-99"})
+        answer = curator.post(
+            decision_url(waiting(RULE), "merge"), {"label": "gotchas-99"}
+        )
 
         assert answer.status_code == 400
         assert "The playbook has no entry gotchas-99." in answer.content.decode()
 
     def test_an_applied_one_is_undone_and_put_in_force_again(self, propose, curator):
         delta = propose(RULE)
-        curator.post(decide(delta, "undo"))
+        curator.post(decision_url(delta, "undo"))
         delta.refresh_from_db()
         assert delta.status == "reverted"
 
@@ -354,23 +362,23 @@ class TestDecisions:
         assert delta.status == "applied"
 
     def test_a_rejected_one_is_reopened(self, waiting, curator, alice):
-        delta = review_decide.reject(waiting(RULE), alice, reason="no")
+        delta = decide.reject(waiting(RULE), alice, reason="no")
 
-        curator.post(decide(delta, "reopen") + "?tab=rejected")
+        curator.post(decision_url(delta, "reopen") + "?tab=rejected")
 
         assert f"card-{delta.pk}" in page_of(curator)
 
     def test_the_next_card_has_the_focus(self, waiting, curator):
         first, second = (waiting(f"When calling `t_{n}`, pass `path`.") for n in "ab")
 
-        answer = curator.post(decide(first, "accept"), {"next": str(second.pk)})
+        answer = curator.post(decision_url(first, "accept"), {"next": str(second.pk)})
 
         assert answer.url.endswith(f"#card-{second.pk}")
 
     def test_a_script_is_told_what_to_put_in_place(self, waiting, curator):
         delta = waiting(RULE)
 
-        answer = curator.post(decide(delta, "accept"), **DATA).json()
+        answer = curator.post(decision_url(delta, "accept"), **DATA).json()
 
         assert answer["gone"] == str(delta.pk)
         assert answer["counts"]["pending"] == "0"
@@ -378,7 +386,7 @@ class TestDecisions:
 
     @pytest.mark.parametrize("given", ["\n evil: 1", "'>", "a" * 5_000])
     def test_what_comes_next_cannot_break_the_answer(self, waiting, curator, given):
-        answer = curator.post(decide(waiting(RULE), "accept"), {"next": given})
+        answer = curator.post(decision_url(waiting(RULE), "accept"), {"next": given})
 
         assert answer.status_code == 302
 
@@ -391,7 +399,9 @@ class TestDecisions:
         assert answer.status_code in (400, 404)
 
     def test_an_unknown_decision_is_not_found(self, waiting, curator):
-        assert curator.post(decide(waiting(RULE), "frobnicate")).status_code == 404
+        assert (
+            curator.post(decision_url(waiting(RULE), "frobnicate")).status_code == 404
+        )
 
 
 class TestTwoCurators:
@@ -399,9 +409,11 @@ class TestTwoCurators:
         self, waiting, curator, owner
     ):
         delta = waiting(RULE)
-        owner.post(decide(delta, "reject"), {"reason_code": "wrong"})
+        owner.post(decision_url(delta, "reject"), {"reason_code": "wrong"})
 
-        answer = curator.post(decide(delta, "edit"), {"content": OTHER, "version": 1})
+        answer = curator.post(
+            decision_url(delta, "edit"), {"content": OTHER, "version": 1}
+        )
 
         page = answer.content.decode()
         assert answer.status_code == 409
@@ -412,7 +424,7 @@ class TestTwoCurators:
         delta = waiting(RULE)
         PlaybookDelta.objects.filter(pk=delta.pk).update(version=2)
 
-        answer = curator.post(decide(delta, "accept"), {"version": 1}, **DATA)
+        answer = curator.post(decision_url(delta, "accept"), {"version": 1}, **DATA)
 
         assert answer.status_code == 409
         assert "This delta is at version 2, not 1" in answer.json()["card"]
@@ -420,10 +432,10 @@ class TestTwoCurators:
 
     def test_an_undo_leaves_what_somebody_decided_since(self, waiting, curator, owner):
         delta = waiting(RULE)
-        said = curator.post(decide(delta, "accept"), **DATA).json()["said"]
-        owner.post(decide(delta, "undo"))
-        owner.post(decide(delta, "reopen"))
-        owner.post(decide(delta, "reject"), {"reason_code": "wrong"})
+        said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
+        owner.post(decision_url(delta, "undo"))
+        owner.post(decision_url(delta, "reopen"))
+        owner.post(decision_url(delta, "reject"), {"reason_code": "wrong"})
         version = re.search('name="version" value="(.)"', said)[1]
 
         answer = curator.post(
@@ -436,9 +448,9 @@ class TestTwoCurators:
 
     def test_an_undo_leaves_what_somebody_undid_since(self, waiting, curator, owner):
         delta = waiting(RULE)
-        said = curator.post(decide(delta, "accept"), **DATA).json()["said"]
+        said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         version = re.search('name="version" value="(.)"', said)[1]
-        owner.post(decide(delta, "undo"))
+        owner.post(decision_url(delta, "undo"))
 
         answer = curator.post(
             reverse("console:inbox_undo"),
@@ -457,12 +469,14 @@ class TestTwoCurators:
     ):
         delta = propose(RULE)
         if name == "redo":
-            owner.post(decide(delta, "undo"))
+            owner.post(decision_url(delta, "undo"))
         seen = PlaybookDelta.objects.get(pk=delta.pk)
         for other in ("undo", "redo") if name == "undo" else ("redo", "undo"):
-            assert owner.post(decide(delta, other)).status_code == 302
+            assert owner.post(decision_url(delta, other)).status_code == 302
 
-        answer = curator.post(decide(delta, name), {"version": seen.version}, **DATA)
+        answer = curator.post(
+            decision_url(delta, name), {"version": seen.version}, **DATA
+        )
 
         delta.refresh_from_db()
         assert answer.status_code == 409
@@ -470,10 +484,10 @@ class TestTwoCurators:
 
     def test_what_is_in_force_again_is_not_redone(self, propose, curator, owner):
         delta = propose(RULE)
-        owner.post(decide(delta, "undo"))
-        owner.post(decide(delta, "redo"))
+        owner.post(decision_url(delta, "undo"))
+        owner.post(decision_url(delta, "redo"))
 
-        answer = curator.post(decide(delta, "redo"), **DATA)
+        answer = curator.post(decision_url(delta, "redo"), **DATA)
 
         delta.refresh_from_db()
         assert (answer.status_code, delta.status) == (409, "applied")
@@ -491,7 +505,7 @@ class TestTwoCurators:
         reword(entry, alice, f"{entry.content} Soon.")
 
         typed = {"content": "In my words: pass `path`."}
-        answer = curator.post(decide(delta, "edit"), typed, **DATA)
+        answer = curator.post(decision_url(delta, "edit"), typed, **DATA)
 
         delta.refresh_from_db()
         card = answer.json()["card"]
@@ -499,7 +513,7 @@ class TestTwoCurators:
         assert "What changed since it was proposed" in card
         assert "<ins>Soon.</ins>" in card
         assert typed["content"] in card
-        renewed = curator.post(decide(delta, "rebase"), typed, **DATA).json()
+        renewed = curator.post(decision_url(delta, "rebase"), typed, **DATA).json()
         assert typed["content"] in renewed["card"]
         delta.refresh_from_db()
         assert delta.status == "pending"
@@ -818,7 +832,9 @@ class TestAddressesOfDecisions:
     def test_that_of_one_proposal_leads_to_its_card(self, waiting, curator):
         delta = waiting(RULE)
 
-        answer = curator.get(decide(delta, "accept") + "?tab=quarantine", follow=True)
+        answer = curator.get(
+            decision_url(delta, "accept") + "?tab=quarantine", follow=True
+        )
 
         [(url, _)] = answer.redirect_chain
         assert url.startswith(reverse("console:inbox_card", args=[delta.pk]))
@@ -856,7 +872,7 @@ class TestRoles:
 
         assert RULE.split("`")[0] in page
         assert "deciding takes a curator, and your role here is viewer" in page
-        assert decide(delta, "accept") not in page
+        assert decision_url(delta, "accept") not in page
 
     @pytest.mark.parametrize(
         "name", ["accept", "edit", "reject", "rebase", "merge", "undo", "reopen"]
@@ -866,7 +882,7 @@ class TestRoles:
         delta = waiting(RULE)
         typed = {"content": OTHER, "reason_code": "wrong", "label": entry.label}
 
-        answer = browser_of(Role.WRITER).post(decide(delta, name), typed)
+        answer = browser_of(Role.WRITER).post(decision_url(delta, name), typed)
 
         delta.refresh_from_db()
         assert answer.status_code in (403, 409)
@@ -880,7 +896,7 @@ class TestRoles:
         for name in ("card", "nearby"):
             url = reverse(f"console:inbox_{name}", args=[delta.pk])
             assert charlies.get(url).status_code == 404
-        assert charlies.post(decide(delta, "accept")).status_code == 404
+        assert charlies.post(decision_url(delta, "accept")).status_code == 404
         assert (
             charlies.get(reverse("console:inbox_quote", args=[delta.pk, 1])).status_code
             == 404

@@ -60,7 +60,7 @@ class TestAce:
         assert f"at most {text_gates.MAX_REMOVED:.0%}".replace("%", " %") in text
 
     def test_each_operation_of_a_delta_can_be_carried_out(self):
-        assert set(operations.OPERATIONS) == set(PlaybookDelta.Operation)
+        assert set(operations.OPERATIONS) == set(PlaybookDelta.DeltaOperation)
 
 
 class TestOperations:

@@ -64,7 +64,7 @@ def learned(client_of, project, lesson):
     answer = curator.post(f"{API}/playbook/deltas", lesson)
     assert answer.status_code == 201, answer.content
     delta = PlaybookDelta.objects.get(pk=answer.json()["id"])
-    if delta.status == PlaybookDelta.Status.PENDING:
+    if delta.status == PlaybookDelta.DeltaStatus.PENDING:
         accepted = client_of(project).post(f"{API}/playbook/deltas/{delta.pk}/accept")
         assert accepted.status_code == 200, accepted.content
         delta.refresh_from_db()
@@ -132,7 +132,7 @@ class TestReview:
         decide.accept(PlaybookDelta.objects.waiting().get(), alice)
 
         learned.entry.refresh_from_db()
-        assert learned.entry.status == PlaybookEntry.Status.DEPRECATED
+        assert learned.entry.status == PlaybookEntry.EntryStatus.DEPRECATED
 
 
 class TestCascade:
@@ -217,7 +217,7 @@ class TestCascade:
         purge(cascade=True)
 
         entry.refresh_from_db()
-        assert entry.status == PlaybookEntry.Status.ACTIVE
+        assert entry.status == PlaybookEntry.EntryStatus.ACTIVE
         assert PlaybookDelta.objects.waiting().get().entry_id == entry.pk
 
     def test_neither_restore_nor_revert_brings_it_back(

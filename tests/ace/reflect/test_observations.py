@@ -90,7 +90,7 @@ class TestSecondSighting:
         delta = PlaybookDelta.objects.get()
         assert str(delta.run_id) == second["run_id"]
         assert first["run_id"] in delta.reason
-        assert delta.status == PlaybookDelta.Status.APPLIED
+        assert delta.status == PlaybookDelta.DeltaStatus.APPLIED
 
     def test_its_quotes_are_cut_from_the_present_run(self, complete):
         complete(booking())

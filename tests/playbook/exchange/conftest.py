@@ -25,7 +25,7 @@ def accept_all(project, alice):
     def accept():
         waiting = PlaybookDelta.objects.filter(project=project).waiting()
         ids = list(waiting.order_by("pk").values_list("pk", flat=True))
-        return bulk.decide(project, ids, "accept", alice)
+        return bulk.decide_all(project, ids, "accept", alice)
 
     return accept
 

@@ -143,7 +143,7 @@ class History:
             decide.reject(delta, self.alice, reason="no")
         elif what == "bulk":
             ids = [delta.pk, self.chosen(PlaybookDelta, other).pk]
-            bulk.decide(self.project, ids, "accept", self.alice)
+            bulk.decide_all(self.project, ids, "accept", self.alice)
         elif what == "undo":
             revert.undo_delta(delta, self.alice)
         elif what == "reopen":

@@ -95,7 +95,9 @@ class TestRecording:
         )
 
         with django_assert_num_queries(1):
-            exposures.record(project, given, caller, source=Exposure.Source.RENDER)
+            exposures.record(
+                project, given, caller, source=Exposure.ExposureSource.RENDER
+            )
 
         assert Exposure.objects.count() == 5
 

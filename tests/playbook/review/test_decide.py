@@ -139,7 +139,9 @@ class TestBulk:
         decide.reject(second, alice, reason="no")
         unknown = uuid.uuid4()
 
-        outcomes = bulk.decide(project, [first.pk, second.pk, unknown], "accept", alice)
+        outcomes = bulk.decide_all(
+            project, [first.pk, second.pk, unknown], "accept", alice
+        )
 
         assert [outcome.status for outcome in outcomes] == [
             "accepted",

@@ -21,7 +21,7 @@ from playbook.tasks import watch_reviews
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db
-Status = PlaybookDelta.Status
+Status = PlaybookDelta.DeltaStatus
 
 
 class Receiver:
