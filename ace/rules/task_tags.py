@@ -5,52 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from ace.rules import word_tables
 from ace.rules.files import file_paths
 from ace.rules.files.file_paths import PathLink
 from ace.rules.task import Task
-from ace.rules.word_tables import split_words
 
 MAX_TAGS = 10
 # The subject of a task is named early; its code and its logs are long.
 MAX_TEXT = 20_000
 MAX_COMMAND = 400
 
-_TECHNOLOGIES: dict[str, str] = {
-    **{
-        name: name
-        for name in sorted(
-            split_words(
-                "django flask fastapi celery sqlalchemy pydantic numpy pandas scipy pytorch "
-                "tensorflow pytest unittest mypy ruff poetry pip jupyter react angular "
-                "svelte webpack vite eslint prettier jest vitest mocha playwright cypress "
-                "selenium redux tailwind npm yarn pnpm postgresql mysql sqlite mongodb redis "
-                "elasticsearch kafka rabbitmq nginx docker kubernetes helm terraform ansible "
-                "jenkins grafana prometheus graphql grpc oauth jwt pgvector spring hibernate "
-                "maven gradle rails laravel symfony tokio serde cargo wasm git github gitlab "
-                "aws azure gcp linux bash python javascript typescript java kotlin rust "
-                "golang ruby php scala elixir haskell websocket html css json yaml regex "
-                "openapi mcp marshmallow requests httpx asyncio gunicorn uvicorn alembic "
-                "dynamodb snowflake airflow spark hadoop langchain openai anthropic unicode"
-            )
-        )
-    },
-    "postgres": "postgresql",
-    "k8s": "kubernetes",
-    "torch": "pytorch",
-    "sklearn": "scikit-learn",
-    "scikit-learn": "scikit-learn",
-    "node.js": "nodejs",
-    "nodejs": "nodejs",
-    "next.js": "nextjs",
-    "nextjs": "nextjs",
-    "vue.js": "vue",
-    "vuejs": "vue",
-    "github actions": "github-actions",
-    "docker-compose": "docker",
-    "drf": "django-rest-framework",
-    "c++": "cpp",
-    "c#": "csharp",
-}
+_TECHNOLOGIES = word_tables.read_values("technologies")
 # How a language shows itself in code that comes without a file.
 _SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^[ \t]{0,16}(?:async )?def \w{1,80}\(", re.MULTILINE), "python"),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ace.rules import word_tables
 from ace.rules.feedback import verbs
-from ace.rules.word_tables import split_words
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,7 @@ class RequestPattern:
 
 
 # What a task delivers; to praise it teaches nothing about the next one.
-_DELIVERED = split_words(
-    "fix implement add solve resolve find create finish build make get handle update "
-    "deliver notice catch help take give go come do"
-)
+_DELIVERED = word_tables.read("delivery_verbs")
 _AND_GERUND = re.compile(r"(?P<and>\b(?:and|or|then) )(?P<verb>[a-z-]{3,20}ing)\b")
 # A habit of a team names where or when.
 _SCOPE = re.compile(

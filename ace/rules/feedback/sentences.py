@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ace.rules import word_tables
+
 MAX_SENTENCE = 600
 
 # A full stop inside `e.g.`, `1.5` or `app.py` ends nothing.
@@ -14,15 +16,7 @@ _END = re.compile(
 _BULLET = re.compile(
     r"[ \t]{0,20}(?:[-*\u2022>]{1,3}[ \t]{1,8}|\(?\d{1,3}[.)][ \t]{1,8})?[ \t]{0,20}"
 )
-_SLIPS = {
-    "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
-    "arent": "aren't", "wasnt": "wasn't", "cant": "can't", "shouldnt": "shouldn't",
-    "mustnt": "mustn't", "wouldnt": "wouldn't", "couldnt": "couldn't",
-    "pls": "please", "plz": "please", "plese": "please", "u": "you", "ur": "your",
-    "alwyas": "always", "allways": "always", "alwasy": "always", "nver": "never",
-    "shoud": "should", "shuold": "should", "shoudl": "should", "befor": "before",
-    "insted": "instead", "double check": "double-check", "instaed": "instead", "teh": "the",
-}  # fmt: skip
+_SLIPS = word_tables.read_values("misspellings")
 _SLIP = re.compile(rf"(?<![\w`\"'./-])(?:{'|'.join(_SLIPS)})(?![\w`\"'./-])", re.I)
 _SMILEY = re.compile(
     r"(?:[ ]{0,2}(?:[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]|:[a-z_]{2,30}:|[:;]-?[)(DP]))"

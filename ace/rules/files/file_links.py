@@ -7,23 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ace.rules import word_tables
 from ace.rules.files import command_files, file_paths, patches
 from ace.rules.files.file_paths import PathLink, Relation
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import shell_commands, tool_kinds
-from ace.rules.word_tables import split_words
 
 MAX_LINKS = 1_000
 # Paths stand at a report's edges or one a line; a megabyte of output is content.
 MAX_TEXT = 200_000
 
-_PATH_KEYS = split_words(
-    "path paths file files filename filenames filepath filepaths file_path file_paths "
-    "target_file target_files notebook_path absolute_path relative_path "
-    "relative_workspace_path old_path new_path source destination src dst dest from to "
-    "source_path destination_path target_path uri input_file output_file"
-)
-_OLD_KEYS = split_words("old_path source src from source_path")
+_PATH_KEYS = word_tables.read("path_arguments")
+_OLD_KEYS = frozenset({"old_path", "source", "src", "from", "source_path"})
 _PATCH_KEYS = ("patch", "diff", "input", "patch_text", "patchText")
 _LINE_KEYS = (
     ("start_line", "end_line"),

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ace.rules.word_tables import split_words
+from ace.rules import word_tables
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
@@ -29,42 +29,12 @@ class PathLink:
     line_end: int | None = None
 
 
-LANGUAGES: dict[str, str] = {
-    "py": "python", "pyi": "python", "pyx": "python", "ipynb": "jupyter",
-    "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
-    "ts": "typescript", "tsx": "typescript", "vue": "vue", "svelte": "svelte",
-    "rs": "rust", "go": "go", "java": "java", "kt": "kotlin", "scala": "scala",
-    "rb": "ruby", "php": "php", "cs": "csharp", "fs": "fsharp", "swift": "swift",
-    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "cxx": "cpp", "hpp": "cpp",
-    "m": "objective-c", "lua": "lua", "pl": "perl", "r": "r", "jl": "julia",
-    "ex": "elixir", "exs": "elixir", "erl": "erlang", "hs": "haskell", "ml": "ocaml",
-    "clj": "clojure", "dart": "dart", "zig": "zig", "sol": "solidity",
-    "sh": "shell", "bash": "shell", "zsh": "shell", "ps1": "powershell",
-    "sql": "sql", "html": "html", "css": "css", "scss": "css", "less": "css",
-    "tf": "terraform", "proto": "protobuf", "graphql": "graphql",
-    "md": "markdown", "rst": "restructuredtext", "yml": "yaml", "yaml": "yaml",
-}  # fmt: skip
+LANGUAGES = word_tables.read_values("languages")
 
-_OTHER_EXTENSIONS = split_words(
-    "adoc asm avro bak bat bin bmp cfg class cmake cnf conf coffee crt csv db deb dll "
-    "doc docx dockerfile ejs env erb exe feather ftl gif gitignore gradle groovy gz "
-    "haml hbs htm ico in ini ipynb jar jinja jinja2 jpeg jpg json json5 jsonl jsonc "
-    "key lock log map mdx mk mustache ndjson o odt onnx orc out parquet patch diff "
-    "pcap pdf pem pickle pkl plist png ppt pptx properties pub pug pyc rar resx sass "
-    "snap so sqlite sqlite3 sum svg tar tex tfvars tmp toml tsv txt wasm wav webp "
-    "whl xls xlsx xml xsd yarn zip zst mod j2 tmpl template traj po pot"
-)
-_KNOWN_NAMES = split_words(
-    "makefile dockerfile license licence readme changelog notice procfile jenkinsfile "
-    "gemfile rakefile vagrantfile justfile codeowners authors brewfile pipfile "
-    "containerfile earthfile tiltfile podfile"
-)
+_OTHER_EXTENSIONS = word_tables.read("file_extensions")
+_KNOWN_NAMES = word_tables.read("file_names")
 # Names of products that look like files.
-_NOT_FILES = split_words(
-    "node.js next.js vue.js nuxt.js react.js angular.js express.js d3.js three.js "
-    "ember.js backbone.js alpine.js chart.js socket.io asp.net vb.net console.log "
-    "math.log "
-)
+_NOT_FILES = word_tables.read("product_names")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f*?<>|\"`]")
 # In free text these end a path; in a path argument `app/[id]/page.tsx` is one.
 _REFUSED_IN_TEXT = re.compile(r"[\s'{}$=,;()\[\]!#%^&]")

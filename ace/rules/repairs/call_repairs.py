@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ace.rules import error_patterns, error_signature
+from ace.rules import error_patterns, error_signature, word_tables
 from ace.rules.files import command_files
 from ace.rules.repairs import argument_changes
 from ace.rules.repairs.argument_changes import ArgumentChange
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves, shell_commands, tool_kinds
-from ace.rules.word_tables import split_words
 
 # A retry comes soon; later calls of the tool are about something else.
 WINDOW = 12
@@ -26,12 +25,7 @@ MAX_COMMAND = 200
 
 _WORD = re.compile(r"[A-Za-z]{3,40}")
 # In every error, so in none in particular.
-_EVERYWHERE = split_words(
-    "the and for not with from that this was has have are error errors value values "
-    "type name failed failure exception invalid input call cannot could does did you "
-    "can please line string str int arg args argument arguments parameter parameters "
-    "unexpected missing required found"
-)
+_EVERYWHERE = word_tables.read("error_words")
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import posixpath
 import re
 from collections.abc import Callable
 
+from ace.rules import word_tables
 from ace.rules.repairs import argument_values, call_repairs
 from ace.rules.repairs.argument_changes import MISSING, Missing
 from ace.rules.repairs.call_repairs import Remedy, Repair
 from ace.rules.repairs.command_fixes import fix_command, fix_spacing
 from ace.rules.task import Task, ToolCall
-from ace.rules.word_tables import split_words
 
 MAX_VALUE = 60
 
@@ -23,14 +23,11 @@ _SENSITIVE = re.compile(
     r"token|secret|passw|authori[sz]ation|api_?key|cookie|credential|\bkey\b",
     re.IGNORECASE,
 )
-_NUMBER_KEYS = split_words(
-    "timeout limit port retries retry max min size count depth page delay interval "
-    "workers concurrency batch threshold ttl"
-)
+_NUMBER_KEYS = word_tables.read("number_arguments")
 _LABEL = re.compile(
     r"(?P<label>[A-Za-z][A-Za-z ]{2,40}?)(?: (?:is|was|are|of))?[ :=]{1,3}[$€]?$"
 )
-_FORMAT_WORDS = split_words("format date time iso pattern parse json valid match type")
+_FORMAT_WORDS = word_tables.read("format_words")
 
 
 def find(task: Task, repair: Repair) -> Remedy | None:

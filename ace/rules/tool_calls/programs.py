@@ -1,34 +1,24 @@
-"""What common programs do to the files they are given."""
+"""What common programs do with the files that they are given."""
 
 from __future__ import annotations
 
-from ace.rules.word_tables import split_words
+from ace.rules import word_tables
 
-READERS = split_words(
-    "cat head tail less more bat nl wc od xxd hexdump file strings diff cmp sort uniq "
-    "cut jq yq md5sum sha1sum sha256sum stat source . awk gawk column comm readlink "
-    "open goto scroll_up scroll_down view"
-)
-SEARCHERS = split_words(
-    "grep egrep fgrep rg ag ack find fd ls tree locate which find_file search_file "
-    "search_dir"
-)
-# Their operands are patterns and folders, never a file that was looked at.
-NAME_SEARCHERS = split_words("find fd locate which find_file search_dir")
-FIRST_IS_PATTERN = split_words(
-    "grep egrep fgrep rg ag ack sed awk gawk jq yq search_file"
-)
-NEUTRAL = split_words("cd pwd echo printf true : export set date env test [ sleep")
-MODIFIERS = split_words("vim vi nano emacs ed truncate chmod chown black isort")
-CREATORS = split_words("touch tee create")
-DELETERS = split_words("rm unlink shred")
-MOVERS = split_words("mv rename")
-COPIERS = split_words("cp install ln rsync scp")
-WRAPPERS = split_words(
-    "sudo time nohup exec command env nice xargs stdbuf timeout then do else if "
-    "while ! uv poetry pipenv npx bunx"
-)
-SHELLS = split_words("bash sh zsh dash")
+_ROLES = word_tables.read_groups("programs")
+
+READERS = _ROLES["reader"]
+SEARCHERS = _ROLES["searcher"]
+# Their operands are patterns and folders, never a file whose content was read.
+NAME_SEARCHERS = _ROLES["name_searcher"]
+FIRST_IS_PATTERN = _ROLES["pattern_first"]
+NEUTRAL = _ROLES["neutral"]
+MODIFIERS = _ROLES["modifier"]
+CREATORS = _ROLES["creator"]
+DELETERS = _ROLES["deleter"]
+MOVERS = _ROLES["mover"]
+COPIERS = _ROLES["copier"]
+WRAPPERS = _ROLES["wrapper"]
+SHELLS = _ROLES["shell"]
 IN_PLACE: dict[str, tuple[str, ...]] = {
     "sed": ("-i", "--in-place"),
     "perl": ("-i", "-pi"),

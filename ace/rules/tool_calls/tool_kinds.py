@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from ace.rules import word_tables
 from ace.rules.tool_calls import command_purpose, shell_commands
 
 Kind = Literal[
@@ -13,35 +14,7 @@ Kind = Literal[
 ]
 
 # Read in this order: `search_replace` modifies, `list_files` does not read files.
-_WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
-    ("think", frozenset({"think", "thought", "thinking", "plan", "todo", "reflect"})),
-    (
-        "run",
-        frozenset({
-            "bash", "shell", "sh", "zsh", "terminal", "command", "cmd", "exec",
-            "execute", "run", "console", "powershell", "ipython", "python", "test",
-            "tests", "pytest", "lint", "build",
-        }),
-    ),
-    ("delete", frozenset({"delete", "remove", "unlink", "rm", "cancel"})),
-    ("move", frozenset({"rename", "move", "mv"})),
-    (
-        "modify",
-        frozenset({
-            "edit", "multiedit", "replace", "patch", "update", "modify", "insert",
-            "append", "notebookedit", "diff", "set", "change",
-        }),
-    ),
-    ("create", frozenset({"create", "write", "save", "new", "add", "book", "send"})),
-    (
-        "search",
-        frozenset({"grep", "search", "find", "glob", "list", "ls", "rg", "tree"}),
-    ),
-    (
-        "read",
-        frozenset({"read", "view", "open", "cat", "show", "get", "fetch", "load"}),
-    ),
-)  # fmt: skip
+_WORDS = cast("dict[Kind, frozenset[str]]", word_tables.read_groups("tool_kinds"))
 
 # Tools whose `command` argument says what they do.
 _EDITOR_COMMANDS: dict[str, Kind] = {
@@ -115,7 +88,7 @@ def _kind_by_name(name: str) -> Kind:
     if name.lower() in _SWE_KINDS:
         return _SWE_KINDS[name.lower()]
     found = set(split_name(name))
-    return next((kind for kind, verbs in _WORDS if verbs & found), "other")
+    return next((kind for kind, verbs in _WORDS.items() if verbs & found), "other")
 
 
 def _kind_of_run(text: str) -> Kind:
