@@ -33,7 +33,7 @@ class RuleFindings:
     insights: Sequence[Insight]
     votes: Sequence[Vote]
     root_cause: str
-    abstained: str
+    abstention: str
     rows: tuple[causes.CauseRow, ...] = ()
     sightings: Sequence[UnresolvedError] = ()
 
@@ -58,7 +58,7 @@ def reflect(
         insights=drawn.insights,
         votes=votes(task, ended, failed, used=used, cited=cited),
         root_cause=_root_cause(ended, found, failed, rows),
-        abstained=drawn.abstained or "",
+        abstention=drawn.abstention or "",
         rows=rows,
         sightings=unresolved_errors.find(task, found, drawn.lessons, rows),
     )

@@ -61,7 +61,7 @@ def learn(run: AceRun, task: Task, read: RuleFindings) -> RuleFindings:
     ]
     if not drawn:
         return read
-    return replace(read, lessons=[*read.lessons, *drawn], abstained="")
+    return replace(read, lessons=[*read.lessons, *drawn], abstention="")
 
 
 def superseded_by_fix(run: AceRun) -> list[Proposal]:
@@ -128,7 +128,7 @@ def _unresolved_errors(read: RuleFindings) -> Iterator[ObservedError]:
             root_cause=seen.root_cause,
             span=seen.evidence[0],
             condition=seen.condition,
-            observed=seen.observed,
+            observed=seen.detail,
         )
 
 

@@ -144,7 +144,7 @@ def _columns(task: Task, read: RuleFindings, taught: ModelLessons) -> dict[str, 
         "key_insight": taught.key_insight or (lessons[0].content if lessons else ""),
         "evidence": [by_rules.to_json(task, span) for span in read.evidence],
         "insights": _insights(task, read, taught),
-        "abstained": "" if taught.lessons else read.abstained[:500],
+        "abstained": "" if taught.lessons else read.abstention[:500],
         "notes": list(taught.notes),
         **dataclasses.asdict(taught.author),
     }

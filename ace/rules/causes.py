@@ -1,4 +1,4 @@
-"""Root causes: what kind of mistake the evidence shows."""
+"""Name the root cause of a task's errors, by a table of kinds, types and phrases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UNKNOWN = "UNKNOWN"
 
 @dataclass(frozen=True)
 class CauseRow:
-    """A cause applies when the kind, the error type or the words are found.
+    """A cause that applies when a kind, an error type, a code or a phrase matches.
 
-    Kinds and types are compared whole; phrases, lower case, stand in the message
-    with no letter or digit at either side.
+    Kinds, types and codes match as a whole; a phrase, in lower case, matches whole words
+    of the message.
     """
 
     code: str
@@ -25,7 +25,7 @@ class CauseRow:
     codes: tuple[str, ...] = ()
 
 
-# Earlier rows win: what names its cause stands before what only names a symptom.
+# Earlier rows win: a cause comes before a symptom.
 ROWS: tuple[CauseRow, ...] = (
     CauseRow(
         "RATE_LIMIT",
@@ -170,9 +170,9 @@ ROWS: tuple[CauseRow, ...] = (
 def root_cause(
     evidence: Iterable[Evidence], extra_rows: Iterable[CauseRow] = ()
 ) -> str:
-    """Return the code of the first row that any of the evidence fits.
+    """Return the code of the first row that matches any of the evidence.
 
-    A project's own rows are asked before the table.
+    The rows of a project come before the table.
     """
     spans = list(evidence)
     for row in (*extra_rows, *ROWS):
@@ -186,10 +186,10 @@ def _fits(row: CauseRow, span: Evidence) -> bool:
         return True
     if span.error_type.rpartition(".")[2] in row.types:
         return True
-    return any(_holds(span.message.lower(), phrase) for phrase in row.phrases)
+    return any(_contains_phrase(span.message.lower(), phrase) for phrase in row.phrases)
 
 
-def _holds(text: str, phrase: str) -> bool:
+def _contains_phrase(text: str, phrase: str) -> bool:
     start = text.find(phrase)
     while start >= 0:
         end = start + len(phrase)

@@ -1,4 +1,4 @@
-"""Which of the six memory types a finished task is, by whole words and outcome."""
+"""Classify a finished task as one of the six memory types, by its words and outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ace.rules.task import Task
 from memories.store import memory_types
 from memories.store.memory_types import MAX_TEXT, MemoryType
 
-# The question stands at the start of a goal; boilerplate and code follow.
+# The question is at the start of a goal; boilerplate and code follow.
 MAX_GOAL = 1_200
 
 _CODE_NOUN = memory_types.whole_words(
@@ -24,7 +24,7 @@ _CHANGE_GOAL = memory_types.whole_words(
 
 
 def memory_type(task: Task, outcome: str) -> MemoryType:
-    """Classify a finished task; a fix that did not hold is a warning."""
+    """Classify a finished task; a failed one is a warning."""
     goal = memory_types.without_absences(task.goal[:MAX_GOAL])
     said = memory_types.without_absences(
         f"{task.result[:MAX_TEXT]}\n{task.feedback[:MAX_TEXT]}"
@@ -64,5 +64,5 @@ _CODE = re.compile(r"^(?:def |fn |pub fn |class |use |import |from |diff --git|-
 
 
 def _is_prose(text: str) -> bool:
-    """Words inside code decide nothing: a comment's "choose" is no decision."""
+    """Return whether the text is no code: "choose" in a comment is no decision."""
     return not _CODE.search(text[:MAX_TEXT])

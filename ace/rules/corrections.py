@@ -1,4 +1,4 @@
-"""An answer that was wrong, and what it should have been: the lesson is both's."""
+"""Find the right answer in feedback that corrects a wrong one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ace.rules.outcome import task_outcome
 from ace.rules.task import Task
 from common.text import question_focus
 
-# A value that an agent can be told to answer; more is a text to be written.
+# In characters. A longer answer is a text to be written, not a value.
 MAX_ANSWER = 160
 MAX_FEEDBACK = 20_000
 
 
 @dataclass(frozen=True)
 class Correction:
-    """`condition` is what was asked; `evidence` says where each part stands."""
+    """`condition` is the question; `evidence` has the span of each part."""
 
     condition: str
     right: str
@@ -32,44 +32,46 @@ class Correction:
 
     @property
     def content(self) -> str:
-        """The lesson. What was answered instead is left to the evidence.
+        """Return the lesson, without the wrong answer, which is in the evidence only.
 
-        In the text it would draw the entry to questions about that wrong answer:
-        measured, half of the gain was lost.
+        In the content, the wrong answer would make the entry match questions about that
+        answer; in the benchmark this lost half of the gain.
         """
         return f"When asked {self.condition}, {self.action}."
 
 
 def find(task: Task) -> Correction | None:
-    """The correction of a whole answer: feedback tells the right one and this one.
+    """Find the correction of the result: feedback that names it and the right answer.
 
-    None when the question is too long to say what it was about.
+    None when the question is too long to tell its subject.
     """
-    told = _find_refutation(task)
-    asked = question_focus.find_focus(task.goal) if told else None
-    if told is None or asked is None:
+    refutation = _find_refutation(task)
+    question = question_focus.find_focus(task.goal) if refutation else None
+    if refutation is None or question is None:
         return None
-    right = _bare(told["expected"])
+    right = _bare(refutation["expected"])
     if not right or "`" in right or "\n" in right:
         return None
-    held = tuple(_quotes(task, told.start(), told.end(), asked))
-    return Correction(asked.words, right, task.result.strip(), held)
+    quotes = tuple(_quotes(task, refutation.start(), refutation.end(), question))
+    return Correction(question.words, right, task.result.strip(), quotes)
 
 
 def wrong_answer(task: Task) -> str:
-    """The answer that the feedback refutes, or nothing."""
+    """Return the answer that the feedback refutes, or an empty string."""
     return task.result.strip() if _find_refutation(task) else ""
 
 
 def _find_refutation(task: Task) -> re.Match[str] | None:
-    """The first words of the feedback that expect another answer than the result."""
+    """Return the first match in the feedback that expects another answer than the result."""
     answer = task.result.strip()
     if not answer or len(answer) > MAX_ANSWER:
         return None
-    for told in task_outcome.EXPECTED_AND_GOT.finditer(task.feedback[:MAX_FEEDBACK]):
-        expected, got = _bare(told["expected"]), _bare(told["got"])
+    for refutation in task_outcome.EXPECTED_AND_GOT.finditer(
+        task.feedback[:MAX_FEEDBACK]
+    ):
+        expected, got = _bare(refutation["expected"]), _bare(refutation["got"])
         if got == _bare(answer) and expected != got:
-            return told
+            return refutation
     return None
 
 
@@ -78,10 +80,10 @@ def _bare(value: str) -> str:
 
 
 def _quotes(
-    task: Task, start: int, end: int, asked: question_focus.QuestionFocus
+    task: Task, start: int, end: int, question: question_focus.QuestionFocus
 ) -> Iterator[Evidence]:
-    question = task.goal[asked.start : asked.end]
-    yield spans.make("question", "goal", asked.start, asked.end, question)
-    told = task.feedback[start:end]
-    yield spans.make("expectation", "feedback", start, end, told)
+    text = task.goal[question.start : question.end]
+    yield spans.make("question", "goal", question.start, question.end, text)
+    text = task.feedback[start:end]
+    yield spans.make("expectation", "feedback", start, end, text)
     yield spans.make("answer", "result", 0, len(task.result), task.result)

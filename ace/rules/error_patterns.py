@@ -1,12 +1,11 @@
-"""The marks errors leave in text, one row each; order is the order of preference."""
+"""Patterns of errors in text, one row each, in the order of preference."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Every quantifier is bounded and every start is anchored: a megabyte of anything
-# costs one pass.
+# Every quantifier is bounded and every start is anchored, so that any text takes one pass.
 _NAME = r"(?:[A-Za-z_]\w{0,60}\.){0,6}"
 _TYPE = (
     rf"{_NAME}[A-Z]\w{{0,60}}(?:Error|Exception|Interrupt|Failure|Exit|NotFound"
@@ -18,10 +17,10 @@ _REST = r"[^\n]{1,300}"
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """Groups `code`, `type` and `message` are read when the pattern has them.
+    """The groups `code`, `type` and `message` of the pattern are optional.
 
-    Without a `message` group the line around the match is the message. Without one
-    of the `hint` texts, lower case, the pattern cannot match.
+    Without a `message` group, the line around the match is the message. The pattern
+    matches only texts that contain one of `hint`, in lower case.
     """
 
     kind: str
@@ -41,7 +40,7 @@ FRAME = re.compile(
     r"(?:, in (?P<function>[^\n]{1,120}))?",
     re.MULTILINE,
 )
-# Frames of installed code say where it broke, not what in the project broke it.
+# Frames of installed code do not show the place in the project.
 FOREIGN_FRAME = re.compile(
     r"site-packages|dist-packages|/lib/python|\\lib\\|<frozen|<string>|node_modules"
 )

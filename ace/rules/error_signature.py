@@ -1,10 +1,10 @@
-"""Make two tellings of the same trouble equal: mask what varies between runs."""
+"""Give equal errors of different runs an equal signature: mask the values that vary."""
 
 from __future__ import annotations
 
 import re
 
-# Longer messages differ in their tails only by what is masked anyway.
+# In characters. The rest of a longer message adds only values that are masked.
 MAX_MESSAGE = 300
 
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -37,7 +37,7 @@ _SPACE = re.compile(r"\s{1,300}")
 
 
 def mask_values(message: str) -> str:
-    """Mask ids, times, durations, folders and numbers: "after 31s" = "after 29s"."""
+    """Mask ids, times, durations, folders and numbers: "after 31s" equals "after 29s"."""
     text = message[:MAX_MESSAGE]
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)

@@ -1,4 +1,4 @@
-"""What an error says, in the words that it will say again."""
+"""Quote the part of an error message that stays the same in other runs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _WRAPPED = re.compile(
 
 
 def summarise(quote: str, error: Evidence) -> str:
-    """The part of an error that is the same next time, word for word.
+    """Return the part of an error that stays the same, word for word.
 
-    The last line of a traceback, without the tail that names this task's numbers.
+    Of a traceback it is the last line, without a tail that has numbers of this task.
     """
     line = quote.rstrip().rsplit("\n", 1)[-1] if error.kind == "exception" else quote
     line = line.strip().split("\n", 1)[0].strip(" -")
@@ -43,7 +43,7 @@ def summarise(quote: str, error: Evidence) -> str:
 
 
 def _before_numbers(line: str) -> str:
-    """Cut where the numbers start, when three words stand before them."""
+    """Cut the line before its first number, if three words or more remain."""
     digit = next((at for at, char in enumerate(line) if char.isdigit()), -1)
     if digit < 0:
         return line

@@ -1,4 +1,4 @@
-"""Verbatim spans of a task that say what went wrong, what mended it, what is wished."""
+"""Find the evidence in a task: verbatim spans of errors, fixes and requests."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ace.rules.task import Task, ToolCall, canonical_json
 
 __all__ = ["Evidence", "find"]
 
-# Reports put their errors at the edges; between them lies content.
+# In characters. A report has its errors at its beginning or at its end.
 EDGE = 60_000
 MAX_QUOTE = 600
 MAX_EVIDENCE = 200
 MAX_PER_TEXT = 40
 LINE_BEFORE, LINE_AFTER = 160, 200
-# The same call this often, with the same answer, is a loop (docs/ace.md, "Evidence").
+# So many equal calls with the same result are a loop (docs/ace.md, "Evidence").
 LOOP = 3
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """`task.text(field)[start:end]` is the quote; equal signatures, equal trouble.
+    """`task.text(field)[start:end]` is the quote; equal errors have equal signatures.
 
-    `error_type` is blank for what is no error: calls, habits, wishes.
+    `error_type` is blank for evidence that is no error: calls, habits, requests.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Evidence:
 
 
 def find(task: Task) -> list[Evidence]:
-    """Return at most MAX_EVIDENCE spans: calls in order, then patterns, then words."""
+    """Return at most MAX_EVIDENCE spans: of calls, feedback, repairs, habits, directives."""
     found = [
         *_of_failed_calls(task),
         *_of_feedback(task),
@@ -62,36 +62,36 @@ _RANKS = {
 
 
 def rank(span: Evidence) -> int:
-    """Lower for what tells more: an exception before a line that says "error"."""
+    """Return the rank of the kind; the lower, the more specific: an exception before "error"."""
     return _RANKS.get(span.kind, len(_RANKS) * 10)
 
 
 def strongest(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
-    """What a failed call said, by the mark that tells most."""
-    told = [span for span in evidence if span.field == call.result_field]
-    return min(told, key=rank, default=None)
+    """Return the most specific evidence in the result of a failed call."""
+    in_result = [span for span in evidence if span.field == call.result_field]
+    return min(in_result, key=rank, default=None)
 
 
 def strongest_per_call(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    """Of a failed call's marks the one that tells most; all other evidence."""
-    held = list(evidence)
+    """Yield the most specific evidence of each failed call, and all other evidence."""
+    spans = list(evidence)
     results = {call.result_field: call for call in task.calls}
-    for span in held:
+    for span in spans:
         call = results.get(span.field)
-        if call is None or span is strongest(call, held):
+        if call is None or span is strongest(call, spans):
             yield span
 
 
 def group_by_error(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Marks on the same words are of one error; the one that tells most comes first."""
+    """Group overlapping spans, which are of one error; the most specific comes first."""
     errors: list[list[Evidence]] = []
     for span in sorted(evidence, key=rank):
-        same = (marks for marks in errors if _overlap(marks[0], span))
-        if home := next(same, None):
-            home.append(span)
+        same = (error for error in errors if _overlap(error[0], span))
+        if error := next(same, None):
+            error.append(span)
         else:
             errors.append([span])
-    return sorted(errors, key=lambda marks: evidence.index(marks[0]))
+    return sorted(errors, key=lambda error: evidence.index(error[0]))
 
 
 def quote(task: Task, span: Evidence) -> str:
@@ -101,23 +101,23 @@ def quote(task: Task, span: Evidence) -> str:
 def make(
     kind: str, field: str, start: int, end: int, message: str, key: str = ""
 ) -> Evidence:
-    """Evidence that is no error: a call's arguments, a name, a sentence."""
+    """Make evidence that is no error: the arguments of a call, a name, a sentence."""
     signature = error_signature.build(kind, "", None, key or message)
     return Evidence(kind, None, "", message, field, start, end, signature)
 
 
 def scan(text: str, field: str) -> list[Evidence]:
-    """Find the marks of errors in one text, tracebacks first.
+    """Find the errors in one text, tracebacks first.
 
-    Of two overlapping marks of one kind only the first in the table's order is kept.
+    Of two overlapping spans of one kind, only the first in the order of the table stays.
     """
     found: list[Evidence] = []
     for offset, part in _edges(text):
         found += _tracebacks(part, field, offset)
         low = part.lower()
-        for sign in error_patterns.ERROR_PATTERNS:
-            if not sign.hint or any(hint in low for hint in sign.hint):
-                found += _matches(sign, part, field, offset)
+        for pattern in error_patterns.ERROR_PATTERNS:
+            if not pattern.hint or any(hint in low for hint in pattern.hint):
+                found += _matches(pattern, part, field, offset)
     return _without_overlaps(found)
 
 
@@ -145,7 +145,7 @@ def _tracebacks(part: str, field: str, offset: int) -> Iterator[Evidence]:
 def _traceback(
     part: str, field: str, offset: int, after: int, error: re.Match[str]
 ) -> Evidence:
-    """Quote from the last frame of the project to the message, when that is short."""
+    """Quote from the last frame of the project to the message, if that is short."""
     frames = list(error_patterns.FRAME.finditer(part, after, error.start()))
     own = [
         frame
@@ -168,9 +168,9 @@ def _traceback(
 
 
 def _matches(
-    sign: error_patterns.ErrorPattern, part: str, field: str, offset: int
+    pattern: error_patterns.ErrorPattern, part: str, field: str, offset: int
 ) -> Iterator[Evidence]:
-    for count, match in enumerate(sign.pattern.finditer(part)):
+    for count, match in enumerate(pattern.pattern.finditer(part)):
         if count == MAX_PER_TEXT:
             return
         groups = match.groupdict()
@@ -179,16 +179,16 @@ def _matches(
             start, end = _line(part, start, end)
         message = (groups.get("message") or part[start:end]).strip()
         code = groups.get("code") or groups.get("status") or groups.get("number")
-        kind = (groups.get("type") or sign.kind).strip()
-        signature = error_signature.build(sign.kind, kind, code, message)
+        kind = (groups.get("type") or pattern.kind).strip()
+        signature = error_signature.build(pattern.kind, kind, code, message)
         yield Evidence(
-            sign.kind, code, kind, message, field, offset + start, offset + end,
+            pattern.kind, code, kind, message, field, offset + start, offset + end,
             signature,
         )  # fmt: skip
 
 
 def _line(part: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a match to its line, within reason."""
+    """Widen a match to its line, within limits."""
     first = part.rfind("\n", max(0, start - LINE_BEFORE), start) + 1
     if first == 0:
         first = max(0, start - LINE_BEFORE)
@@ -218,13 +218,13 @@ def _disjoint(one: Evidence, other: Evidence) -> bool:
 
 def _of_failed_calls(task: Task) -> Iterator[Evidence]:
     for call in task.calls:
-        if call.failed:
+        if call.has_failed:
             found = scan(call.result, call.result_field)
             yield from found or _first_words(call)
 
 
 def _first_words(call: ToolCall) -> list[Evidence]:
-    """A failure in no known shape: its first line is what it says."""
+    """Return the first line of a failure that no pattern matches."""
     stripped = call.result.lstrip()
     start = len(call.result) - len(stripped)
     end = start + len(stripped.split("\n", 1)[0][:MAX_QUOTE].rstrip())
@@ -247,7 +247,7 @@ def _first_words(call: ToolCall) -> list[Evidence]:
 
 
 def _of_feedback(task: Task) -> list[Evidence]:
-    """Errors people or environments report; an agent's musings are no report."""
+    """Return the errors in feedback; in that of an agent, only with an exception."""
     if task.feedback_source == "agent" and not error_patterns.EXCEPTION.search(
         task.feedback[:EDGE]
     ):
@@ -257,10 +257,10 @@ def _of_feedback(task: Task) -> list[Evidence]:
 
 def _of_repairs(task: Task) -> Iterator[Evidence]:
     for repair in call_repairs.find(task):
-        key = f"{repair.fixed.tool_name} {repair.key}"
+        key = f"{repair.fixed_call.tool_name} {repair.key}"
         for kind, call in (
-            ("failed_call", repair.failed),
-            ("fixed_call", repair.fixed),
+            ("failed_call", repair.failed_call),
+            ("fixed_call", repair.fixed_call),
         ):
             start, end = call_repairs.span(call, repair)
             text = call.arguments_text[start:end]
@@ -290,7 +290,12 @@ def _of_no_check(task: Task) -> Iterable[Evidence]:
 
 
 def _of_directives(task: Task) -> Iterator[Evidence]:
-    for wish in directives.find(task.feedback):
+    for directive in directives.find(task.feedback):
         yield make(
-            wish.kind, "feedback", wish.start, wish.end, wish.sentence, wish.content
+            directive.kind,
+            "feedback",
+            directive.start,
+            directive.end,
+            directive.sentence,
+            directive.content,
         )

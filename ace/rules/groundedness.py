@@ -1,11 +1,11 @@
-"""Whether a sentence says only what its evidence says."""
+"""Check that a sentence has no literal that its evidence does not have."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-# Longer quotes than these in a lesson would be a copy of the log.
+# A longer quote in a lesson would be a copy of the log.
 _LITERAL = re.compile(
     r"`(?P<code>[^`\n]{1,300})`"
     r"|\"(?P<quoted>[^\"\n]{1,300})\""
@@ -14,12 +14,12 @@ _LITERAL = re.compile(
     r"|(?<!\w)(?P<identifier>[A-Za-z]\w{0,80}(?:_\w{1,80}|[a-z][A-Z]\w{0,80}"
     r"|\.[a-z_]\w{0,80}|\d\w{0,80})|\w{1,80}\(\))"
 )
-# "and/or" is a word, "3.5." ends a sentence.
+# These look like paths, but are words.
 _WORDS = frozenset({"and/or", "his/her", "w/o", "n/a", "e.g", "i.e"})
 
 
 def literals(text: str) -> list[str]:
-    """Numbers, paths, identifiers and quoted texts, in order."""
+    """Return the numbers, paths, identifiers and quoted texts, in order."""
     found = []
     for match in _LITERAL.finditer(text):
         value = next(value for value in match.groupdict().values() if value)
@@ -29,6 +29,6 @@ def literals(text: str) -> list[str]:
 
 
 def is_grounded(text: str, quotes: Iterable[str]) -> bool:
-    """Whether every literal of the text occurs in one of the quotes."""
+    """Return whether every literal of the text occurs in one of the quotes."""
     known = list(quotes)
     return all(any(literal in quote for quote in known) for literal in literals(text))

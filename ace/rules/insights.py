@@ -1,4 +1,4 @@
-"""What a task shows without a lesson: kept, because it may come again."""
+"""Collect the insights of a task: its lessons, and the evidence that no lesson uses."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Insight:
 def collect(
     task: Task, evidence: Iterable[Evidence], known: Sequence[Insight]
 ) -> list[Insight]:
-    """The insights known already, then what no lesson uses, once per signature."""
+    """Return the known insights, then the evidence that no lesson uses."""
     return [*known, *_unused_evidence(task, evidence, known)][:MAX_INSIGHTS]
 
 
 def _unused_evidence(
     task: Task, evidence: Iterable[Evidence], known: Iterable[Insight]
 ) -> Iterator[Insight]:
-    """What no lesson uses, once per signature: it may come again."""
+    """Yield an insight for each signature that no lesson uses."""
     seen = {span.signature for insight in known for span in insight.evidence}
     for span in spans.strongest_per_call(task, evidence):
         if span.signature not in seen:
@@ -66,7 +66,7 @@ def _tool_of(task: Task, span: Evidence) -> str:
 
 
 def _error_text(span: Evidence, name: str) -> str:
-    named = span.error_type not in ("", span.kind)
-    kind = f"{span.error_type}: " if named else ""
+    has_type = span.error_type not in ("", span.kind)
+    kind = f"{span.error_type}: " if has_type else ""
     text = f"{kind}{' '.join(span.message.split())}"
     return f"`{name}` failed: {text}" if name else text

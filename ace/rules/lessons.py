@@ -1,4 +1,4 @@
-"""What a task teaches: extractive sentences, each standing on its evidence."""
+"""Draw lessons from a task: sentences in its own words, each with its evidence."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Category = Literal[
     "dependencies", "architecture", "gotchas", "patterns", "best_practices", "general"
 ]
 
-# One sentence a reader takes in at once (docs/ace.md, "Lessons").
+# A longer sentence is not read at once (docs/ace.md, "Lessons").
 MAX_WORDS = 60
 CORRECTION_CONFIDENCE = 0.8
-# How sure a call-level lesson is when the task around it ended like this.
+# The confidence of a repair lesson, by the outcome of the task.
 REPAIR_CONFIDENCE = {"success": 0.8, "partial": 0.7, "failure": 0.6}
 
 _INSIGHT_TYPES: dict[Category, InsightType] = {
@@ -50,7 +50,7 @@ _CATEGORIES: dict[str, Category] = {
 class TaskLesson:
     """`content` is the whole sentence; `condition` and `action` are its parts.
 
-    `reason` says what else it rests on, where the quotes do not show it.
+    `reason` names a ground that the quotes do not show.
     """
 
     condition: str
@@ -66,11 +66,11 @@ class TaskLesson:
 
 @dataclass(frozen=True)
 class LessonsAndInsights:
-    """`abstained` says why there is no lesson, when there is none."""
+    """`abstention` is the reason why there is no lesson, if there is none."""
 
     lessons: list[TaskLesson]
     insights: list[Insight]
-    abstained: str | None
+    abstention: str | None
 
 
 def draw(
@@ -79,10 +79,10 @@ def draw(
     evidence: Sequence[Evidence],
     extra_rows: Iterable[causes.CauseRow] = (),
 ) -> LessonsAndInsights:
-    """Draw lessons from a task whose outcome is known; else only observe.
+    """Draw lessons and insights from a task; without a known outcome, only insights.
 
-    An unknown outcome gives no lesson: learning from it does worse than not
-    learning. `extra_rows` are a project's own root causes.
+    Lessons from a task with an unknown outcome do more harm than good. `extra_rows` are
+    the project's own root causes.
     """
     rows = tuple(extra_rows)
     lessons: list[TaskLesson] = []
@@ -93,8 +93,9 @@ def draw(
             *_of_advice(task, outcome, evidence, rows),
         ]
     lessons = list({lesson.signature: lesson for lesson in lessons}.values())
-    seen = insights.collect(task, evidence, [to_insight(lesson) for lesson in lessons])
-    return LessonsAndInsights(lessons, seen, _abstention(outcome, lessons))
+    known = [to_insight(lesson) for lesson in lessons]
+    found = insights.collect(task, evidence, known)
+    return LessonsAndInsights(lessons, found, _abstention(outcome, lessons))
 
 
 def category(cause: str) -> Category:
@@ -113,7 +114,7 @@ def _abstention(outcome: TaskOutcome, lessons: list[TaskLesson]) -> str | None:
 
 
 def _of_correction(task: Task, outcome: TaskOutcome) -> Iterator[TaskLesson]:
-    """Another answer to the same question, as the feedback tells it."""
+    """Yield the right answer to the question, if the feedback has it."""
     found = corrections.find(task) if outcome.value in ("failure", "partial") else None
     if found is None:
         return
@@ -138,7 +139,7 @@ def _of_repairs(
 ) -> Iterator[TaskLesson]:
     for repair in call_repairs.find(task):
         remedy = remedies.find(task, repair)
-        error = spans.strongest(repair.failed, evidence)
+        error = spans.strongest(repair.failed_call, evidence)
         if remedy and error:
             lesson = _repair_lesson(task, outcome, repair, remedy, error, rows)
             if lesson:
@@ -153,13 +154,13 @@ def _repair_lesson(
     error: Evidence,
     rows: tuple[causes.CauseRow, ...],
 ) -> TaskLesson | None:
-    name = call_repairs.tool_label(repair.failed)
+    name = call_repairs.tool_label(repair.failed_call)
     condition = f"calling `{name}`"
-    told = error_summary.summarise(spans.quote(task, error), error)
-    instead = f" instead of {remedy.observed}" if remedy.observed else ""
-    content = f"When {condition}, {remedy.action}{instead}: {told}."
-    held = tuple(_repair_quotes(task, repair, remedy, error))
-    if not is_sound(content, [spans.quote(task, span) for span in held]):
+    summary = error_summary.summarise(spans.quote(task, error), error)
+    instead = f" instead of {remedy.instead_of}" if remedy.instead_of else ""
+    content = f"When {condition}, {remedy.action}{instead}: {summary}."
+    quotes = tuple(_repair_quotes(task, repair, remedy, error))
+    if not is_sound(content, [spans.quote(task, span) for span in quotes]):
         return None
     cause = causes.root_cause((error,), rows)
     return TaskLesson(
@@ -168,9 +169,9 @@ def _repair_lesson(
         content=content,
         category=category(cause),
         root_cause="TOOL_ARGS" if cause == causes.UNKNOWN else cause,
-        evidence=held,
+        evidence=quotes,
         signature=error_signature.build(
-            "repair", name, None, f"{remedy.action} {told}"
+            "repair", name, None, f"{remedy.action} {summary}"
         ),
         confidence=REPAIR_CONFIDENCE.get(outcome.value, 0.6),
     )
@@ -179,24 +180,27 @@ def _repair_lesson(
 def _repair_quotes(
     task: Task, repair: Repair, remedy: Remedy, error: Evidence
 ) -> Iterator[Evidence]:
-    """The quotes of a repair: the error, both calls, their names, the source."""
+    """Yield the quotes of a repair: the error, both calls, their names, the source."""
     yield error
-    for kind, call in (("failed_call", repair.failed), ("fixed_call", repair.fixed)):
+    for kind, call in (
+        ("failed_call", repair.failed_call),
+        ("fixed_call", repair.fixed_call),
+    ):
         start, end = call_repairs.span(call, repair)
         text = call.arguments_text[start:end]
         yield spans.make(kind, call.arguments_field, start, end, text, repair.key)
     for change in repair.changes:
         if repair.change and change.path != repair.change.path:
             yield from _name_of_argument(repair, change.key)
-    yield _name_of_tool(repair.failed)
+    yield _name_of_tool(repair.failed_call)
     if remedy.source:
         yield _name_of_tool(remedy.source)
-        yield from _source_quotes(remedy.source, remedy.needle)
+        yield from _source_quotes(remedy.source, remedy.value)
 
 
 def _name_of_argument(repair: Repair, key: str) -> Iterator[Evidence]:
-    """The other half of a renamed argument stands in the failed call only."""
-    for call in (repair.failed, repair.fixed):
+    """Yield the name of an argument; the old name of a renamed one is in one call only."""
+    for call in (repair.failed_call, repair.fixed_call):
         start = call.arguments_text.find(f'"{key}"')
         if start >= 0:
             end = start + len(key) + 2
@@ -208,11 +212,11 @@ def _name_of_tool(call: ToolCall) -> Evidence:
     return spans.make("tool_name", call.name_field, 0, end, call.tool_name)
 
 
-def _source_quotes(call: ToolCall, needle: str) -> Iterator[Evidence]:
-    start = call.result.find(needle) if needle else -1
+def _source_quotes(call: ToolCall, value: str) -> Iterator[Evidence]:
+    start = call.result.find(value) if value else -1
     if start >= 0:
-        end = start + len(needle)
-        yield spans.make("source", call.result_field, start, end, needle)
+        end = start + len(value)
+        yield spans.make("source", call.result_field, start, end, value)
     if call.arguments:
         end = min(len(call.arguments_text), spans.MAX_QUOTE)
         text = call.arguments_text[:end]
@@ -229,15 +233,15 @@ def _of_advice(
         span = _of_sentence(found.start, found.end, evidence)
         if span is None:
             continue
-        held = (span, *_of_goal(task, found))
-        if is_sound(found.content, [spans.quote(task, item) for item in held]):
+        quotes = (span, *_of_goal(task, found))
+        if is_sound(found.content, [spans.quote(task, item) for item in quotes]):
             yield TaskLesson(
                 condition=found.condition,
                 action=found.action,
                 content=found.content,
                 category=found.category,
                 root_cause=_cause_of(found, span, rows),
-                evidence=held,
+                evidence=quotes,
                 signature=error_signature.build("advice", "", None, found.content),
                 confidence=found.confidence,
             )
@@ -246,7 +250,7 @@ def _of_advice(
 def _cause_of(
     found: advice.Advice, span: Evidence, rows: tuple[causes.CauseRow, ...]
 ) -> str:
-    """A wish shows a preference unless its words name more."""
+    """Return the cause that the words of the advice name, else that of its kind."""
     cause = causes.root_cause((span,), rows)
     return found.cause if cause in ("PREFERENCE", causes.UNKNOWN) else cause
 
@@ -271,7 +275,7 @@ def _of_goal(task: Task, found: advice.Advice) -> Iterator[Evidence]:
 
 
 def is_sound(content: str, quotes: Sequence[str]) -> bool:
-    """One sentence of at most MAX_WORDS, every literal of it in the quotes."""
+    """Return whether the content is one short sentence with every literal in the quotes."""
     words = content.split()
     if not 3 <= len(words) <= MAX_WORDS or "\n" in content:
         return False

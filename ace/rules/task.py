@@ -1,4 +1,4 @@
-"""What a finished task is to the rules: plain text and calls, frozen."""
+"""Represent a finished task for the rules: plain texts and tool calls, frozen."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _OUTCOMES: dict[str, OutcomeValue] = {
     "unknown": "unknown",
 }
 
-# Deeper values are cut: every later step may then walk arguments recursively.
+# Deeper values are cut, so that every later step may walk arguments recursively.
 MAX_DEPTH = 40
 CUT = "…"
-# An argument may be a string of JSON, whose escapes the body's own check never saw.
+# An argument may be a JSON string; the check of the request body does not see its escapes.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One step; `failed` is None when its result says nothing either way."""
+    """One step; `has_failed` is None when nothing shows whether the call failed."""
 
     index: int
     tool_name: str
     arguments: dict[str, Any]
     result: str
-    failed: bool | None = None
-    # The arguments as they were sent, if that was a string.
-    sent: str = ""
+    has_failed: bool | None = None
+    # The arguments as they arrived, if they were a string.
+    raw_arguments: str = ""
 
     @cached_property
     def arguments_text(self) -> str:
-        """The text evidence spans point into: as sent, or an object's canonical JSON."""
-        return self.sent or canonical_json(self.arguments)
+        """Return the text that evidence spans point into: as it arrived, or canonical JSON."""
+        return self.raw_arguments or canonical_json(self.arguments)
 
     @cached_property
     def kind(self) -> tool_kinds.Kind:
@@ -50,7 +50,7 @@ class ToolCall:
 
     @cached_property
     def command(self) -> str:
-        """What was typed, when the tool is a shell."""
+        """Return the command line, when the tool is a shell."""
         if not tool_kinds.is_shell(self.tool_name, self.arguments):
             return ""
         return tool_kinds.command_of(self.arguments)
@@ -78,7 +78,7 @@ class Task:
     feedback_source: str = "agent"
 
     def call(self, field: str) -> ToolCall | None:
-        """The call that a span's field belongs to; None for goal, result, feedback."""
+        """Return the call that a field belongs to; None for goal, result and feedback."""
         head, _, rest = field.partition(".")
         number = rest.partition(".")[0]
         if head != "tool_usage" or not number.isdecimal():
@@ -86,9 +86,9 @@ class Task:
         return self.calls[int(number)] if int(number) < len(self.calls) else None
 
     def text(self, field: str) -> str:
-        """Return the text a span's field names; KeyError for any other name.
+        """Return the text of a field; raises KeyError for an unknown one.
 
-        Fields are goal, result, feedback and tool_usage.<i>.result, .arguments and
+        Fields are goal, result, feedback, and tool_usage.<i> with .result, .arguments or
         .tool_name.
         """
         if field in ("goal", "result", "feedback"):
@@ -100,7 +100,7 @@ class Task:
 
 
 def parse(request: Mapping[str, Any]) -> Task:
-    """Read the stored request; unknown outcomes and odd shapes become blanks."""
+    """Parse a stored request; an unknown outcome or an odd shape becomes a blank."""
     outcome = str(request.get("outcome") or "").strip().lower()
     return Task(
         goal=as_text(request.get("goal")),
@@ -142,14 +142,14 @@ def _calls(entries: Any) -> tuple[ToolCall, ...]:
 def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
     name = as_text(_first(step, "tool_name", "tool", "name"))
     if not name:
-        # A recorded shell session names no tool, only what was typed.
+        # A step of a recorded shell session has no tool name, only the command.
         name = "shell" if "action" in step else "unknown"
-    given = _first(step, "arguments", "args", "input", "action")
-    arguments = _arguments(given)
+    raw = _first(step, "arguments", "args", "input", "action")
+    arguments = _arguments(raw)
     result = as_text(_first(step, "result", "output", "observation"))
-    failed = call_status.has_failed(name, arguments, result, step)
-    sent = given if isinstance(given, str) else ""
-    return ToolCall(index, name, arguments, result, failed, sent)
+    has_failed = call_status.has_failed(name, arguments, result, step)
+    raw_arguments = raw if isinstance(raw, str) else ""
+    return ToolCall(index, name, arguments, result, has_failed, raw_arguments)
 
 
 def _first(step: Mapping[str, Any], *keys: str) -> Any:

@@ -1,4 +1,4 @@
-"""Tags of a task: the project's own words, languages, known technologies."""
+"""Find tags for a task: tags of the project, languages, technologies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ace.rules.files.file_paths import PathLink
 from ace.rules.task import Task
 
 MAX_TAGS = 10
-# The subject of a task is named early; its code and its logs are long.
+# In characters. A text names its subject early; code and logs are long.
 MAX_TEXT = 20_000
 MAX_COMMAND = 400
 
 _TECHNOLOGIES = word_tables.read_values("technologies")
-# How a language shows itself in code that comes without a file.
+# Patterns that show the language of code without a file name.
 _SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^[ \t]{0,16}(?:async )?def \w{1,80}\(", re.MULTILINE), "python"),
     (re.compile(r"^[ \t]{0,16}(?:pub )?fn \w{1,80}[(<]", re.MULTILINE), "rust"),
@@ -26,17 +26,17 @@ _SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^#include [<\"]", re.MULTILINE), "cpp"),
 )
 _WORD = re.compile(r"(?<![\w+#.])[A-Za-z0-9][\w+#.-]{0,60}")
-# Languages whose name is everyday English, or a letter, are told by files only.
+# Only a file shows these languages: their names are a letter or an everyday word.
 _AMBIGUOUS = frozenset({"c", "r", "go"})
 
 
 def find(
     task: Task, links: Iterable[PathLink], vocabulary: Collection[str]
 ) -> list[str]:
-    """Return at most MAX_TAGS: project words, then languages, then technologies.
+    """Return at most MAX_TAGS tags: of the project, then languages, then technologies.
 
-    Within each group the order is that of first sight. Project tags keep the
-    project's spelling.
+    Within each group, the order is that of the text. Tags of the project keep their
+    spelling.
     """
     text = _text(task)
     found = [
@@ -46,8 +46,8 @@ def find(
         *_of_technologies(text),
     ]
     own = {name.lower(): name for name in vocabulary}
-    named = [own.get(name.lower(), name) for name in found]
-    return list(dict.fromkeys(named))[:MAX_TAGS]
+    names = [own.get(name.lower(), name) for name in found]
+    return list(dict.fromkeys(names))[:MAX_TAGS]
 
 
 def _text(task: Task) -> str:
@@ -56,17 +56,17 @@ def _text(task: Task) -> str:
         for call in task.calls
     )
     parts = [task.goal[:MAX_TEXT], task.result[:MAX_TEXT], task.feedback[:MAX_TEXT]]
-    typed = "\n".join(command[:MAX_COMMAND] for command in commands)
-    return "\n".join([*parts, typed[:MAX_TEXT]])
+    lines = "\n".join(command[:MAX_COMMAND] for command in commands)
+    return "\n".join([*parts, lines[:MAX_TEXT]])
 
 
 def _of_project(text: str, vocabulary: Collection[str]) -> list[str]:
-    """Whole-word matches; a tag's hyphens and underscores also match spaces."""
-    spaced = f" {_flat(text)} "
+    """Match whole words; a hyphen or an underscore of a tag also matches a space."""
+    words = f" {_flat(text)} "
     found = {}
     for name in vocabulary:
         flat = _flat(name)
-        position = spaced.find(f" {flat} ") if flat else -1
+        position = words.find(f" {flat} ") if flat else -1
         if position >= 0:
             found[name] = position
     return sorted(found, key=lambda name: (found[name], name))

@@ -1,4 +1,4 @@
-"""Trouble that a task shows and does not mend: what it would teach, if seen again."""
+"""Find errors that a task does not resolve, and the lesson if they occur again."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
 
-# The worst runs fail in a few ways, many times.
+# Even the worst runs have only a few different errors.
 MAX_ERRORS = 20
-# Below any repair: nobody has seen the action work (docs/ace.md, "Lessons").
+# Lower than for any repair: no run has shown that the action works (docs/ace.md, "Lessons").
 CONFIDENCE = {"success": 0.4, "partial": 0.5, "failure": 0.5}
 
-# What to do about a call that fails in this way, whatever the tool. A cause without a
-# line teaches nothing that a reader could do.
-_OF_CALLS: Mapping[str, str] = {
+# The action for a failed call, by cause, for every tool. Other causes have no action.
+_ACTIONS: Mapping[str, str] = {
     "RATE_LIMIT": "pause before calling it again and make fewer calls",
     "CONCURRENCY": "expect other writers and try again after a pause",
     "AUTH": "make sure that valid credentials are set before the call",
@@ -39,47 +38,49 @@ _OF_CALLS: Mapping[str, str] = {
     "VALUE_MISMATCH": "check the values against each other before the call",
     "INCOMPLETE_DATA": "check that what it needs is there before the call",
 }
-# Of a command these say that the code at hand was wrong, and nothing about the next.
-_OF_CODE = frozenset(
+# For a command these causes mean that the current code was wrong: nothing to learn.
+_CODE_CAUSES = frozenset(
     {"API_SCHEMA", "FORMAT", "VALUE_MISMATCH", "INCOMPLETE_DATA", "ENCODING"}
 )
-# Codes under which linters report what does not even parse.
+# Linter codes of syntax errors.
 _SYNTAX = re.compile(r"E9\d{2}")
 _VARYING = re.compile(r"\S{0,80}\d\S{0,80}")
-# Fewer words left of an error no longer say which it is.
+# A part of an error with fewer words does not identify it.
 MIN_STABLE_WORDS = 3
 _IGNORED_KINDS = frozenset({"failed_call", "fixed_call", "exit_code"}) | advice.KINDS
 
 
 @dataclass(frozen=True)
 class UnresolvedError:
-    """`action` is blank where nothing can be said that would help.
+    """`action` is blank when no general action helps.
 
-    Equal signatures, equal trouble: with other numbers, ids, times and folders.
+    Errors that differ in numbers, ids, times and folders only have equal signatures.
     """
 
     signature: str
     root_cause: str
     condition: str
     action: str
-    observed: str
+    detail: str
     evidence: tuple[Evidence, ...]
 
     @property
     def content(self) -> str:
-        told = f": {self.observed}" if self.observed else ""
-        return f"When {self.condition}, {self.action}{told}."
+        detail = f": {self.detail}" if self.detail else ""
+        return f"When {self.condition}, {self.action}{detail}."
 
 
 def find(
     task: Task,
     evidence: Sequence[Evidence],
-    taught: Sequence[TaskLesson],
+    known_lessons: Sequence[TaskLesson],
     rows: tuple[causes.CauseRow, ...] = (),
 ) -> list[UnresolvedError]:
-    """What went wrong and no lesson speaks of, once per signature."""
+    """Return the errors that no lesson covers, once for each signature."""
     known = {
-        observation_signature(task, span) for each in taught for span in each.evidence
+        observation_signature(task, span)
+        for lesson in known_lessons
+        for span in lesson.evidence
     }
     found: dict[str, UnresolvedError] = {}
     for span in spans.strongest_per_call(task, evidence):
@@ -92,7 +93,7 @@ def find(
 
 
 def observation_signature(task: Task, span: Evidence) -> str:
-    """The signature under which this trouble is remembered."""
+    """Return the signature of an error for the observations of a project."""
     call = task.call(span.field)
     tool = call_repairs.tool_label(call) if call else ""
     return hashlib.sha256(
@@ -101,22 +102,22 @@ def observation_signature(task: Task, span: Evidence) -> str:
 
 
 def to_lesson(
-    task: Task, sighting: UnresolvedError, outcome: TaskOutcome, reason: str
+    task: Task, error: UnresolvedError, outcome: TaskOutcome, reason: str
 ) -> TaskLesson | None:
-    """The lesson of a second sighting; `reason` names the first."""
-    if not sighting.action or outcome.value == "unknown":
+    """Return the lesson of an error that occurs again; `reason` names the first run."""
+    if not error.action or outcome.value == "unknown":
         return None
-    quotes = [spans.quote(task, span) for span in sighting.evidence]
-    if not lessons.is_sound(sighting.content, quotes):
+    quotes = [spans.quote(task, span) for span in error.evidence]
+    if not lessons.is_sound(error.content, quotes):
         return None
     return TaskLesson(
-        condition=sighting.condition,
-        action=sighting.action,
-        content=sighting.content,
-        category=lessons.category(sighting.root_cause),
-        root_cause=sighting.root_cause,
-        evidence=sighting.evidence,
-        signature=f"seen|{sighting.signature}",
+        condition=error.condition,
+        action=error.action,
+        content=error.content,
+        category=lessons.category(error.root_cause),
+        root_cause=error.root_cause,
+        evidence=error.evidence,
+        signature=f"seen|{error.signature}",
         confidence=CONFIDENCE.get(outcome.value, 0.4),
         reason=reason,
     )
@@ -126,27 +127,27 @@ def _to_unresolved_error(
     task: Task, span: Evidence, rows: tuple[causes.CauseRow, ...]
 ) -> UnresolvedError:
     cause = causes.root_cause((span,), rows)
-    condition, action, observed = _parts(task, span, cause)
+    condition, action, detail = _parts(task, span, cause)
     return UnresolvedError(
         signature=observation_signature(task, span),
         root_cause=cause,
         condition=condition,
         action=action,
-        observed=observed,
+        detail=detail,
         evidence=tuple(_quotes(task, span)),
     )
 
 
 def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
-    """Condition, action and what was observed; no action where none would help."""
-    told = _stable_part(error_summary.summarise(spans.quote(task, span), span))
+    """Return condition, action and detail; a blank action when none helps."""
+    detail = _stable_part(error_summary.summarise(spans.quote(task, span), span))
     call = task.call(span.field)
     if span.kind == "test_failure" and span.code:
         return "finishing a change", f"run `{span.code}`", "it has failed before"
     if span.kind == "lint" and span.code and not _SYNTAX.match(span.code):
-        return "writing code", f"avoid what `{span.code}` reports", told
+        return "writing code", f"avoid what `{span.code}` reports", detail
     if call is None:
-        return "", "", told
+        return "", "", detail
     name = call_repairs.tool_label(call)
     if span.kind == "loop":
         action = "change the arguments or the plan instead of repeating the same call"
@@ -154,13 +155,13 @@ def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
     if span.kind == "no_check":
         return f"changing files with `{name}`", "run a check before finishing", ""
     if call.command:
-        action = "" if cause in _OF_CODE else _OF_CALLS.get(cause, "")
-        return f"running `{name}`", action, told
-    return f"calling `{name}`", _OF_CALLS.get(cause, ""), told
+        action = "" if cause in _CODE_CAUSES else _ACTIONS.get(cause, "")
+        return f"running `{name}`", action, detail
+    return f"calling `{name}`", _ACTIONS.get(cause, ""), detail
 
 
 def _stable_part(clause: str) -> str:
-    """Of an error with numbers or ids in it the longest part without: the next has others."""
+    """Return the longest part of an error without numbers and ids, which vary."""
     if not any(map(str.isdigit, clause)):
         return clause
     parts = _VARYING.split(clause.strip('"`'))
@@ -169,7 +170,7 @@ def _stable_part(clause: str) -> str:
 
 
 def _quotes(task: Task, span: Evidence) -> Iterator[Evidence]:
-    """The trouble and the name of what was called, as quotes."""
+    """Yield the error and the name of the tool or program as quotes."""
     yield span
     call = task.call(span.field)
     if call is None:

@@ -1,4 +1,4 @@
-"""Which sentences of feedback are worth keeping, and for which situation."""
+"""Choose the directives of feedback that are worth keeping, each with its situation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Category = Literal[
 ]
 
 CONFIDENCE = {"human": 0.8, "test": 0.7, "environment": 0.7}
-# An agent's own word: followed by success, or by nothing that worked.
+# Confidence in an agent's own advice: the task succeeded after it, or it did not.
 OWN_WORD_PROVEN, OWN_WORD = 0.5, 0.3
 MIN_WORDS = 3
 MIN_OWN_WORDS = 7
 MAX_GOAL_WORDS = 12
-# More literals than this share of the words tell of one input, not of a rule.
+# A text with a greater share of literals describes one input, not a rule.
 MAX_LITERALS = 0.25
 
 
@@ -53,13 +53,13 @@ _OPENING = re.compile(
 _CLOSING = re.compile(
     r" (?:when|if|before|after|while|unless|whenever) [^,\n]{3,160}$", re.I
 )
-# Advice that could follow any failure advises nothing, whoever gives it.
+# Advice that fits every failure, whoever gives it.
 _HOLLOW = re.compile(
     r"\b(?:do better|try harder|(?:be )?more careful|be (?:proud|happy|glad|ashamed|pleased)|pay more attention|do (?:it|this) "
     r"(?:right|properly|correctly)|work(?:s)? (?:correctly|properly|as expected))\b",
     re.IGNORECASE,
 )
-# What agents say of failed code when they do not know what is wrong.
+# Phrases of agents that do not know why the code failed.
 _VAGUE = re.compile(
     r"\b(?:re-?(?:evaluate|visit|consider|think|vise|view|examine|work)\w{0,4}"
     r"|improve[ds]?|optimi[sz]\w{1,4}|more (?:comprehensive|careful|accurate|thorough|robust"
@@ -77,7 +77,7 @@ _VAGUE = re.compile(
     r"|taken? into account|should consider|should account)\b",
     re.IGNORECASE,
 )
-# What makes a vague verb concrete again.
+# Phrases that make a vague verb concrete.
 _CONCRETE = re.compile(
     r"\b(?:by \w{3,20}ing|instead of|rather than|to (?:include|exclude|check if|check for"
     r"|range)|only (?:if|when)|from (?:left|right|the))\b",
@@ -89,7 +89,7 @@ _ONE_RUN = re.compile(
     r"|expected output|the tests)\b|\breturns? \S{1,30} for (?:[\"'`(\[\d]|\w=)",
     re.IGNORECASE,
 )
-# Of the code as it was, which is gone: "the condition should be updated".
+# About the code of this attempt, which is gone: "the condition should be updated".
 _OWN_CODE = re.compile(
     r"^(?:it (?:should|must|needs to) be\b|the (?:\w{1,20} ){0,4}(?:condition|statement|loop"
     r"|initiali[sz]ation|variable|line|code|body)\b[^\n]{0,60} should be (?:updated|moved"
@@ -112,9 +112,9 @@ _TRAP = re.compile(
 
 
 def find(task: Task, outcome: str) -> list[Advice]:
-    """Return the advice to keep; of an agent's own only its last word.
+    """Return the advice to keep; of an agent's own advice only the last.
 
-    What it advised before was tried, and did not end the trouble.
+    The agent has tried the earlier advice, and it did not help.
     """
     found = list(_collect(task, outcome))
     if task.feedback_source != "agent" or not _is_retrospect(task):
@@ -123,7 +123,7 @@ def find(task: Task, outcome: str) -> list[Advice]:
 
 
 def _is_retrospect(task: Task) -> bool:
-    """Whether the feedback looks back on attempts rather than giving rules."""
+    """Return whether the feedback reviews attempts instead of giving rules."""
     return bool(_RETROSPECT.search(task.feedback[:4_000]))
 
 
@@ -140,9 +140,9 @@ def _collect(task: Task, outcome: str) -> Iterator[Advice]:
     for directive in directives.find(task.feedback):
         if not _is_specific(directive.content, own=own):
             continue
-        kept = _to_advice(task, directive, own=own, confidence=_trust(task, outcome))
-        if kept:
-            yield kept
+        advice = _to_advice(task, directive, own=own, confidence=_trust(task, outcome))
+        if advice:
+            yield advice
 
 
 def _trust(task: Task, outcome: str) -> float:
@@ -169,13 +169,13 @@ def _is_specific(content: str, *, own: bool) -> bool:
 def _to_advice(
     task: Task, directive: Directive, *, own: bool, confidence: float
 ) -> Advice | None:
-    """Give the advice its situation: its own words, else the goal's."""
+    """Give the advice its situation: from its own words, else from the goal."""
     category = _category(directive)
     if own and confidence == OWN_WORD and not _is_general(task, directive):
         return None
     name = _SIGNATURE.findall(task.goal[:20_000])
     place = None
-    if (own and name) or not directive.alone:
+    if (own and name) or not directive.is_complete:
         place = _function(task.goal) or _short_goal(task.goal)
         if place is None:
             return None
@@ -219,18 +219,18 @@ _IT_WORKED = re.compile(
 
 
 def _keep_up(content: str) -> str:
-    """ "X worked because Y" as advice: keep X up."""
-    told = _IT_WORKED.fullmatch(content)
-    if told is None:
+    """Turn "X worked because Y" into advice to keep doing X."""
+    praise = _IT_WORKED.fullmatch(content)
+    if praise is None:
         return content
-    what = _lower_first(told["what"])
-    doing = what.split(" ", 1)[0].endswith("ing")
-    return f"Keep {what if doing else f'to {what}'}: this {told['well']}"
+    what = _lower_first(praise["what"])
+    is_gerund = what.split(" ", 1)[0].endswith("ing")
+    return f"Keep {what if is_gerund else f'to {what}'}: this {praise['well']}"
 
 
 def _is_general(task: Task, directive: Directive) -> bool:
-    """What an agent says of code that still fails is a guess nobody has tested."""
-    return directive.alone and not _SIGNATURE.search(task.goal[:20_000])
+    """Return False for what an agent says about code that still fails: an untested guess."""
+    return directive.is_complete and not _SIGNATURE.search(task.goal[:20_000])
 
 
 def _split_condition(content: str) -> tuple[str, str]:
@@ -244,7 +244,7 @@ def _split_condition(content: str) -> tuple[str, str]:
 
 
 def _function(goal: str) -> tuple[str, tuple[int, int]] | None:
-    """The function a goal hands over to be written: its last signature."""
+    """Return the function that the goal asks for: its last signature."""
     found = list(_SIGNATURE.finditer(goal[:20_000]))
     if not found:
         return None

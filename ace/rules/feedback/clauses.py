@@ -1,4 +1,4 @@
-"""The clauses of a sentence, each without what only greets or hedges."""
+"""Split a sentence into clauses, each without greetings and hedges."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ OPENING = re.compile(
 
 
 def split(sentence: str) -> Iterator[str]:
-    """The sentence without its greeting, then what follows a colon, "but", a dash."""
+    """Yield the sentence without its greeting, then each part after a colon, "but", a dash."""
     text = without_lead(sentence)
     yield text
     if OPENING.match(text):
-        # The case that it begins with holds for all that follows.
+        # The opening case applies to everything after it.
         return
     for mark in islice(MARK.finditer(text), MAX_CLAUSES):
         if text.count("`", 0, mark.start()) % 2 == 0:

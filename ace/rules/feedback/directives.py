@@ -1,4 +1,4 @@
-"""Sentences of feedback that say how it should be done."""
+"""Find the sentences of feedback that say how work should be done."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_DIRECTIVES = 60
 
 @dataclass(frozen=True)
 class Directive:
-    """`feedback[start:end]` is the sentence; `content` the advice it holds.
+    """`feedback[start:end]` is the sentence, `content` the advice in it.
 
-    `alone` is False when the sentence needs to be told what it speaks of.
+    `is_complete` is False when the subject of the advice is in another sentence.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class Directive:
     end: int
     sentence: str
     content: str
-    alone: bool
+    is_complete: bool
 
 
 _PERSON = re.compile(
@@ -38,7 +38,7 @@ _MODAL = re.compile(
     r"|are required to|(?:must|should) ?n['\u2019]t)\b",
     re.IGNORECASE,
 )
-# Guesses and retellings, no advice.
+# Guesses and reports, which are no advice.
 _EPISTEMIC = re.compile(
     r"\b(?:should (?:work|pass|help|produce|be (?:fine|ok|okay|good|correct|able|enough"
     r"|possible|easy|fixed|reachable|expected|true|false)|now|have (?:returned|been"
@@ -65,7 +65,7 @@ _VERB = re.compile(
     r"|restart|reset|rotate|upgrade|downgrade|migrate|reuse|enable|disable|increase|reduce"
     r"|define|declare|move|regenerate|restore|rerun|re-run|review|document|encode|decode"
     r"|fetch|query|filter|batch|paginate|specify|provide|give|take|make|apply|configure)\b"
-    # "Run finished", "Use of", "Check: passed" report.
+    # "Run finished", "Use of" and "Check: passed" are reports.
     r"(?! (?:finished|passed|failed|completed|succeeded|of|is|was|were|took|results?|has"
     r"|have)\b|s\b|:)",
     re.IGNORECASE,
@@ -86,7 +86,7 @@ _DEPENDENT = re.compile(
     r"|problem|error)(?! [`\"']))\b",
     re.IGNORECASE,
 )
-# What these point at stands in another sentence.
+# These words refer to another sentence.
 _LOST = re.compile(
     r"^(?:this|that|these|those|here|there|he|she|they)\b(?! (?:project|repo\w{0,10}|code ?base"
     r"|team|package|service|app)\b)|\bin (?:this|such|that|these|those) cases?\b",
@@ -105,7 +105,7 @@ _TAIL = re.compile(
     r"(?:implementation|code|function|solution)|currently|this)\b[^\n]{0,400}$",
     re.IGNORECASE,
 )
-# A modal behind one of these retells: "does not see that X must be Y".
+# A modal after one of these reports: "does not see that X must be Y".
 _RETELLING = re.compile(
     r"\b(?:does ?n[o']t|do ?n[o']t|did ?n[o']t|is (?:incorrect|wrong)|because|while|when|where"
     r"|which|whereas|the fact that|cases|leads? to|causes?|without|suggests?|implies"
@@ -114,7 +114,7 @@ _RETELLING = re.compile(
 )
 
 
-# What follows a verb when it is one: "test the", not "test results".
+# The words after a real verb: "test the", not "test results".
 _OBJECT = re.compile(
     r"(?:the|a|an|all|every|each|any|your|our|my|their|his|her|it|them|only|both|no|new|this|these"
     r"|to|with|for|from|at|on|in|by|up|out|back|as|whether|that|if|when|before|after|first"
@@ -123,14 +123,14 @@ _OBJECT = re.compile(
     r"|(?!\w{1,20}(?:ed|ing)\b)[a-z]{3,20} (?:in|on|at|for|with|when|before|after|from|by)\b",
     re.IGNORECASE,
 )
-# "Fix it", "follow that": what is meant stands elsewhere.
+# "Fix it", "follow that": the object is in another sentence.
 _LOST_OBJECT = re.compile(
     r"[\w-]{1,20}(?: (?:to|on|at|for|with))? (?:(?:it|them|one|ones|so)\b|(?:this|that|these"
     r"|those)(?=$|[ .,;!]{1,2}(?:$|please|in|on|to|for|with|again|first|next|every|when"
     r"|before|after|if|too|now|here|there|today|way)))|keep (?:on |up )?(?:doing |using )?(?:that|this|it|so)\b",
     re.IGNORECASE,
 )
-# Work on the task at hand, done when it is done.
+# An order for the current task only.
 _ORDER = re.compile(
     r"(?:make|add|fix|change|remove|delete|update|rename|move|create|increase|reduce|bump"
     r"|revert|redo|finish|show|give|send) (?:me )?(?:the|this|that|my|these|those) "
@@ -138,7 +138,7 @@ _ORDER = re.compile(
     r"|any|per|instead of|rather than|until|while|for new|not)\b)",
     re.IGNORECASE,
 )
-# Somebody else's words, or a question about them.
+# The words of somebody else, or a question about them.
 _REPORTED = re.compile(
     r"(?:he|she|they|someone|somebody|the customer|the user) (?:said|says|told|wrote|thinks"
     r"|claims)\b|(?:what|why|how|who|where|when) (?:do|does|did|is|are|should|would)\b"
@@ -154,7 +154,7 @@ _AFTERWARDS = re.compile(
 
 
 def find(feedback: str) -> list[Directive]:
-    """Return the sentences that advise, in order, each with its exact span."""
+    """Return the sentences that give advice, in order, each with its exact span."""
     found = []
     for start, end in sentences.split(feedback[:MAX_TEXT]):
         directive = _read(feedback, start, end)
@@ -172,17 +172,17 @@ def _read(feedback: str, start: int, end: int) -> Directive | None:
     found = _find_request(sentences.clean(sentence))
     if found is None or _LOST.search(found.content) or _ORDER.match(found.content):
         return None
-    alone = not _DEPENDENT.match(found.content)
-    return Directive(found.kind, start, end, sentence, found.content, alone)
+    is_complete = not _DEPENDENT.match(found.content)
+    return Directive(found.kind, start, end, sentence, found.content, is_complete)
 
 
 def _find_request(sentence: str) -> FeedbackRequest | None:
-    """What the sentence advises: as a command, as a wish, or by what must be."""
+    """Find advice in the form of a request, a command or a statement."""
     is_question = sentence.endswith("?")
     for clause in clauses.split(sentence):
-        if wish := requests.read(clause, sentence):
+        if request := requests.read(clause, sentence):
             return FeedbackRequest(
-                _kind_of(sentence, wish.kind), _finish_sentence(wish.content)
+                _kind_of(sentence, request.kind), _finish_sentence(request.content)
             )
         if not is_question and _is_instruction(clause):
             return FeedbackRequest(
@@ -194,7 +194,7 @@ def _find_request(sentence: str) -> FeedbackRequest | None:
 
 
 def _is_instruction(clause: str) -> bool:
-    """Whether it begins like an instruction, behind the case that it is for."""
+    """Return whether the clause is an instruction, perhaps after an opening case."""
     opening = clauses.OPENING.match(clause)
     main = clauses.without_lead(clause[opening.end() :] if opening else clause)
     if _IMPERATIVE.match(main):
@@ -210,7 +210,7 @@ def _is_command(main: str) -> bool:
 
 
 def _read_statement(sentence: str) -> FeedbackRequest | None:
-    """Of a statement what must be, or what worked and why."""
+    """Read what a statement says must be done, or what worked and why."""
     advice = _advice(sentence)
     kind = _kind(sentence, advice)
     if kind is None or (kind != "worked" and _EPISTEMIC.search(advice)):
@@ -219,7 +219,7 @@ def _read_statement(sentence: str) -> FeedbackRequest | None:
 
 
 def _advice(sentence: str) -> str:
-    """The sentence without its greeting; of a complaint the clause that advises."""
+    """Return the sentence without its greeting; of a complaint, the clause with advice."""
     text = clauses.without_lead(sentence)
     clause = _CLAUSE.search(text)
     if clause and not _IMPERATIVE.match(text) and not clauses.OPENING.match(text):
@@ -249,7 +249,7 @@ def _is_modal(main: str) -> bool:
 
 
 def _normalise(advice: str) -> str:
-    """One capital, one full stop; "you must not X" is "Do not X", "we need to X" "X"."""
+    """Write advice as a command: "you must not X" is "Do not X", "we need to X" is "X"."""
     text = " ".join(advice.split())
     person = _PERSON.fullmatch(text)
     if person:

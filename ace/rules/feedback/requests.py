@@ -1,7 +1,7 @@
-"""What people ask for without a command, as the command that they mean.
+"""Turn an indirect request into the command that it means.
 
-Each rule reads one clause and answers in its words, with the verb brought back to its
-plain form: "it would have been better if you had asked me first" is "Ask me first".
+Each rule reads one clause and returns a command in the same words, with the verb in its
+base form: "it would have been better if you had asked me first" becomes "Ask me first".
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Builder = Callable[[re.Match[str]], str | None]
 
 @dataclass(frozen=True)
 class RequestPattern:
-    """`asked` rules hold only for a request that reaches beyond the task at hand."""
+    """A pattern with `needs_lasting` applies only to a request beyond the current task."""
 
     kind: str
     pattern: re.Pattern[str]
     builder: Builder
-    asked: bool = False
+    needs_lasting: bool = False
 
 
-# What a task delivers; to praise it teaches nothing about the next one.
+# Verbs of what a task delivers; their praise teaches nothing about the next task.
 _DELIVERED = word_tables.read("delivery_verbs")
 _AND_GERUND = re.compile(r"(?P<and>\b(?:and|or|then) )(?P<verb>[a-z-]{3,20}ing)\b")
-# A habit of a team names where or when.
+# The habit of a team applies to a place or a time.
 _SCOPE = re.compile(
     r"\b(?:in|on|for|across|within|at) (?:this|our|the|all|new|every|each|any)\b"
     r"|\bhere$|\b(?:on|for|in) \w{2,20}s$|\b(?:before|after|when|unless|if) ",
@@ -59,7 +59,7 @@ _FAREWELL = re.compile(
     re.IGNORECASE,
 )
 
-# Names that stand for longer patterns in the rules below. `'` is either apostrophe.
+# Names for longer patterns in the rules below. `'` matches either apostrophe.
 _NAMES = {
     "{verb}": r"(?P<verb>[A-Za-z][\w-]{1,20}) ",
     "{rest}": r"(?P<rest>[^\n]{3,400})",
@@ -99,12 +99,14 @@ _NAMES = {
 
 
 def _rule(
-    kind: str, builder: Builder, *parts: str, asked: bool = False
+    kind: str, builder: Builder, *parts: str, needs_lasting: bool = False
 ) -> RequestPattern:
     pattern = "".join(parts)
     for name, meaning in _NAMES.items():
         pattern = pattern.replace(name, meaning)
-    return RequestPattern(kind, re.compile(pattern, re.IGNORECASE), builder, asked)
+    return RequestPattern(
+        kind, re.compile(pattern, re.IGNORECASE), builder, needs_lasting
+    )
 
 
 def _capital(text: str) -> str:
@@ -136,7 +138,7 @@ def _build_from_any(match: re.Match[str]) -> str | None:
 
 
 def _build_comparison(match: re.Match[str]) -> str | None:
-    """ "Better to use X than to guess" is "Use X rather than to guess"."""
+    """Turn "Better to use X than to guess" into "Use X rather than to guess"."""
     command = _build_from_any(match)
     return command and re.sub(
         r"(?<!rather) than (?=to |\w{2,20}ing\b)", " rather than ", command
@@ -154,7 +156,7 @@ def _build_avoidance(match: re.Match[str]) -> str | None:
 
 
 def _build_praise(match: re.Match[str]) -> str | None:
-    """What was done well, as a command; what stands beside it takes the same form."""
+    """Turn what was done well into a command, with every verb of it in the base form."""
     word = match["verb"]
     verb = verbs.base_of_gerund(word)
     if verb is None:
@@ -190,13 +192,13 @@ def _build_habit(match: re.Match[str]) -> str | None:
 
 
 def _build_reminder(match: re.Match[str]) -> str | None:
-    """A fact to keep in mind; not a complaint about what was done."""
+    """Turn a fact into "Remember that …"; None for a complaint about the task."""
     fact = match["rest"]
     if _COMPLAINT.search(fact):
         return None
     first = fact.split(" ", 1)[0]
-    lowered = fact[:1].lower() + fact[1:] if first[1:].islower() else fact
-    return f"Remember that {lowered}"
+    text = fact[:1].lower() + fact[1:] if first[1:].islower() else fact
+    return f"Remember that {text}"
 
 
 def _build_after(opening: str) -> Builder:
@@ -237,7 +239,7 @@ _RULES = (
     _rule("directive", _build_avoidance, "(?:would|do|could) you mind not {verb}{rest}"),
     _rule("directive", _build_from_base, "(?:(?:could|can|would|will|shall) (?:you|we)|(?:you|we) "
           "(?:could|can|may))(?: please| kindly| maybe| perhaps| also)? {not}{verb}{rest}",
-          asked=True),
+          needs_lasting=True),
     _rule("directive", _build_praise, "the (?:main |primary )?(?:focus|goal|priority) should be "
           "(?:on )?{verb}{rest}"),
     # "I prefer tabs over spaces", "I don't like emojis in", "no more raw SQL"
@@ -281,11 +283,11 @@ _RULES = (
 
 
 def read(clause: str, sentence: str) -> FeedbackRequest | None:
-    """The command that a clause of the sentence stands for; None when for none."""
+    """Return the command that a clause of the sentence means, or None."""
     text = _FAREWELL.sub("", clause.rstrip(" .!?,;:"))
     for rule in _RULES:
         match = rule.pattern.fullmatch(text)
-        if match is None or (rule.asked and not _LASTING.search(sentence)):
+        if match is None or (rule.needs_lasting and not _LASTING.search(sentence)):
             continue
         if content := rule.builder(match):
             return FeedbackRequest(rule.kind, content)

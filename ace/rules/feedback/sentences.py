@@ -1,4 +1,4 @@
-"""Where the sentences of feedback lie, and how they read without slips of the keyboard."""
+"""Split feedback into sentences, and correct their misspellings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from ace.rules import word_tables
 
 MAX_SENTENCE = 600
 
-# A full stop inside `e.g.`, `1.5` or `app.py` ends nothing.
+# A full stop inside `e.g.`, `1.5` or `app.py` does not end a sentence.
 _END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?:[.?]|(?<=[a-z])!)(?=[\s\"')\]]|$)|\n"
 )
 _BULLET = re.compile(
     r"[ \t]{0,20}(?:[-*\u2022>]{1,3}[ \t]{1,8}|\(?\d{1,3}[.)][ \t]{1,8})?[ \t]{0,20}"
 )
-_SLIPS = word_tables.read_values("misspellings")
-_SLIP = re.compile(rf"(?<![\w`\"'./-])(?:{'|'.join(_SLIPS)})(?![\w`\"'./-])", re.I)
+_MISSPELLINGS = word_tables.read_values("misspellings")
+_MISSPELLING = re.compile(
+    rf"(?<![\w`\"'./-])(?:{'|'.join(_MISSPELLINGS)})(?![\w`\"'./-])", re.I
+)
 _SMILEY = re.compile(
     r"(?:[ ]{0,2}(?:[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]|:[a-z_]{2,30}:|[:;]-?[)(DP]))"
     r"{1,9}$"
@@ -25,7 +27,7 @@ _SMILEY = re.compile(
 
 
 def split(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, without its bullet and its blanks."""
+    """Yield the start and end of each sentence, without its bullet and its white space."""
     start = 0
     for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
         bullet = _BULLET.match(text, start, end)
@@ -39,6 +41,6 @@ def split(text: str) -> Iterator[tuple[int, int]]:
 
 
 def clean(sentence: str) -> str:
-    """Usual slips spelt out, a smiley at the end left out."""
-    text = _SLIP.sub(lambda slip: _SLIPS[slip[0].lower()], sentence)
+    """Correct common misspellings, and drop a smiley at the end."""
+    text = _MISSPELLING.sub(lambda match: _MISSPELLINGS[match[0].lower()], sentence)
     return _SMILEY.sub("", text)

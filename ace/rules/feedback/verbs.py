@@ -1,17 +1,17 @@
-"""Verbs of working instructions, in the forms that people wish and praise with."""
+"""Convert verbs of instructions between base form, past, gerund and third person."""
 
 from __future__ import annotations
 
 from ace.rules import word_tables
 
-# Verbs that a person begins an instruction with. "Have", "see", "know" tell a story.
+# Verbs that begin an instruction. "Have", "see" and "know" begin a report.
 BASE_VERBS = word_tables.read("base_verbs")
 _IRREGULAR = word_tables.read_values("irregular_verbs")
 _VOWELS = "aeiou"
 
 
 def _doubles(verb: str) -> bool:
-    """Short verbs double their last letter: `plan`, `planned`."""
+    """Return whether the last letter is doubled, as in `plan`, `planned`."""
     if len(verb) < 3 or verb[-1] in "aeiouwxyh" or verb[-2] not in _VOWELS:
         return False
     one_syllable = sum(char in _VOWELS for char in verb) == 1
@@ -47,7 +47,7 @@ _GERUNDS = {_gerund(verb): verb for verb in sorted(BASE_VERBS)}
 
 
 def base_of_past(word: str) -> str | None:
-    """`asked` is `ask`; None for what is no past of a known verb."""
+    """Return `ask` for `asked`; None for a word that is no past of a known verb."""
     return _PASTS.get(word.lower())
 
 
@@ -60,6 +60,6 @@ def is_base(word: str) -> bool:
 
 
 def to_present(past: str) -> str | None:
-    """`mentioned` is `mentions`."""
+    """Return `mentions` for `mentioned`."""
     verb = base_of_past(past)
     return _third(verb) if verb else None

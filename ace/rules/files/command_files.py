@@ -1,4 +1,4 @@
-"""What a shell command did to which files, as far as its words tell."""
+"""Find the files in a shell command, and what the command does to each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE_RANGE = re.compile(r"(\d{1,7})(?:,(\d{1,7}))?p")
 
 
 def find_links(text: str) -> list[PathLink]:
-    """The files a command names, each with what the command does to it."""
+    """Return the files that a command names, each with its relation to the command."""
     patch = patches.parse_apply_patch(text)
     if patch:
         return patch
@@ -30,7 +30,7 @@ def find_links(text: str) -> list[PathLink]:
 
 
 def _enter_folder(folder: str, operands: tuple[str, ...]) -> str:
-    """Follow `cd`: below an absolute folder paths stay as typed."""
+    """Follow `cd`; below an absolute folder, paths stay as they were typed."""
     target = operands[0].rstrip("/") if operands else ""
     if not target or target.startswith(("/", "~", "$", "-")) or ".." in target:
         return ""
@@ -110,7 +110,7 @@ def _opened_file(operands: tuple[str, ...]) -> list[PathLink]:
 
 
 def _printed_lines(operands: tuple[str, ...]) -> list[PathLink]:
-    """`sed -n 10,25p file`: the lines that were printed."""
+    """Return the files of `sed -n 10,25p file` with the lines that it prints."""
     found = _LINE_RANGE.fullmatch(operands[0]) if operands else None
     start = int(found[1]) if found else None
     end = int(found[2]) if found and found[2] else start
@@ -126,7 +126,7 @@ def _to_links(
     found = []
     for text in texts:
         name, line = file_paths.with_line(text.partition("::")[0])
-        # A quoted name with a space is a file to `cat`, a message to `git commit`.
+        # A quoted word with a space is a file for `cat`, but a message for `git commit`.
         spaced = " " in name and relation != "referenced"
         path = file_paths.normalise(name, explicit=explicit or spaced)
         if path:

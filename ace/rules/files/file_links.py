@@ -1,4 +1,4 @@
-"""Which files a task touched: one link per path, the strongest relation."""
+"""Find the files that a task touched: one link for each path, the strongest relation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import shell_commands, tool_kinds
 
 MAX_LINKS = 1_000
-# Paths stand at a report's edges or one a line; a megabyte of output is content.
+# Longer output is content; a report that names paths is shorter.
 MAX_TEXT = 200_000
 
 _PATH_KEYS = word_tables.read("path_arguments")
@@ -57,13 +57,13 @@ _RELATIONS: dict[tool_kinds.Kind, Relation] = {
 
 
 def find(task: Task) -> list[PathLink]:
-    """Return at most MAX_LINKS links, in the order the files were first seen."""
+    """Return at most MAX_LINKS links, in the order in which the files first appear."""
     seen: dict[str, PathLink] = {}
-    opened = ""
+    open_file = ""
     for call in task.calls:
-        for link in [*_links_of_call(call, seen, opened), *_links_of_result(call)]:
+        for link in [*_links_of_call(call, seen, open_file), *_links_of_result(call)]:
             _keep(seen, link)
-        opened = _shown_file(call) or opened
+        open_file = _shown_file(call) or open_file
     for link in _links_of_words(task):
         _keep(seen, link)
     return list(_merge_names(seen).values())[:MAX_LINKS]
@@ -85,16 +85,16 @@ def _keep(seen: dict[str, PathLink], link: PathLink) -> None:
 
 
 def _links_of_call(
-    call: ToolCall, seen: Mapping[str, PathLink], opened: str
+    call: ToolCall, seen: Mapping[str, PathLink], open_file: str
 ) -> list[PathLink]:
     patch = _patch(call)
     if patch:
         found = patch
     elif call.command or _is_terminal_step(call):
-        found = _links_of_command(call, seen, opened)
+        found = _links_of_command(call, seen, open_file)
     else:
-        found = list(_links_of_arguments(call, seen, opened))
-    return [_weaken(call, link) for link in found] if call.failed else found
+        found = list(_links_of_arguments(call, seen, open_file))
+    return [_weaken(call, link) for link in found] if call.has_failed else found
 
 
 def _patch(call: ToolCall) -> list[PathLink]:
@@ -108,28 +108,28 @@ def _patch(call: ToolCall) -> list[PathLink]:
 
 
 def _is_terminal_step(call: ToolCall) -> bool:
-    """A step of a recorded terminal: its only argument is what was typed."""
+    """Return whether the call is a step of a recorded terminal, with only a command."""
     return set(call.arguments) <= {"command", "action", "input"} and isinstance(
         call.arguments.get("command") or call.arguments.get("input"), str
     )
 
 
 def _links_of_command(
-    call: ToolCall, seen: Mapping[str, PathLink], opened: str
+    call: ToolCall, seen: Mapping[str, PathLink], open_file: str
 ) -> list[PathLink]:
     text = tool_kinds.command_of(call.arguments)
     words = text.split(None, 1)
     verb = words[0] if words else call.tool_name
-    if verb in _SWE_EDITORS and opened:
+    if verb in _SWE_EDITORS and open_file:
         changed: Relation = "modified" if verb in {"edit", "insert"} else "read"
-        return [PathLink(opened, changed), *command_files.find_links(text)]
+        return [PathLink(open_file, changed), *command_files.find_links(text)]
     if call.tool_name in _SWE_EDITORS | {"open", "create"}:
         text = f"{call.tool_name} {text}"
     return [_relate_to_known(link, seen) for link in command_files.find_links(text)]
 
 
 def _relate_to_known(link: PathLink, seen: Mapping[str, PathLink]) -> PathLink:
-    """Writing over a file this task has already met is a change, not a creation."""
+    """Make `created` a `modified` when the task has used the file before."""
     known = seen.get(link.path)
     if link.relation != "created" or known is None or known.relation == "created":
         return link
@@ -139,7 +139,7 @@ def _relate_to_known(link: PathLink, seen: Mapping[str, PathLink]) -> PathLink:
 
 
 def _weaken(call: ToolCall, link: PathLink) -> PathLink:
-    """A failed change is a mention; of a chain of commands, the one that failed."""
+    """Make a failed change a mention; in a chain of commands, only the one that failed."""
     if link.relation in ("read", "referenced"):
         return replace(link, relation="referenced")
     chained = len(shell_commands.parse(call.command)) > 1
@@ -149,12 +149,12 @@ def _weaken(call: ToolCall, link: PathLink) -> PathLink:
 
 
 def _links_of_arguments(
-    call: ToolCall, seen: Mapping[str, PathLink], opened: str
+    call: ToolCall, seen: Mapping[str, PathLink], open_file: str
 ) -> Iterator[PathLink]:
     kind = call.kind
     lines = _lines(call.arguments)
-    if call.tool_name in _SWE_EDITORS and opened:
-        yield PathLink(opened, _RELATIONS.get(kind, "read"))
+    if call.tool_name in _SWE_EDITORS and open_file:
+        yield PathLink(open_file, _RELATIONS.get(kind, "read"))
     for key, text in _path_texts(call.arguments):
         exact = kind in _RELATIONS or kind == "move"
         name, line = file_paths.with_line(text)
@@ -178,7 +178,7 @@ def _relation(kind: tool_kinds.Kind, key: str, call: ToolCall) -> Relation:
 
 
 def _path_texts(arguments: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every text that stands under a key for paths, at any depth."""
+    """Yield every text under a key for paths, at any depth."""
     if isinstance(arguments, dict):
         for name, value in arguments.items():
             yield from _path_texts(value, str(name).lower().replace("-", "_"))
@@ -208,7 +208,7 @@ def _number(value: Any) -> int | None:
 
 
 def _shown_file(call: ToolCall) -> str:
-    """The file a terminal editor shows after the call (SWE-agent's header)."""
+    """Return the file that a terminal editor shows after the call (SWE-agent's header)."""
     headers = _OPEN_FILE.findall(call.result[:MAX_TEXT])
     return (file_paths.normalise(headers[-1], explicit=True) or "") if headers else ""
 
@@ -217,13 +217,13 @@ def _links_of_result(call: ToolCall) -> list[PathLink]:
     text = call.result[:MAX_TEXT]
     kind = call.kind
     found = [*_match_links(_OPEN_FILE, text), *_match_links(_FRAME, text)]
-    if kind in ("run", "search") or call.failed or _is_search(call):
+    if kind in ("run", "search") or call.has_failed or _is_search(call):
         found += [*_match_links(_LOCATION, text), *_match_links(_WHOLE_LINE, text)]
     return [*found, *_diff_links(call, text)]
 
 
 def _diff_links(call: ToolCall, text: str) -> list[PathLink]:
-    """A printed diff is this task's change only where it compares the work tree."""
+    """Return the links of a diff that compares the work tree: a change of this task."""
     words = call.command.split(None, 2)[:2]
     if words == ["git", "diff"] or "submit" in (*words[:1], call.tool_name):
         return patches.parse_diff(text)
@@ -231,7 +231,7 @@ def _diff_links(call: ToolCall, text: str) -> list[PathLink]:
 
 
 def _is_search(call: ToolCall) -> bool:
-    """A shell search: its lines are paths, as a file's lines are not."""
+    """Return whether the call is a shell search, whose output lines are paths."""
     words = call.command.split(None, 2)[:2]
     searching = {"grep", "rg", "find", "fd", "ag", "find_file", "search_dir"}
     return bool(searching.intersection(words[:1])) or words == ["git", "status"]
@@ -242,13 +242,13 @@ def _match_links(pattern: re.Pattern[str], text: str) -> Iterator[PathLink]:
         groups = match.groupdict()
         path = file_paths.normalise(groups["path"] or groups.get("js") or "")
         line = groups.get("line") or groups.get("at") or groups.get("column")
-        # A bare name in a listing says nothing about this task.
+        # A bare name in a listing does not show that the task used the file.
         if path and ("/" in path or line):
             yield PathLink(path, "referenced", *(_number(int(line or 0)),) * 2)
 
 
 def _links_of_words(task: Task) -> Iterable[PathLink]:
-    """What the answer itself hands over (a diff) or names with its folder."""
+    """Return the files of a diff in the result, and those that it names with a folder."""
     changed = patches.parse_diff(task.result[:MAX_TEXT])
     yield from changed
     for text in (task.feedback, "" if changed else task.result):
@@ -256,10 +256,10 @@ def _links_of_words(task: Task) -> Iterable[PathLink]:
 
 
 def _merge_names(seen: dict[str, PathLink]) -> dict[str, PathLink]:
-    """Fold `/checkout/src/a.py` into `src/a.py` when the task used both names.
+    """Merge `/checkout/src/a.py` into `src/a.py` when the task used both names.
 
-    A pair that agrees on more than the file's name also tells where the checkout
-    is, for the files named in full only.
+    A pair that shares a folder also shows the root of the checkout, which is then cut
+    from the files that have an absolute path only.
     """
     short = {path for path in seen if not path.startswith(("/", "~"))}
     names = {path: _shorter(path, short) for path in seen}

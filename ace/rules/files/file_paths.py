@@ -1,4 +1,4 @@
-"""What counts as a file's path, and the link a task has to it."""
+"""Recognise file paths in text and in arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ace.rules import word_tables
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
-# Strongest last: one link per path keeps the strongest (docs/ace.md, "The memory").
+# The strongest is last; one link for each path keeps it (docs/ace.md, "The memory").
 STRENGTH: dict[Relation, int] = {
     "referenced": 0,
     "read": 1,
@@ -33,10 +33,10 @@ LANGUAGES = word_tables.read_values("languages")
 
 _OTHER_EXTENSIONS = word_tables.read("file_extensions")
 _KNOWN_NAMES = word_tables.read("file_names")
-# Names of products that look like files.
+# Product names that look like file names.
 _NOT_FILES = word_tables.read("product_names")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f*?<>|\"`]")
-# In free text these end a path; in a path argument `app/[id]/page.tsx` is one.
+# Characters that end a path in free text; in an argument, `app/[id]/page.tsx` is a path.
 _REFUSED_IN_TEXT = re.compile(r"[\s'{}$=,;()\[\]!#%^&]")
 _VERSION = re.compile(r"v?\d+(?:\.\d+){1,4}(?:[-+.]?\w{1,20})?")
 _LINES = re.compile(r"(?P<path>.{1,400}?):(?P<line>\d{1,7})(?::\d{1,7})?")
@@ -52,10 +52,10 @@ def extension(path: str) -> str:
 
 
 def normalise(text: str, *, explicit: bool = False) -> str | None:
-    """Return the cleaned path, or None when the text names no file.
+    """Return the normal form of a path, or None when the text names no file.
 
-    `explicit` is for arguments that can hold nothing but a path: there a name with
-    an unknown extension, or with none, is a file too.
+    `explicit` is for arguments that can only be paths: there a name with an unknown
+    extension, or with none, is a file too.
     """
     path = _clean(text)
     if not path or len(path) > _MAX_PATH or _REFUSED.search(path):

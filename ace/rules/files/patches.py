@@ -1,4 +1,4 @@
-"""Files named by patches: `apply_patch` bodies and unified diffs."""
+"""Find the files in patches: `apply_patch` bodies and unified diffs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from ace.rules.files import file_paths
 from ace.rules.files.file_paths import PathLink, Relation
 
-# As many as a task may link.
+# Equal to the number of links that a task may have.
 MAX_FILES = 1_000
 
 _DIRECTIVE = re.compile(
@@ -33,7 +33,7 @@ _RENAME = re.compile(r"^rename (?P<end>from|to) (?P<path>[^\r\n]{1,500})", re.MU
 
 
 def parse_apply_patch(text: str) -> list[PathLink]:
-    """Links of an `apply_patch` body; a moved file is deleted under its old name."""
+    """Return the links of an `apply_patch` body; a move deletes the old name."""
     if "*** " not in text:
         return []
     found: list[PathLink] = []
@@ -47,7 +47,7 @@ def parse_apply_patch(text: str) -> list[PathLink]:
 
 
 def parse_diff(text: str) -> list[PathLink]:
-    """Links of a unified diff, with the lines of the new file each hunk covers."""
+    """Return the links of a unified diff, with the lines that its hunks cover."""
     if "--- " not in text and "rename " not in text:
         return []
     return [*_changed_files(text), *_renamed_files(text)]
@@ -56,7 +56,7 @@ def parse_diff(text: str) -> list[PathLink]:
 def _changed_files(text: str) -> Iterator[PathLink]:
     headers = list(islice(_HEADER.finditer(text), MAX_FILES))
     ends = [*(header.start() for header in headers[1:]), len(text)]
-    # Without a header there is still the text's end.
+    # `ends` has one item more when there is no header.
     for header, end in zip(headers, ends, strict=False):
         old, new = _file_name(header["old"]), _file_name(header["new"])
         if new is None and old is not None:

@@ -1,4 +1,4 @@
-"""The checks an agent ran on its own work, and which of them still count."""
+"""Find the checks that an agent ran on its own work, and those that still count."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ class CheckReport:
     targets: frozenset[str]
 
     def covers(self, earlier: CheckReport) -> bool:
-        """A run of everything, or of the same tests, replaces an earlier run."""
+        """Return whether this run replaces an earlier one: it ran the same tests or all."""
         return not self.targets or earlier.targets <= self.targets
 
 
 def last_reports(task: Task) -> list[CheckReport]:
-    """Test reports that no later run covers, oldest first."""
-    standing: list[CheckReport] = []
+    """Return the test reports that no later run covers, oldest first."""
+    reports: list[CheckReport] = []
     for report in _reports(task):
-        standing = [old for old in standing if not report.covers(old)]
-        standing.append(report)
-    return standing
+        reports = [old for old in reports if not report.covers(old)]
+        reports.append(report)
+    return reports
 
 
 def last_verdicts(task: Task) -> list[ToolCall]:
-    """The last call of every check that has a verdict.
+    """Return the last call of every check, if it has a verdict.
 
-    A test, lint or build command counts as it ends. Any other command counts only
-    when the very same one failed before: that it runs is no proof that it is right.
+    A test, lint or build command always counts. Any other command counts only when the
+    same command failed before: success alone does not show that the work is right.
     """
     last: dict[str, ToolCall] = {}
     failed_before: set[str] = set()
     for call in _run_calls(task):
         key = _key(call)
-        known = tool_kinds.is_check(call.tool_name, call.arguments)
-        if known or key in failed_before:
+        is_check = tool_kinds.is_check(call.tool_name, call.arguments)
+        if is_check or key in failed_before:
             last[key] = call
-        if call.failed:
+        if call.has_failed:
             failed_before.add(key)
-    return [call for call in last.values() if call.failed is not None]
+    return [call for call in last.values() if call.has_failed is not None]
 
 
 def final_failure(task: Task) -> ToolCall | None:
-    """The last call that did something, when it failed."""
+    """Return the last call that is not mere thinking, when it failed."""
     acting = [call for call in task.calls if call.kind != "think"]
-    return acting[-1] if acting and acting[-1].failed else None
+    return acting[-1] if acting and acting[-1].has_failed else None
 
 
 def unchecked_change(task: Task) -> ToolCall | None:
-    """The last change to a file when nothing at all was run after it."""
+    """Return the last change of a file when nothing was run after it."""
     changed: ToolCall | None = None
     for call in task.calls:
         kind = call.kind
-        if kind in ("create", "modify") and not call.failed and _names_file(call):
+        if kind in ("create", "modify") and not call.has_failed and _names_file(call):
             changed = call
         elif kind == "run":
             changed = None
@@ -89,6 +89,6 @@ def _key(call: ToolCall) -> str:
 
 
 def _command_text(call: ToolCall) -> str:
-    """The command, or what a test tool was pointed at."""
+    """Return the command, or the arguments of a test tool."""
     values = argument_leaves.leaves(call.arguments).values()
     return call.command or " ".join(str(value) for value in values)

@@ -1,4 +1,4 @@
-"""How a task ended, and which kind of evidence says so."""
+"""Decide how a task ended, and name the kind of evidence that shows it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OutcomeSource = Literal[
 ]
 
 MAX_TEXT = 20_000
-# A longer answer may hold the expected value and much else.
+# A longer answer may contain the expected value among other text.
 SHORT_ANSWER = 200
 
 
@@ -28,7 +28,7 @@ class TaskOutcome:
     reason: str
 
 
-# An environment's score: 1 is success, 0 failure, anything between partial.
+# The score of an environment: 1 is success, 0 failure, a value between them partial.
 _REWARD = re.compile(r"\b(?:reward|score)\b[ ]{0,2}[:=]?[ ]{0,2}(?P<value>[01](?:\.\d{1,6})?)\b(?![./%]\d)",
                      re.IGNORECASE)  # fmt: skip
 _VALUE = (
@@ -49,11 +49,11 @@ _EXPECTED = re.compile(
 
 
 def resolve(task: Task) -> TaskOutcome:
-    """Take the strongest level that says anything; two voices on it make unknown.
+    """Return the outcome of the strongest level that has evidence.
 
-    The order is explicit outcome, test counts, tool statuses, the result against
-    what was expected, wording (docs/ace.md, "Outcome"). An explicit "unknown" is
-    kept: the caller knows that nobody knows.
+    The levels are: explicit outcome, test counts, tool status, expected value, wording
+    (docs/ace.md, "Outcome"). Contradicting evidence on one level gives "unknown". An
+    explicit "unknown" counts as evidence.
     """
     for level in _LEVELS:
         found = level(task)
@@ -72,8 +72,8 @@ def _explicit(task: Task) -> TaskOutcome | None:
     values = [
         float(found["value"]) for found in _REWARD.finditer(task.feedback[:MAX_TEXT])
     ]
-    told = [(_of_reward(value), f"reward {value:g}") for value in values]
-    return _agree(told, "explicit", 0.95)
+    verdicts = [(_of_reward(value), f"reward {value:g}") for value in values]
+    return _agree(verdicts, "explicit", 0.95)
 
 
 def _of_reward(value: float) -> OutcomeValue:
@@ -85,10 +85,10 @@ def _of_reward(value: float) -> OutcomeValue:
 def _tests(task: Task) -> TaskOutcome | None:
     reports = [report.counts for report in agent_checks.last_reports(task)]
     said = count_tests(task.feedback[-MAX_TEXT:])
-    told = [
+    verdicts = [
         (_of_counts(count), _count_reason(count)) for count in [*reports, said] if count
     ]
-    return _agree(told, "tests", 0.9)
+    return _agree(verdicts, "tests", 0.9)
 
 
 def _of_counts(count: Counts) -> OutcomeValue:
@@ -102,24 +102,24 @@ def _count_reason(count: Counts) -> str:
 
 
 def _tool_status(task: Task) -> TaskOutcome | None:
-    told: list[tuple[OutcomeValue, str]] = []
+    verdicts: list[tuple[OutcomeValue, str]] = []
     for call in agent_checks.last_verdicts(task):
-        value: OutcomeValue = "failure" if call.failed else "success"
-        verb = "failed" if call.failed else "passed"
-        told.append((value, f"the last check, call {call.index}, {verb}"))
-    if not told and (broken := agent_checks.final_failure(task)):
-        told.append(("failure", f"the last call, {broken.index}, failed"))
-    return _agree(told, "tool_status", 0.7)
+        value: OutcomeValue = "failure" if call.has_failed else "success"
+        verb = "failed" if call.has_failed else "passed"
+        verdicts.append((value, f"the last check, call {call.index}, {verb}"))
+    if not verdicts and (broken := agent_checks.final_failure(task)):
+        verdicts.append(("failure", f"the last call, {broken.index}, failed"))
+    return _agree(verdicts, "tool_status", 0.7)
 
 
 def _expectation(task: Task) -> TaskOutcome | None:
-    told: list[tuple[OutcomeValue, str]] = []
+    verdicts: list[tuple[OutcomeValue, str]] = []
     for text in (task.feedback, task.result):
         for found in EXPECTED_AND_GOT.finditer(text[:MAX_TEXT]):
             same = _bare(found["expected"]) == _bare(found["got"])
             value: OutcomeValue = "success" if same else "failure"
-            told.append((value, f"expected {found['expected'].strip()[:60]}"))
-    return _agree(told, "expectation", 0.6) or _compare_answer(task)
+            verdicts.append((value, f"expected {found['expected'].strip()[:60]}"))
+    return _agree(verdicts, "expectation", 0.6) or _compare_answer(task)
 
 
 def _compare_answer(task: Task) -> TaskOutcome | None:
@@ -138,28 +138,30 @@ def _compare_answer(task: Task) -> TaskOutcome | None:
 
 
 def _wording(task: Task) -> TaskOutcome | None:
-    """Read feedback only: what an answer claims of itself is no evidence.
+    """Read the feedback only: the claim of an answer about itself is no evidence.
 
-    Of the airline runs whose answer says "successfully", 15 of 47 were successes.
+    Of 47 airline runs whose answer said "successfully", 15 were successes.
     """
-    told = [
+    verdicts = [
         (value, f"the feedback says {word!r}")
         for value, word in verdict_words.find(task.feedback)
     ]
     own_word = task.feedback_source == "agent"
-    return _agree(told, "wording", 0.35 if own_word else 0.5)
+    return _agree(verdicts, "wording", 0.35 if own_word else 0.5)
 
 
 def _agree(
-    told: Iterable[tuple[OutcomeValue, str]], source: OutcomeSource, confidence: float
+    verdicts: Iterable[tuple[OutcomeValue, str]],
+    source: OutcomeSource,
+    confidence: float,
 ) -> TaskOutcome | None:
-    voices = list(told)
-    values = {value for value, _ in voices}
-    if not voices:
+    known = list(verdicts)
+    values = {value for value, _ in known}
+    if not known:
         return None
     if len(values) == 1:
-        return TaskOutcome(voices[0][0], source, confidence, voices[-1][1])
-    reasons = " but ".join(dict.fromkeys(reason for _, reason in voices[-2:]))
+        return TaskOutcome(known[0][0], source, confidence, known[-1][1])
+    reasons = " but ".join(dict.fromkeys(reason for _, reason in known[-2:]))
     return TaskOutcome("unknown", source, 0.0, f"conflict: {reasons}")
 
 

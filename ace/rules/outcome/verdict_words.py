@@ -1,4 +1,4 @@
-"""Words that say how something ended, with their negations."""
+"""Find the words in a text that say how something ended, with their negations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 Verdict = Literal["success", "partial", "failure"]
 
-# The verdict of a long text stands at its edges.
+# The verdict of a long text is at its beginning or its end.
 EDGE = 4_000
 
 _PARTIAL = re.compile(
@@ -37,7 +37,7 @@ _SUCCESS = re.compile(
     r"|(?<!not )(?:great|good|nice|perfect)(?=[,.!]|$)|thank(?:s| you))(?!\w)",
     re.IGNORECASE,
 )
-# "fixed width", "the correct approach should", "once it works": no verdicts.
+# No verdict: "fixed width", "the correct approach should", "once it works".
 _NO_VERDICT = re.compile(
     r"\b(?:fixed[- ](?:width|size|length|point|price)|the (?:correct|right|wrong) \w{1,20}"
     r"|(?:should|must|would|could|might|may|will|to) (?:be |have been )?(?:\w{1,12} )?"
@@ -54,7 +54,7 @@ _WRONG = re.compile(
     r"|completely )?(?:the |a )?(?:wrong|incorrect)\b|^(?:wrong|incorrect)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-# Praise that means the opposite gives no verdict.
+# Ironic praise gives no verdict.
 _SARCASM = re.compile(
     r"\b(?:oh|wow)[,!. ]{1,3}(?:great|wonderful|fantastic|perfect|nice|brilliant|thanks|lovely)"
     r"\b|\bthanks for nothing\b|\b(?:great|brilliant|perfect|fantastic)\. not\b",
@@ -63,10 +63,9 @@ _SARCASM = re.compile(
 
 
 def find(text: str) -> list[tuple[Verdict, str]]:
-    """Return each kind of verdict the text gives, once, with the words that give it.
+    """Return each kind of verdict in the text once, with its words.
 
-    A text that says "partly" says nothing else; "no longer fails" counts as
-    success only where something else says so.
+    "Partially" excludes every other verdict. "No longer fails" alone is no success.
     """
     edges = text if len(text) <= 2 * EDGE else f"{text[:EDGE]}\n{text[-EDGE:]}"
     if _is_code(edges):
@@ -80,12 +79,12 @@ def find(text: str) -> list[tuple[Verdict, str]]:
     plain = _NO_VERDICT.sub(" , ", edges)
     bad, rest = _FAILURE.search(plain), _FAILURE.sub(" ", plain)
     good = _SUCCESS.search(rest)
-    told: list[tuple[Verdict, str]] = []
+    verdicts: list[tuple[Verdict, str]] = []
     if good:
-        told.append(("success", good[0][:60]))
+        verdicts.append(("success", good[0][:60]))
     if bad:
-        told.append(("failure", bad[0][:60]))
-    return told
+        verdicts.append(("failure", bad[0][:60]))
+    return verdicts
 
 
 _CODE = re.compile(
@@ -96,5 +95,5 @@ _CODE = re.compile(
 
 
 def _is_code(text: str) -> bool:
-    """Code that is handed over as the result gives no verdict on itself."""
+    """Return whether the text is code, which gives no verdict on itself."""
     return bool(_CODE.search(text))

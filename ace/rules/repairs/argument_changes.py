@@ -1,4 +1,4 @@
-"""What changed between the arguments of two calls."""
+"""Compare the arguments of two calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_QUOTE = 600
 
 
 class Missing:
-    """Stands for an argument that was not passed; None can be."""
+    """The value of an argument that was not passed; None may be passed."""
 
 
 MISSING: Final = Missing()
@@ -23,7 +23,7 @@ MISSING: Final = Missing()
 
 @dataclass(frozen=True, eq=False)
 class ArgumentChange:
-    """One leaf; `key` is its own name, without the names above it."""
+    """One changed leaf; `key` is the last name of its path."""
 
     path: str
     key: str
@@ -34,7 +34,7 @@ class ArgumentChange:
 def compare(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[ArgumentChange]:
-    """The leaves that differ, in the order of their paths."""
+    """Return the leaves that differ, in the order of their paths."""
     old, new = leaves(before), leaves(after)
     found = []
     for path in sorted({**old, **new}):
@@ -47,12 +47,12 @@ def compare(
 def locate(
     call: ToolCall, change: ArgumentChange | None, value: Any
 ) -> tuple[int, int]:
-    """Where `"key": value` stands in the call's arguments, else the whole of them."""
+    """Return the span of `"key": value` in the call's arguments, else that of all of them."""
     text = call.arguments_text
     if change is not None and not isinstance(value, Missing):
         key = re.escape(json.dumps(change.key, ensure_ascii=False))
-        told = re.escape(canonical_json(value))
-        found = re.search(rf"{key}\s*:\s*{told}", text) or re.search(told, text)
+        literal = re.escape(canonical_json(value))
+        found = re.search(rf"{key}\s*:\s*{literal}", text) or re.search(literal, text)
         if found:
             return found.start(), min(found.end(), found.start() + MAX_QUOTE)
     return 0, min(len(text), MAX_QUOTE)

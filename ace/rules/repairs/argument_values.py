@@ -1,4 +1,4 @@
-"""Values of tool arguments: what kind they are, and how a lesson writes them."""
+"""Classify the values of tool arguments, and write them as a lesson quotes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_number(value: object) -> bool:
 
 
 def render(value: object) -> str:
-    """A value as it stands in canonical JSON, so that a quote contains it."""
+    """Write a value as in canonical JSON, so that a quote of the arguments contains it."""
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)

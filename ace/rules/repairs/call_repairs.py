@@ -1,4 +1,4 @@
-"""Failed calls and the later calls of the same tool that worked."""
+"""Pair failed calls with the later calls of the same tool that succeeded."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from ace.rules.repairs.argument_changes import ArgumentChange
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves, shell_commands, tool_kinds
 
-# A retry comes soon; later calls of the tool are about something else.
+# In calls. A retry follows soon; a later call of the tool is about something else.
 WINDOW = 12
-# More changed arguments than this make another call, not a repaired one.
+# A call with more changed arguments is another call, not a repair.
 MAX_CHANGES = 4
-# Token overlap below which two commands are two different commands.
+# Below this ratio of shared tokens, two commands are different commands.
 SAME_COMMAND = 0.5
 MAX_ERROR = 600
 MAX_COMMAND = 200
 
 _WORD = re.compile(r"[A-Za-z]{3,40}")
-# In every error, so in none in particular.
-_EVERYWHERE = word_tables.read("error_words")
+# Words of every error, which tell nothing about the cause.
+_COMMON_WORDS = word_tables.read("error_words")
 
 
 @dataclass(frozen=True)
 class Repair:
-    """`change` made the difference; None where the whole command or order did."""
+    """`change` is the argument that made the difference.
 
-    failed: ToolCall
-    fixed: ToolCall
+    It is None when the whole command or the order of the calls made it.
+    """
+
+    failed_call: ToolCall
+    fixed_call: ToolCall
     change: ArgumentChange | None
     changes: tuple[ArgumentChange, ...]
 
@@ -44,37 +47,37 @@ class Repair:
 
 @dataclass(frozen=True)
 class Remedy:
-    """`source` is the call that knew the right value, where one did."""
+    """`source` is the call whose result had the right value, `value`, if there is one."""
 
     action: str
-    observed: str
+    instead_of: str
     source: ToolCall | None = None
-    needle: str = ""
+    value: str = ""
 
 
 def find(task: Task) -> list[Repair]:
-    """Pair every distinct error with the call that first got past it."""
+    """Pair every distinct error with the first call that avoids it."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
-        if call.failed:
+        if call.has_failed:
             repair = _find_repair(task, call)
             if repair:
                 error = error_signature.mask_values(error_text(call))
-                latest[(error, repair.fixed.index)] = repair
+                latest[(error, repair.fixed_call.index)] = repair
     return list(latest.values())
 
 
 def span(call: ToolCall, repair: Repair) -> tuple[int, int]:
-    """The part of the call's arguments that the repair is about."""
+    """Return the span of the call's arguments that the repair changes."""
     value = None
     if repair.change:
-        failed = call.index == repair.failed.index
-        value = repair.change.before if failed else repair.change.after
+        is_failed_call = call.index == repair.failed_call.index
+        value = repair.change.before if is_failed_call else repair.change.after
     return argument_changes.locate(call, repair.change, value)
 
 
 def error_text(call: ToolCall) -> str:
-    """The part of a failed result that tells the error: a report's last lines."""
+    """Return the part of a failed result that states the error."""
     text = call.result.strip()
     found = error_patterns.EXCEPTION.search(text[-MAX_ERROR:])
     if found and error_patterns.TRACEBACK in text.lower()[:2_000]:
@@ -83,12 +86,12 @@ def error_text(call: ToolCall) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Telling words, singular: `flights` is `flight`."""
+    """Return the words of a text without common ones, in the singular."""
     found = (
         word for part in tool_kinds.split_name(text) for word in _WORD.findall(part)
     )
     return frozenset(
-        word.lower().rstrip("s") for word in found if word.lower() not in _EVERYWHERE
+        word.lower().rstrip("s") for word in found if word.lower() not in _COMMON_WORDS
     )
 
 
@@ -99,88 +102,90 @@ def error_words(call: ToolCall) -> frozenset[str]:
 
 
 def tool_label(call: ToolCall) -> str:
-    """The name people know the tool by; in a shell that is the program."""
+    """Return the name of the tool; in a shell, that of the program."""
     if not call.command:
         return call.tool_name
     parsed = shell_commands.parse(call.command[:MAX_COMMAND])
     return parsed[0].program if parsed else call.tool_name
 
 
-def _find_repair(task: Task, failed: ToolCall) -> Repair | None:
-    for fixed in task.calls[failed.index + 1 : failed.index + 1 + WINDOW]:
-        if fixed.tool_name != failed.tool_name or not _has_worked(fixed):
+def _find_repair(task: Task, failed_call: ToolCall) -> Repair | None:
+    for fixed_call in task.calls[
+        failed_call.index + 1 : failed_call.index + 1 + WINDOW
+    ]:
+        if fixed_call.tool_name != failed_call.tool_name or not _has_worked(fixed_call):
             continue
-        if repair := _compare(task, failed, fixed):
+        if repair := _compare(task, failed_call, fixed_call):
             return repair
     return None
 
 
 def _has_worked(call: ToolCall) -> bool:
-    """A command may succeed in silence; another tool has to answer."""
-    if call.failed is None:
+    """Return whether the call succeeded; only a command may do so without a result."""
+    if call.has_failed is None:
         return bool(call.command)
-    return not call.failed
+    return not call.has_failed
 
 
-def _compare(task: Task, failed: ToolCall, fixed: ToolCall) -> Repair | None:
-    if failed.command:
-        return _compare_commands(task, failed, fixed)
-    changed = argument_changes.compare(failed.arguments, fixed.arguments)
-    if not changed:
-        between = task.calls[failed.index + 1 : fixed.index]
-        return Repair(failed, fixed, None, ()) if between else None
-    if len(changed) > MAX_CHANGES:
+def _compare(task: Task, failed_call: ToolCall, fixed_call: ToolCall) -> Repair | None:
+    if failed_call.command:
+        return _compare_commands(task, failed_call, fixed_call)
+    changes = argument_changes.compare(failed_call.arguments, fixed_call.arguments)
+    if not changes:
+        between = task.calls[failed_call.index + 1 : fixed_call.index]
+        return Repair(failed_call, fixed_call, None, ()) if between else None
+    if len(changes) > MAX_CHANGES:
         return None
-    total = len(argument_leaves.leaves(failed.arguments))
-    change = _find_change(failed, changed, total)
-    return Repair(failed, fixed, change, tuple(changed)) if change else None
+    total = len(argument_leaves.leaves(failed_call.arguments))
+    change = _find_change(failed_call, changes, total)
+    return Repair(failed_call, fixed_call, change, tuple(changes)) if change else None
 
 
 def _find_change(
-    failed: ToolCall, changed: list[ArgumentChange], total: int
+    failed_call: ToolCall, changes: list[ArgumentChange], total: int
 ) -> ArgumentChange | None:
-    """The change the error speaks of; a lone change beside equal ones otherwise."""
-    if len(changed) == 1 and is_respaced(changed[0].before, changed[0].after):
-        return changed[0]
-    if renamed := _renamed_argument(changed):
-        return renamed
-    blame = {change: _blame(failed, change) for change in changed}
+    """Return the change that the error names, else the only change among equal arguments."""
+    if len(changes) == 1 and is_respaced(changes[0].before, changes[0].after):
+        return changes[0]
+    if new_name := _renamed_argument(changes):
+        return new_name
+    blame = {change: _blame(failed_call, change) for change in changes}
     most = max(blame.values())
-    named = [change for change in changed if blame[change] == most]
+    named = [change for change in changes if blame[change] == most]
     if most and len({change.key for change in named}) == 1:
         return named[0]
-    if most or len(changed) != 1 or total < 2:
+    if most or len(changes) != 1 or total < 2:
         return None
-    return None if _names_another(failed, changed[0]) else changed[0]
+    return None if _names_another(failed_call, changes[0]) else changes[0]
 
 
 def is_respaced(old: object, new: object) -> bool:
-    """Whether two texts differ in nothing but their blanks."""
+    """Return whether two texts differ in white space only."""
     if not isinstance(old, str) or not isinstance(new, str) or old == new:
         return False
     return "".join(old.split()) == "".join(new.split())
 
 
-def _renamed_argument(changed: list[ArgumentChange]) -> ArgumentChange | None:
-    if len(changed) != 2:
+def _renamed_argument(changes: list[ArgumentChange]) -> ArgumentChange | None:
+    if len(changes) != 2:
         return None
-    gone = [one for one in changed if one.after is argument_changes.MISSING]
-    new = [one for one in changed if one.before is argument_changes.MISSING]
+    gone = [one for one in changes if one.after is argument_changes.MISSING]
+    new = [one for one in changes if one.before is argument_changes.MISSING]
     return new[0] if gone and new and gone[0].before == new[0].after else None
 
 
-def _blame(failed: ToolCall, change: ArgumentChange) -> int:
-    """3 when the error quotes the value, 2 its name, 1 words of it, 0 nothing."""
-    error = error_text(failed).lower()
+def _blame(failed_call: ToolCall, change: ArgumentChange) -> int:
+    """Return 3 if the error quotes the value, 2 for its name, 1 for a word of it, else 0."""
+    error = error_text(failed_call).lower()
     for value in (change.before, change.after):
         text = str(value).lower()
         plain = isinstance(value, str | int | float) and not isinstance(value, bool)
         if plain and len(text) >= 2 and _stands_in(text, error):
             return 3
-    told = error_words(failed)
-    if words(change.key) & told or _stands_in(change.key.lower(), error):
+    known = error_words(failed_call)
+    if words(change.key) & known or _stands_in(change.key.lower(), error):
         return 2
-    return 1 if _value_words(change) & told else 0
+    return 1 if _value_words(change) & known else 0
 
 
 def _stands_in(text: str, error: str) -> bool:
@@ -197,43 +202,52 @@ def _value_words(change: ArgumentChange) -> frozenset[str]:
     return words(change.before) if short else frozenset()
 
 
-def _names_another(failed: ToolCall, change: ArgumentChange) -> bool:
-    """The error speaks of an argument that stayed: another thing mended it."""
-    rest = argument_leaves.leaves(failed.arguments)
+def _names_another(failed_call: ToolCall, change: ArgumentChange) -> bool:
+    """Return whether the error names an unchanged argument: then the change fixed nothing."""
+    rest = argument_leaves.leaves(failed_call.arguments)
     return any(
-        _blame(failed, ArgumentChange(path, path.rpartition(".")[2], value, value))
+        _blame(failed_call, ArgumentChange(path, path.rpartition(".")[2], value, value))
         for path, value in rest.items()
         if path != change.path
     )
 
 
-def _compare_commands(task: Task, failed: ToolCall, fixed: ToolCall) -> Repair | None:
-    old, new = (call.command for call in (failed, fixed))
+def _compare_commands(
+    task: Task, failed_call: ToolCall, fixed_call: ToolCall
+) -> Repair | None:
+    old, new = (call.command for call in (failed_call, fixed_call))
     if not old or not new or " ".join(old.split()) == " ".join(new.split()) == "":
         return None
     if old != new and "".join(old.split()) == "".join(new.split()):
-        return _command_repair(failed, fixed)
+        return _command_repair(failed_call, fixed_call)
     if len(old) > MAX_COMMAND or len(new) > MAX_COMMAND or old.strip() == new.strip():
         return None
-    if tool_label(failed) in _SESSION or _has_file_change_between(task, failed, fixed):
+    if tool_label(failed_call) in _SESSION or _has_file_change_between(
+        task, failed_call, fixed_call
+    ):
         return None
     ratio = difflib.SequenceMatcher(None, old.split(), new.split()).ratio()
-    return _command_repair(failed, fixed) if ratio >= SAME_COMMAND else None
+    return _command_repair(failed_call, fixed_call) if ratio >= SAME_COMMAND else None
 
 
-# Commands of an editor session: their arguments are the work itself.
+# Commands of an editor session, whose arguments are the work itself.
 _SESSION = frozenset({"edit", "insert", "open", "goto", "submit", "create", "echo"})
 
 
-def _command_repair(failed: ToolCall, fixed: ToolCall) -> Repair:
-    changed = argument_changes.compare(failed.arguments, fixed.arguments)
-    return Repair(failed, fixed, changed[0] if changed else None, tuple(changed))
+def _command_repair(failed_call: ToolCall, fixed_call: ToolCall) -> Repair:
+    changes = argument_changes.compare(failed_call.arguments, fixed_call.arguments)
+    return Repair(
+        failed_call, fixed_call, changes[0] if changes else None, tuple(changes)
+    )
 
 
-def _has_file_change_between(task: Task, failed: ToolCall, fixed: ToolCall) -> bool:
-    """A file changed in between: the mend may lie there, not in the words."""
+def _has_file_change_between(
+    task: Task, failed_call: ToolCall, fixed_call: ToolCall
+) -> bool:
+    """Return whether a file changed between the calls, which may be the fix."""
     return any(
-        _changes_files(call) for call in task.calls[failed.index + 1 : fixed.index]
+        _changes_files(call)
+        for call in task.calls[failed_call.index + 1 : fixed_call.index]
     )
 
 
@@ -248,7 +262,7 @@ def _changes_files(call: ToolCall) -> bool:
 
 
 def earlier_results(task: Task, before: int) -> Iterator[ToolCall]:
-    """Calls whose answers were known at a step, newest first."""
+    """Yield the successful calls before a step, newest first."""
     for call in reversed(task.calls[:before]):
-        if not call.failed and call.result:
+        if not call.has_failed and call.result:
             yield call

@@ -1,4 +1,4 @@
-"""What a repaired command teaches: how it is called, not what it worked on."""
+"""Phrase the fix of a shell command: how it is called, not the files it worked on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ace.rules.task import Task
 from ace.rules.tool_calls import command_purpose
 
 MAX_COMMAND = 100
-# Assignments, options and addresses that carry a password.
+# Assignments, options and addresses that contain a password.
 _SECRET = re.compile(
     r"(?:token|secret|passw\w{0,6}|credential|api_?key)\w{0,20}[=: ]|://[^/\s:@]{1,80}:"
     r"|\bbearer\b",
@@ -37,15 +37,16 @@ def fix_spacing(task: Task, repair: Repair) -> Remedy | None:
 
 def fix_command(task: Task, repair: Repair) -> Remedy | None:
     old, new = (
-        " ".join(call.command.split()) for call in (repair.failed, repair.fixed)
+        " ".join(call.command.split())
+        for call in (repair.failed_call, repair.fixed_call)
     )
     if max(len(old), len(new)) > MAX_COMMAND or "`" in old + new:
         return None
     if _SECRET.search(old + new):
         return None
     programs = (
-        call_repairs.tool_label(repair.failed),
-        call_repairs.tool_label(repair.fixed),
+        call_repairs.tool_label(repair.failed_call),
+        call_repairs.tool_label(repair.fixed_call),
     )
     if programs[0] != programs[1] and _is_unknown_program(repair):
         return Remedy(f"use `{programs[1]}`", f"`{programs[0]}`")
@@ -59,7 +60,7 @@ def fix_command(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _is_unknown_program(repair: Repair) -> bool:
-    error = call_repairs.error_text(repair.failed).lower()
+    error = call_repairs.error_text(repair.failed_call).lower()
     return "command not found" in error or "not recognized" in error
 
 
@@ -81,8 +82,8 @@ _COMMAND_ERRORS = re.compile(
 
 
 def _is_about_the_command(repair: Repair, old: str, new: str) -> bool:
-    """The error blames how it was called, not what it found."""
-    error = call_repairs.error_text(repair.failed)
+    """Return whether the error concerns the call itself, not the content that it found."""
+    error = call_repairs.error_text(repair.failed_call)
     same_target = command_purpose.targets(old) & command_purpose.targets(
         new
     ) or not command_purpose.targets(new)
@@ -92,7 +93,7 @@ def _is_about_the_command(repair: Repair, old: str, new: str) -> bool:
 
 
 def _only_adds_options(old: str, new: str) -> bool:
-    """Options mend a command; on a test run they only narrow it."""
+    """Return whether only options were added; on a test run they narrow and do not fix."""
     if command_purpose.is_check(new) or not new.startswith(old):
         return False
     return new[len(old) :].strip().startswith("-")

@@ -1,4 +1,4 @@
-"""What a repaired call teaches, in words that its own texts contain."""
+"""Phrase the fix of a failed call, in words that the texts of the task contain."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _FORMAT_WORDS = word_tables.read("format_words")
 
 
 def find(task: Task, repair: Repair) -> Remedy | None:
-    """Phrase the difference as action and what it replaces; None when it is one-off."""
+    """Phrase the difference as an action; None when it fits this task only."""
     if repair.change is None:
         return _call_first(task, repair)
-    if repair.failed.command:
+    if repair.failed_call.command:
         return fix_spacing(task, repair) or fix_command(task, repair)
     return next((found for rule in _RULES if (found := rule(task, repair))), None)
 
@@ -55,7 +55,9 @@ def _add_argument(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None or change.before is not MISSING:
         return None
-    if not call_repairs.words(change.key) & call_repairs.error_words(repair.failed):
+    if not call_repairs.words(change.key) & call_repairs.error_words(
+        repair.failed_call
+    ):
         return None
     if isinstance(change.after, bool):
         value = argument_values.render(change.after)
@@ -67,13 +69,13 @@ def _drop_argument(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None or change.after is not MISSING:
         return None
-    if change.key.lower() not in call_repairs.error_text(repair.failed).lower():
+    if change.key.lower() not in call_repairs.error_text(repair.failed_call).lower():
         return None
     return Remedy(f"leave out `{change.key}`", "passing it")
 
 
 def _take_from_error(task: Task, repair: Repair) -> Remedy | None:
-    """A number the error itself asks for, by the words before it."""
+    """Take a number from the error, which names it by the words before it."""
     change = repair.change
     if (
         change is None
@@ -81,14 +83,14 @@ def _take_from_error(task: Task, repair: Repair) -> Remedy | None:
         or not argument_values.is_number(change.before)
     ):
         return None
-    error = call_repairs.error_text(repair.failed)
-    wanted = _label_before(error, change.after)
-    given = _label_before(error, change.before)
-    if not wanted:
+    error = call_repairs.error_text(repair.failed_call)
+    new = _label_before(error, change.after)
+    old = _label_before(error, change.before)
+    if not new:
         return None
-    observed = f'the one after "{given}"' if given else "its own sum"
-    return Remedy(f'pass as `{change.key}` the value the error gives after "{wanted}"',
-                  observed)  # fmt: skip
+    instead_of = f'the one after "{old}"' if old else "its own sum"
+    return Remedy(f'pass as `{change.key}` the value the error gives after "{new}"',
+                  instead_of)  # fmt: skip
 
 
 def _label_before(error: str, value: object) -> str:
@@ -119,9 +121,9 @@ def _change_format(task: Task, repair: Repair) -> Remedy | None:
     old, new = change.before, change.after
     if not isinstance(old, str) or not isinstance(new, str) or len(new) > MAX_VALUE:
         return None
-    told = call_repairs.error_words(repair.failed) & _FORMAT_WORDS
+    names_format = call_repairs.error_words(repair.failed_call) & _FORMAT_WORDS
     if (
-        told
+        names_format
         and not _SENSITIVE.search(change.key)
         and any(map(str.isdigit, new))
         and argument_values.shape_of(old) != argument_values.shape_of(new)
@@ -155,20 +157,23 @@ _UNKNOWN_VALUE = re.compile(
 
 
 def _look_up(task: Task, repair: Repair) -> Remedy | None:
-    """Another tool's answer held the right value; nobody's held the wrong one."""
+    """Take the value from the tool whose result had it; no result had the wrong one."""
     change = repair.change
     if change is None or not isinstance(change.after, str) or len(change.after) < 4:
         return None
-    if not _UNKNOWN_VALUE.search(call_repairs.error_text(repair.failed)):
+    if not _UNKNOWN_VALUE.search(call_repairs.error_text(repair.failed_call)):
         return None
     wrong = change.before if isinstance(change.before, str) else ""
     if not wrong or any(
         wrong in call.result
-        for call in call_repairs.earlier_results(task, repair.failed.index)
+        for call in call_repairs.earlier_results(task, repair.failed_call.index)
     ):
         return None
-    for call in call_repairs.earlier_results(task, repair.fixed.index):
-        if call.tool_name != repair.failed.tool_name and change.after in call.result:
+    for call in call_repairs.earlier_results(task, repair.fixed_call.index):
+        if (
+            call.tool_name != repair.failed_call.tool_name
+            and change.after in call.result
+        ):
             return Remedy(
                 f"take `{change.key}` from {_source(call)}",
                 "guessing it",
@@ -183,7 +188,7 @@ def _source(call: ToolCall) -> str:
 
 
 def _change_stem(task: Task, repair: Repair) -> Remedy | None:
-    """Ids of two kinds: the kind is the lesson, the id belongs to this task."""
+    """Compare the kinds of two ids: the kind is the lesson, the id fits this task only."""
     change = repair.change
     if change is None:
         return None
@@ -196,7 +201,7 @@ def _change_stem(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _choose_value(task: Task, repair: Repair) -> Remedy | None:
-    """A value that means the same in every task: a word, a flag, a known limit."""
+    """Pass a value that means the same in every task: a word, a flag, a known limit."""
     change = repair.change
     if change is None or isinstance(change.before, Missing):
         return None
@@ -216,7 +221,7 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _add_prefix(task: Task, repair: Repair) -> Remedy | None:
-    """The same id with the mark it is written with: `8476` is `#W8476`."""
+    """Add the prefix of an id: `8476` is `#W8476`."""
     change = repair.change
     if change is None or not isinstance(change.before, str | int):
         return None
@@ -240,7 +245,7 @@ def _pass_longer(task: Task, repair: Repair) -> Remedy | None:
     old, new = change.before, change.after
     if not isinstance(old, str) or not isinstance(new, str) or len(old) < 8:
         return None
-    if not _AMBIGUOUS.search(call_repairs.error_text(repair.failed)):
+    if not _AMBIGUOUS.search(call_repairs.error_text(repair.failed_call)):
         return None
     if old.strip() in new and len(new) > len(old):
         return Remedy(
@@ -250,12 +255,12 @@ def _pass_longer(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _call_first(task: Task, repair: Repair) -> Remedy | None:
-    """The same call worked once another had been made that the error asks for."""
-    told = call_repairs.error_words(repair.failed)
-    between = task.calls[repair.failed.index + 1 : repair.fixed.index]
+    """Call another tool first, which the error names and which made the call succeed."""
+    error_words = call_repairs.error_words(repair.failed_call)
+    between = task.calls[repair.failed_call.index + 1 : repair.fixed_call.index]
     for call in reversed(between):
-        other = call.tool_name != repair.failed.tool_name and not call.failed
-        if other and call_repairs.words(call.tool_name) & told:
+        other = call.tool_name != repair.failed_call.tool_name and not call.has_failed
+        if other and call_repairs.words(call.tool_name) & error_words:
             return Remedy(f"call `{call.tool_name}` first", "", call)
     return None
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Flatten the arguments of a tool call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_LEAVES = 200
 
 
 def leaves(value: Any) -> dict[str, Any]:
-    """Scalars by dotted path; an empty list or object is a leaf of its own."""
+    """Return scalars by dotted path; an empty list or object is a leaf of its own."""
     return dict(_take(_leaves(value, ""), MAX_LEAVES))
 
 

@@ -1,4 +1,4 @@
-"""Whether one call failed, from what it says about itself."""
+"""Decide whether a tool call failed, from its own flags and its result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ace.rules.tool_calls import runner_reports, tool_kinds
 
-# Reports begin or end with their verdict; what lies between is content.
+# A report has its verdict at its beginning or at its end.
 HEAD = 2_000
 TAIL = 20_000
 
@@ -19,7 +19,7 @@ _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _BAD_STATUS = frozenset({"error", "failed", "failure", "timeout", "cancelled"})
 _GOOD_STATUS = frozenset({"success", "ok", "completed", "succeeded", "passed"})
 
-# At the very beginning of a result, whatever the tool.
+# Matched at the very beginning of a result, for every tool.
 _HEAD = re.compile(
     r"\s{0,20}(?:<tool_use_error>|<error>|(?:fatal|(?:[A-Za-z]{1,20} )?error|failed"
     r"|failure|exception|invalid\w{0,20})\b[ ]{0,2}(?:\[[^\]\n]{0,40}\])?:"
@@ -39,7 +39,7 @@ _HEAD = re.compile(
     r"[ \t]{0,4}(?:\n|$))",
     re.IGNORECASE,
 )
-# At the start of a line in the output of something that ran.
+# Matched at the start of a line, for tools that run something.
 _LINE = re.compile(
     r"^(?:E[ \t]{1,8})?(?:Traceback \(most recent call last\)"
     r"|(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?::|$)"
@@ -63,20 +63,20 @@ _EXIT = re.compile(
 def has_failed(
     name: str, arguments: Mapping[str, Any], result: str, step: Mapping[str, Any]
 ) -> bool | None:
-    """Return True or False when the call says so, None when it says nothing.
+    """Return whether the call failed; None when nothing tells.
 
-    The step's own flags win, then an error object, then counts of tests, then the
-    words its kind of tool reports failure with.
+    The flags of the step come first, then an error object in the result, then test
+    counts, then the words that report a failure.
     """
-    said = _read_flags(step)
-    if said is None:
-        said = _read_error_object(result)
-    if said is not None:
-        return said
+    failed = _read_flags(step)
+    if failed is None:
+        failed = _read_error_object(result)
+    if failed is not None:
+        return failed
     kind = tool_kinds.kind_of(name, arguments)
     if kind == "think":
         return None
-    return _read_text(result, ran=kind == "run")
+    return _read_text(result, is_run=kind == "run")
 
 
 def _read_flags(step: Mapping[str, Any]) -> bool | None:
@@ -115,12 +115,12 @@ def _read_object_flags(value: Mapping[str, Any]) -> bool | None:
     )
 
 
-def _read_text(result: str, *, ran: bool) -> bool | None:
+def _read_text(result: str, *, is_run: bool) -> bool | None:
     if not result.strip():
         return None
     if _HEAD.match(result[:HEAD]):
         return True
-    if not ran:
+    if not is_run:
         return False
     edges = result if len(result) <= HEAD + TAIL else result[:HEAD] + result[-TAIL:]
     tests = runner_reports.count_tests(edges)

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Tell a shell command that checks or reads from one that changes something."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _CHECK = re.compile(
 
 
 def is_check(text: str) -> bool:
-    """Whether the command tests, lints, type-checks or builds."""
+    """Return whether the command tests, lints, type-checks or builds."""
     return bool(_CHECK.search(text[: shell_commands.MAX_COMMAND]))
 
 
 def only_reads(text: str) -> bool:
-    """Whether every program only looks: its output is content, not a report."""
+    """Return whether every program only reads: the output is content, not a report."""
     parsed = shell_commands.parse(text)
     return bool(parsed) and all(_only_reads(simple) for simple in parsed)
 
 
 def targets(text: str) -> frozenset[str]:
-    """The operands a check was narrowed to, such as `tests/test_login.py`."""
+    """Return the operands that narrow a check, such as `tests/test_login.py`."""
     words = [word for simple in shell_commands.parse(text) for word in simple.operands]
     return frozenset(word for word in words if "/" in word or "." in word)
 

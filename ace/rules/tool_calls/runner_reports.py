@@ -1,4 +1,4 @@
-"""How many tests passed and failed, from the reports of common runners."""
+"""Count the tests that passed and failed in the reports of common test runners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Counts(NamedTuple):
     failed: int
 
 
-# A report's totals stand at its end; an earlier run may stand before it.
+# The totals are at the end of a report; an earlier report may come before it.
 TAIL = 60_000
 
 _N = r"\d{1,7}"
@@ -84,7 +84,7 @@ _BAD = frozenset({"failed", "failing", "fail", "error", "errors", "errored"})
 
 
 def count_tests(text: str) -> Counts | None:
-    """Return what the last report in the text counts, or None without a report.
+    """Return the counts of the last report in the text, or None without a report.
 
     Errors count as failures. Reports of several cargo crates are summed.
     """
@@ -107,9 +107,9 @@ def _unittest(text: str) -> Counts | None:
     if end is None:
         return None
     parts = _UNITTEST_PART.finditer(end["body"] or "")
-    told = {part["word"]: int(part["count"]) for part in parts}
-    failed = told.get("failures", 0) + told.get("errors", 0)
-    ran = int(runs[-1]["ran"]) - told.get("skipped", 0)
+    counts = {part["word"]: int(part["count"]) for part in parts}
+    failed = counts.get("failures", 0) + counts.get("errors", 0)
+    ran = int(runs[-1]["ran"]) - counts.get("skipped", 0)
     return _counts_or_none(max(ran - failed, 0), failed)
 
 

@@ -1,4 +1,4 @@
-"""What kind of thing a tool does, by its name and its arguments."""
+"""Classify tools by their names and arguments: read, create, modify, run, …"""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Kind = Literal[
     "read", "create", "modify", "delete", "move", "search", "run", "think", "other"
 ]
 
-# Read in this order: `search_replace` modifies, `list_files` does not read files.
+# The order is the precedence: `search_replace` modifies, `list_files` searches.
 _WORDS = cast("dict[Kind, frozenset[str]]", word_tables.read_groups("tool_kinds"))
 
-# Tools whose `command` argument says what they do.
+# Editors whose `command` argument names the operation.
 _EDITOR_COMMANDS: dict[str, Kind] = {
     "view": "read",
     "create": "create",
@@ -45,13 +45,13 @@ _CHECK_WORDS = frozenset({"test", "tests", "pytest", "lint", "build", "typecheck
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Split a tool or argument name: `mcp__fs__readFile` → mcp, fs, read, file."""
+    """Split the name of a tool or an argument: `mcp__fs__readFile` → mcp, fs, read, file."""
     spaced = _CAMEL.sub(" ", name[:120])
     return tuple(word.lower() for word in _SPLIT.split(spaced) if word)
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
-    """The shell command in the arguments, or a blank."""
+    """Return the shell command in the arguments, or an empty string."""
     for key in ("command", "cmd", "script", "code", "input", "action"):
         value = arguments.get(key)
         if isinstance(value, str):
@@ -62,7 +62,7 @@ def command_of(arguments: Mapping[str, Any]) -> str:
 
 
 def kind_of(name: str, arguments: Mapping[str, Any]) -> Kind:
-    """What the call did, before anybody asks whether it worked."""
+    """Return the kind of a call, whether it succeeded or not."""
     by_command = _EDITOR_COMMANDS.get(str(arguments.get("command")))
     if by_command and "path" in arguments:
         return by_command
@@ -73,14 +73,14 @@ def kind_of(name: str, arguments: Mapping[str, Any]) -> Kind:
 
 
 def is_check(name: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether the call tests, lints, type-checks or builds."""
+    """Return whether the call tests, lints, type-checks or builds."""
     if _CHECK_WORDS.intersection(split_name(name)):
         return True
     return is_shell(name, arguments) and command_purpose.is_check(command_of(arguments))
 
 
 def is_shell(name: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether the call typed a command; `run_sql` with a query did not."""
+    """Return whether the call ran a shell command; `run_sql` with a query did not."""
     return _kind_by_name(name) == "run" and bool(command_of(arguments))
 
 

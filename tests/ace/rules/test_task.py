@@ -119,7 +119,7 @@ class TestWhetherACallFailed:
         ],
     )
     def test_the_steps_own_flag_wins(self, more, expected):
-        assert call(result="Error: looks bad", **more).failed is expected
+        assert call(result="Error: looks bad", **more).has_failed is expected
 
     @pytest.mark.parametrize(
         "result",
@@ -134,7 +134,7 @@ class TestWhetherACallFailed:
         ],
     )
     def test_any_tools_result_may_begin_with_its_failure(self, result):
-        assert call("lookup", {"id": 1}, result).failed is True
+        assert call("lookup", {"id": 1}, result).has_failed is True
 
     @pytest.mark.parametrize(
         "result",
@@ -148,22 +148,22 @@ class TestWhetherACallFailed:
         ],
     )
     def test_a_command_may_tell_its_failure_anywhere(self, result):
-        assert call("Bash", {"command": "make all"}, result).failed is True
+        assert call("Bash", {"command": "make all"}, result).has_failed is True
 
     def test_what_a_reader_prints_is_content(self):
         text = "line\nTraceback (most recent call last):\nValueError: old"
 
-        assert call("Bash", {"command": "cat app.log"}, text).failed is False
-        assert call("Read", {"file_path": "app.log"}, text).failed is False
+        assert call("Bash", {"command": "cat app.log"}, text).has_failed is False
+        assert call("Read", {"file_path": "app.log"}, text).has_failed is False
 
     @pytest.mark.parametrize(
         "result", ["3 passed in 0.1s", "0 errors, 0 warnings", "exit code 0", "8.2"]
     )
     def test_a_quiet_report_is_no_failure(self, result):
-        assert call("Bash", {"command": "pytest"}, result).failed is False
+        assert call("Bash", {"command": "pytest"}, result).has_failed is False
 
     def test_silence_says_nothing(self):
-        assert call("Bash", {"command": "rm a.py"}, "").failed is None
+        assert call("Bash", {"command": "rm a.py"}, "").has_failed is None
 
     def test_a_thought_neither_works_nor_fails(self):
-        assert call("think", {"thought": "hm"}, "Error: in thought").failed is None
+        assert call("think", {"thought": "hm"}, "Error: in thought").has_failed is None
