@@ -1,4 +1,4 @@
-"""The web server's settings; `WEB_*` in the environment change them."""
+"""Settings of the web server; `WEB_*` in the environment override some."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 worker_class = "gthread"
 workers = int(os.environ.get("WEB_PROCESSES", "2"))
 threads = int(os.environ.get("WEB_THREADS", "8"))
-# One import for all processes: half the start-up and shared memory.
+# One import for all processes halves the start-up time and shares memory.
 preload_app = True
 timeout = 120
 graceful_timeout = 10
-keepalive = 30  # seconds; agents call again and again
+keepalive = 30  # seconds; an agent calls again soon
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None
-# The socket would lie in the home folder of whoever starts it.
+# Its socket would be in the home folder of the user who starts the server.
 control_socket_disable = True
-# One JSON object a line, as every other log of the service.
+# One JSON object a line, like every other log of the service.
 logconfig_dict: dict[str, Any] = {**LOGGING}
 logconfig_dict["loggers"] = {
     **logconfig_dict["loggers"],
     "gunicorn.error": {"level": "INFO", "handlers": [], "propagate": True},
 }
-# Where the processes count for /metrics. Who gives another one empties it at a start.
-given = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-counted = Path(given) if given else metrics_folder.create()
-counted.mkdir(parents=True, exist_ok=True)
-os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counted)
+# The folder of the counters of /metrics. Whoever sets it empties it before a start.
+configured = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+counters = Path(configured) if configured else metrics_folder.create()
+counters.mkdir(parents=True, exist_ok=True)
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counters)
 
 
 def when_ready(server: Any) -> None:
-    """Load every view before the processes part; the first request would wait else.
+    """Load every view before the fork, so that the first request need not wait for it.
 
-    What is loaded by now stays: it is taken out of the garbage collector's sight, whose
-    full walk over it took 0.1 s of every request that makes some thousand objects.
+    What is loaded by then stays, so the garbage collector ignores it: its full walk
+    took 0.1 s of every request that creates some thousand objects.
     """
     from django.urls import get_resolver
 
     get_resolver().url_patterns  # noqa: B018  # loads when read
     gc.collect()
     gc.freeze()
-    # A request makes some thousand objects, and hardly a cycle: half a millisecond less.
+    # A request creates some thousand objects and hardly a cycle: this saves 0.5 ms.
     gc.set_threshold(10_000, 20, 20)
 
 
 def post_worker_init(worker: Any) -> None:
-    """Load the embedding model while the first requests come in; it takes a second."""
-    threading.Thread(target=_warm, daemon=True).start()
+    """Load the embedding model, which takes a second, beside the first requests."""
+    threading.Thread(target=_load_model, daemon=True).start()
 
 
-def _warm() -> None:
+def _load_model() -> None:
     from django.db import Error, connection
 
     from inference.embedding import active_model
@@ -70,16 +70,16 @@ def _warm() -> None:
     except (InferenceError, Error) as error:
         logging.getLogger("inference").warning("the model does not answer: %s", error)
     finally:
-        connection.close()  # the database said which model; this thread ends
+        connection.close()  # it served to look up the active model; the thread ends
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Fold a dead process's gauges away, or /metrics counts it for ever."""
+    """Remove a dead process's gauges, which /metrics would add up for ever."""
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # as shipped
 
 
 def on_exit(server: Any) -> None:
-    if not given:
-        shutil.rmtree(counted, ignore_errors=True)
+    if not configured:
+        shutil.rmtree(counters, ignore_errors=True)

@@ -16,7 +16,7 @@ WITHOUT_SERVERS = {
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
-    # As the settings do, so that servers named in .env are used here as well.
+    # As the settings do, so that servers named in .env are used here too.
     environ.Env.read_env(data_folder.BASE_DIR / ".env")
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     wants_help = {"-h", "--help"} & set(sys.argv[2:])
@@ -24,10 +24,10 @@ def main() -> None:
         if command == "up" and not wants_help:
             up.prepare(sys.argv[2:])
         elif command not in WITHOUT_SERVERS and not wants_help:
-            servers.ensure_servers(data_folder.locate())
+            servers.ensure(data_folder.locate())
     except data_folder.EmbeddedError as error:
         sys.exit(str(error))
-    # Loaded only now: the servers and the web process need not wait for Django.
+    # Imported only now: the servers and the web process need not wait for Django.
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -1,3 +1,5 @@
+"""Back up the database with pg_dump."""
+
 from __future__ import annotations
 
 import os
@@ -17,25 +19,27 @@ class BackupError(Exception):
 
 
 def dump(folder: Path) -> Path:
-    """Write the whole database in pg_dump's custom format and keep the newest five."""
+    """Write the whole database in pg_dump's custom format; keep the newest five dumps."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.dump"
     draft = path.with_suffix(".part")
-    given = connection.settings_dict
-    places = {"host": "HOST", "port": "PORT", "username": "USER", "dbname": "NAME"}
+    database = connection.settings_dict
+    options = {"host": "HOST", "port": "PORT", "username": "USER", "dbname": "NAME"}
     command = [postgres.program("pg_dump"), "--format=custom", "--no-owner"]
     command += [f"--file={draft}", "--no-password"]
-    command += [f"--{flag}={given[key]}" for flag, key in places.items() if given[key]]
-    done = subprocess.run(
+    command += [
+        f"--{flag}={database[key]}" for flag, key in options.items() if database[key]
+    ]
+    result = subprocess.run(
         command,
-        env=os.environ | {"PGPASSWORD": given["PASSWORD"] or ""},
+        env=os.environ | {"PGPASSWORD": database["PASSWORD"] or ""},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
+    if result.returncode:
         draft.unlink(missing_ok=True)
-        raise BackupError(done.stderr.strip())
+        raise BackupError(result.stderr.strip())
     draft.rename(path)
     for old in sorted(folder.glob("*.dump"))[:-MAX_BACKUPS]:
         old.unlink()

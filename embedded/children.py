@@ -1,4 +1,4 @@
-"""Child processes that end with their parent and come back when they die."""
+"""Child processes that end with their parent and are restarted when they die."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
-MAX_LOG_BYTES = 50_000_000  # bytes; one older file of this size is kept beside the log
+MAX_LOG_BYTES = 50_000_000  # one older file of this size is kept beside the log
 MAX_RESTART_DELAY = 30.0  # seconds between two starts of a child that keeps dying
-STABLE_SECONDS = 60.0  # seconds after which earlier deaths are forgiven
+STABLE_SECONDS = 60.0  # seconds of a run after which earlier deaths no longer count
+START_SECONDS = 120.0  # until a server must answer
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 
 libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def die_with_parent(parent: int, signal_number: int) -> None:
-    """Run in the child, after the change of user: that change clears the request."""
+    """Run in the child after the change of user, which would clear the request."""
     if libc:
         libc.prctl(SET_DEATH_SIGNAL, signal_number)
     if os.getppid() != parent:
@@ -40,7 +41,7 @@ class UserArguments(TypedDict, total=False):
 
 
 def user_arguments(user: pwd.struct_passwd | None) -> UserArguments:
-    """Arguments of `subprocess` that make the child another user for good."""
+    """Return the arguments of `subprocess` that run the child as another user."""
     if user is None:
         return {}
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
@@ -59,7 +60,7 @@ class ChildProcess:
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     deaths: int = field(default=0, init=False)
     started_at: float = field(default=0.0, init=False)
-    start_again_at: float | None = field(default=None, init=False)
+    restart_at: float | None = field(default=None, init=False)
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -70,7 +71,7 @@ class ChildProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Its own group: a Ctrl-C reaches the parent alone, which ends the
+                # Its own group: a Ctrl-C reaches the parent alone, which stops the
                 # children in order.
                 process_group=0,
                 preexec_fn=functools.partial(
@@ -79,32 +80,35 @@ class ChildProcess:
                 **user_arguments(self.user),
             )
         self.started_at = time.monotonic()
-        self.start_again_at = None
+        self.restart_at = None
 
     @property
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def tend(self) -> str | None:
-        """Start a dead child again, later each time; answer with what there is to say."""
-        self.keep_log_short()
+    def restart_if_dead(self) -> str | None:
+        """Restart a dead child, after a longer delay each time it dies.
+
+        Return a message when this call finds it dead, else None.
+        """
+        self.rotate_log()
         now = time.monotonic()
         if self.is_running:
             if now - self.started_at > STABLE_SECONDS:
                 self.deaths = 0
             return None
-        if self.start_again_at is None:
-            return self.plan_start(now)
-        if now >= self.start_again_at:
+        if self.restart_at is None:
+            return self.plan_restart(now)
+        if now >= self.restart_at:
             self.start()
         return None
 
-    def plan_start(self, now: float) -> str:
+    def plan_restart(self, now: float) -> str:
         assert self.process
         self.kill_group()
         wait = min(MAX_RESTART_DELAY, 0.5 * 2**self.deaths)
         self.deaths += 1
-        self.start_again_at = now + wait
+        self.restart_at = now + wait
         return (
             f"{self.name} ended with status {self.process.returncode}; "
             f"it starts again in {wait:g} s. See {self.log}"
@@ -121,13 +125,13 @@ class ChildProcess:
         self.process.wait()
 
     def kill_group(self) -> None:
-        """A killed leader can leave members of its group behind."""
+        """Kill what a dead leader leaves behind in its group."""
         assert self.process
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
-    def keep_log_short(self) -> None:
-        # Truncating is safe: the child appends.
+    def rotate_log(self) -> None:
+        # The child appends, so the file can be truncated under it.
         if self.log.stat().st_size > MAX_LOG_BYTES:
             shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
             os.truncate(self.log, 0)
@@ -136,6 +140,3 @@ class ChildProcess:
         with self.log.open("rb") as log:
             log.seek(max(0, self.log.stat().st_size - 4_000))
             return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
-
-
-START_SECONDS = 120.0

@@ -1,4 +1,8 @@
-"""TODO docstring."""
+"""The data folder of one service: its paths, its permissions and who owns it.
+
+It imports neither Django nor a third-party package: manage.py needs it before the
+settings are read.
+"""
 
 from __future__ import annotations
 
@@ -13,57 +17,49 @@ from pathlib import Path
 from urllib.parse import quote
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-
-
 SYSTEM_FOLDER = Path("/var/lib/agent-memory")
-
-
 SYSTEM_USER = "nobody"  # exists everywhere; PostgreSQL refuses to run as root
-
-
 SOCKET_LIMIT = 107  # bytes of a Unix socket's path, from Linux's sockaddr_un
-
-
 SOCKET_NAME = ".s.PGSQL.5432"
 
 
 class EmbeddedError(Exception):
-    """The embedded servers cannot run; the message says the mend."""
+    """The embedded servers cannot run; the message says how to fix it."""
 
 
 @dataclass(frozen=True)
 class DataFolder:
-    """The places of one data folder."""
+    """The paths inside one data folder, and the addresses of its servers."""
 
-    folder: Path
+    path: Path
 
     @property
     def postgres(self) -> Path:
-        return self.folder / "postgres"
+        return self.path / "postgres"
 
     @property
     def redis(self) -> Path:
-        return self.folder / "redis"
+        return self.path / "redis"
 
     @property
     def programs(self) -> Path:
-        return self.folder / "programs"
+        return self.path / "programs"
 
     @property
     def logs(self) -> Path:
-        return self.folder / "logs"
+        return self.path / "logs"
 
     @property
     def backups(self) -> Path:
-        return self.folder / "backups"
+        return self.path / "backups"
 
     @property
     def sockets(self) -> Path:
-        """`run`, or a short folder of our own where its path is too long for a socket."""
-        run = self.folder / "run"
+        """`run`, or a folder in /tmp if the path of `run` is too long for a socket."""
+        run = self.path / "run"
         if len(os.fsencode(run / SOCKET_NAME)) <= SOCKET_LIMIT:
             return run
-        return Path(tempfile.gettempdir()) / f"agent-memory-{short_hash(self.folder)}"
+        return Path(tempfile.gettempdir()) / f"agent-memory-{short_hash(self.path)}"
 
     @property
     def redis_socket(self) -> Path:
@@ -78,39 +74,44 @@ class DataFolder:
         return f"unix://{self.redis_socket}?db=0"
 
     @property
-    def servant(self) -> pwd.struct_passwd | None:
-        """Whom root runs the servers as: the data's owner, so that it keeps its owner."""
+    def server_user(self) -> pwd.struct_passwd | None:
+        """The user that root runs the servers as: the owner of the data, if there is any.
+
+        None when this process is not root: then the servers run as its own user.
+        """
         if os.geteuid() != 0:
             return None
         owner = self.postgres.stat().st_uid if self.postgres.exists() else 0
         return pwd.getpwuid(owner) if owner else pwd.getpwnam(SYSTEM_USER)
 
 
-def short_hash(folder: Path) -> str:
-    return hashlib.sha256(os.fsencode(folder)).hexdigest()[:8]
+def short_hash(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
 
 
-def locate(named: str | None = None) -> Path:
-    """The folder named, that of DATA_DIR, or one that belongs to this checkout alone.
+def locate(option: str | None = None) -> Path:
+    """Return the path of the data folder: `--data`, else DATA_DIR, else the default.
 
-    Root's is under /var/lib: an unprivileged server can rarely enter a checkout."""
-    named = named or os.environ.get("DATA_DIR")
-    if named:
-        return Path(named).absolute()
+    The default belongs to this checkout alone. Root's is under /var/lib, because an
+    unprivileged server can rarely enter a checkout.
+    """
+    path = option or os.environ.get("DATA_DIR")
+    if path:
+        return Path(path).absolute()
     if os.geteuid() == 0:
         return SYSTEM_FOLDER / f"{BASE_DIR.name[:20]}-{short_hash(BASE_DIR)}"
     return BASE_DIR / "var"
 
 
-def create(folder: Path) -> DataFolder:
-    """Make the data folder. Nothing that was there before changes its permissions."""
-    home = DataFolder(folder)
-    mode = 0o711 if home.servant else 0o700
-    for missing in reversed([p for p in (folder, *folder.parents) if not p.exists()]):
+def create(path: Path) -> DataFolder:
+    """Create the data folder; folders that exist keep their permissions."""
+    data = DataFolder(path)
+    mode = 0o711 if data.server_user else 0o700
+    for missing in reversed([p for p in (path, *path.parents) if not p.exists()]):
         make_folder(missing, mode=mode)
-    for private in (home.logs, home.backups):
+    for private in (data.logs, data.backups):
         make_folder(private, mode=0o700)
-    return home
+    return data
 
 
 def make_folder(
@@ -123,17 +124,17 @@ def make_folder(
         path.chmod(mode)
 
 
-def refuse_unreachable(home: DataFolder) -> None:
-    if home.folder.stat().st_uid != os.geteuid() and os.geteuid() != 0:
+def refuse_unreachable(data: DataFolder) -> None:
+    if data.path.stat().st_uid != os.geteuid() and os.geteuid() != 0:
         raise EmbeddedError(
-            f"{home.folder} belongs to another user. Run as that user, or name a "
+            f"{data.path} belongs to another user. Run as that user, or name a "
             "folder of your own with --data or DATA_DIR."
         )
-    servant = home.servant
-    if servant and not can_reach(home.postgres, servant):
+    user = data.server_user
+    if user and not can_reach(data.postgres, user):
         raise EmbeddedError(
-            f"{home.folder} cannot be entered by the user {servant.pw_name!r}, whom "
-            "PostgreSQL runs as when root starts it. Name a folder under "
+            f"{data.path} cannot be entered by the user {user.pw_name!r}, as whom "
+            "PostgreSQL runs when root starts it. Name a folder under "
             f"{SYSTEM_FOLDER} with --data or DATA_DIR, or start as another user."
         )
 

@@ -1,4 +1,4 @@
-"""A small project that shows a new user what memories and a playbook look like."""
+"""The demo project: it shows a new user what memories and a playbook look like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ace import run
 from common.caller import SYSTEM
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
-from projects import lifecycle as projects
+from projects import lifecycle
 from projects.models import Project
 
 STORY = Path(__file__).with_name("demo.json")
@@ -18,15 +18,15 @@ AGENT = "demo-agent"
 
 
 def seed() -> Project | None:
-    """Make the demo project through the functions that agents use.
+    """Create the demo project through the functions that agents use.
 
-    Only where there is no project at all, deleted ones in their grace included: None
-    says that nothing was made.
+    Return None, and create nothing, if there is a project already; a deleted project
+    in its grace period counts as one.
     """
     if Project.objects.exists():
         return None
     story = json.loads(STORY.read_text())
-    project = projects.create(story["project"], SYSTEM)
+    project = lifecycle.create(story["project"], SYSTEM)
     drafts = [draft_of(memory) for memory in story["memories"]]
     write.commit(write.prepare(project, drafts, SYSTEM))
     for task in story["tasks"]:
@@ -36,5 +36,5 @@ def seed() -> Project | None:
 
 def draft_of(memory: dict[str, Any]) -> Draft:
     files = tuple(FileRef(path, relation) for path, relation in memory["files"])
-    given = memory | {"files": files, "tags": tuple(memory["tags"])}
-    return Draft(**given, agent_id=AGENT)
+    fields = memory | {"files": files, "tags": tuple(memory["tags"])}
+    return Draft(**fields, agent_id=AGENT)

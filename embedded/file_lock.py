@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""An advisory lock on a file, shared or exclusive, between processes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 
 
 class FileLock:
-    """An advisory file lock, which the kernel drops when its process ends."""
+    """The kernel releases it when its process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def share(self) -> None:
+    def acquire_shared(self) -> None:
         fcntl.flock(self.fd, fcntl.LOCK_SH)
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
-    def take_at_once(self) -> bool:
+    def try_acquire(self) -> bool:
+        """Acquire it without waiting; return whether that succeeded."""
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
 
-    def drop(self) -> None:
+    def release(self) -> None:
         os.close(self.fd)

@@ -1,4 +1,4 @@
-"""What a database needs before the service can run on it."""
+"""Prepare a database for the service: check it, back it up, migrate it, add the admin."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from common.caller import Role
 from common.db import write
 from embedded import backup
 
-LEAST_POSTGRES = 160_000  # 16.0, as the server writes it
-LEAST_VECTOR = (0, 8)
+MIN_POSTGRES = 160_000  # 16.0, as the server writes it
+MIN_VECTOR = (0, 8)
 ADMIN = "admin"
 
 
@@ -37,12 +37,12 @@ def refuse_old_servers() -> None:
             "ON name = 'vector'"
         )
         server, vector = cursor.fetchone()
-    if server < LEAST_POSTGRES:
+    if server < MIN_POSTGRES:
         raise CommandError(
             f"This is PostgreSQL {server // 10_000}; 16 or newer is needed. Point "
             "DATABASE_URL at a newer server, or unset it for the embedded one."
         )
-    if tuple(int(part) for part in vector.split(".")[:2]) < LEAST_VECTOR:
+    if tuple(int(part) for part in vector.split(".")[:2]) < MIN_VECTOR:
         raise CommandError(
             f"The server offers pgvector {vector}; 0.8 or newer is needed. Install it "
             "there (package postgresql-NN-pgvector), or unset DATABASE_URL for the "
@@ -78,9 +78,9 @@ def has_admin() -> bool:
 
 @write
 def make_admin() -> Credentials:
-    """Give the admin a new password and make a key that may do everything.
+    """Set a new password for the admin and issue an API key with the owner's role.
 
-    Wrong passwords before it lock nobody out of it.
+    A lock on the account after wrong passwords is removed.
     """
     password = secrets.token_urlsafe(12)
     admin, _ = get_user_model().objects.get_or_create(username=ADMIN)

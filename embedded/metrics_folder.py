@@ -1,4 +1,7 @@
-"""Where the processes of one start count what `/metrics` tells. No Django here."""
+"""The folder in which all processes of one start keep the counters of `/metrics`.
+
+It imports no Django: gunicorn.conf.py and `up` need it before Django is loaded.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,23 @@ import tempfile
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
-LINK_NAME = "counts"  # in the folder of the data
+LINK_NAME = "counts"  # in the data folder; it points to the folder of the counters
 
 
 def create() -> Path:
-    """A new folder, in memory where there is one.
+    """Create the folder, in shared memory if there is any.
 
-    The counters are mapped files. On a full disk a write into one ends its process.
+    The counters are mapped files: on a full disk a write into one kills its process.
     """
-    place = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-    return Path(tempfile.mkdtemp(prefix="agent-memory-counts-", dir=place))
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    return Path(tempfile.mkdtemp(prefix="agent-memory-counts-", dir=parent))
 
 
 def create_for(data: Path) -> Path:
-    """One that ends with this process, or before the next on the same data starts."""
+    """Create a folder that is removed when this process ends.
+
+    If this process is killed, the next start on the same data removes it.
+    """
     remove_for(data)
     folder = create()
     (data / LINK_NAME).symlink_to(folder)
@@ -30,7 +36,7 @@ def create_for(data: Path) -> Path:
 
 
 def remove_for(data: Path) -> None:
-    """Also what a process that was killed has left."""
+    """Remove the folder that this process, or a killed one, created for the data."""
     link = data / LINK_NAME
     if link.is_symlink():
         shutil.rmtree(link.readlink(), ignore_errors=True)

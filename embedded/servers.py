@@ -1,9 +1,9 @@
 """PostgreSQL and Redis for one data folder, shared by every command that uses it.
 
-A command holds a shared lock for as long as it needs the servers. One keeper process
-(`embedded.supervisor`) owns both of them and stops them when no command is left, so
-that a killed command leaves nothing running. No Django and no third-party import here:
-this runs before the settings are read.
+A command holds a shared lock for as long as it needs the servers. One supervisor process
+(`embedded.supervisor`) owns both servers and stops them when no command is left, so that
+a killed command leaves nothing running. This module imports neither Django nor a
+third-party package: manage.py runs it before the settings are read.
 """
 
 from __future__ import annotations
@@ -19,13 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from embedded.data_folder import (
-    BASE_DIR,
-    DataFolder,
-    EmbeddedError,
-    create,
-    refuse_unreachable,
-)
+from embedded import data_folder
+from embedded.data_folder import BASE_DIR, DataFolder, EmbeddedError
 from embedded.file_lock import FileLock
 
 STOP_SECONDS = 60.0
@@ -33,69 +28,71 @@ READY = "ready"
 
 
 class ServerUse:
-    """One command's use of a folder's servers, from `begin` to `end`.
+    """One command's use of the servers of a data folder, from `begin` to `end`.
 
-    Three locks make it safe against every kill: `users` is shared by the commands and
-    taken by whoever stops the servers, `keeper` is held by the keeper while it lives,
-    `starting` lets one command at a time look for a keeper and start one."""
+    Three locks make it safe against every kill. Commands share `users`, and who stops
+    the servers holds it exclusively. The supervisor holds `keeper` while it runs. A
+    command holds `starting` while it looks for a supervisor and starts one.
+    """
 
-    def __init__(self, home: DataFolder, *, for_tests: bool = False) -> None:
-        self.home = home
+    def __init__(self, data: DataFolder, *, for_tests: bool = False) -> None:
+        self.data = data
         self.for_tests = for_tests
-        self.users = FileLock(home.folder / "users.lock")
+        self.users = FileLock(data.path / "users.lock")
         self.process: int | None = None
 
     def begin(self) -> None:
-        refuse_unreachable(self.home)
-        self.users.share()
+        data_folder.refuse_unreachable(self.data)
+        self.users.acquire_shared()
         self.process = os.getpid()
-        self.revive()
+        self.ensure_supervisor()
 
-    def revive(self) -> bool:
-        """Start a keeper where none lives; tell whether one was started."""
-        with self.starting():
-            if self.keeper_lives():
+    def ensure_supervisor(self) -> bool:
+        """Start a supervisor if none runs; return whether one was started."""
+        with self.hold_start_lock():
+            if self.has_supervisor():
                 return False
-            start_supervisor(self.home, for_tests=self.for_tests)
+            start_supervisor(self.data, for_tests=self.for_tests)
             return True
 
-    def keeper_lives(self) -> bool:
-        lock = FileLock(supervisor_lock(self.home))
+    def has_supervisor(self) -> bool:
+        lock = FileLock(supervisor_lock(self.data))
         try:
-            return not lock.take_at_once()
+            return not lock.try_acquire()
         finally:
-            lock.drop()
+            lock.release()
 
     def end(self) -> None:
-        """Leave; the last one stops the servers and waits for it."""
-        # A forked child shares its parent's lock and must not give it up.
+        """Leave; the last command to leave stops the servers and waits for their end."""
+        # A forked child shares its parent's lock and must not release it.
         if os.getpid() != self.process:
             return
         self.process = None
-        if self.users.take_at_once() and self.keeper_lives():
-            stop_supervisor(self.home)
-        self.users.drop()
+        if self.users.try_acquire() and self.has_supervisor():
+            stop_supervisor(self.data)
+        self.users.release()
 
     @contextmanager
-    def starting(self) -> Iterator[None]:
-        lock = FileLock(self.home.folder / "starting.lock")
-        lock.take()
+    def hold_start_lock(self) -> Iterator[None]:
+        lock = FileLock(self.data.path / "starting.lock")
+        lock.acquire()
         try:
             yield
         finally:
-            lock.drop()
+            lock.release()
 
 
-def supervisor_lock(home: DataFolder) -> Path:
-    return home.folder / "keeper.lock"
+def supervisor_lock(data: DataFolder) -> Path:
+    # The name is the one that the supervisor of an earlier release locks.
+    return data.path / "keeper.lock"
 
 
-def start_supervisor(home: DataFolder, *, for_tests: bool) -> None:
-    """Start the keeper in a session of its own and wait until both servers answer."""
-    command = [sys.executable, "-m", "embedded.supervisor", str(home.folder)]
-    log_path = home.logs / "keeper.log"
+def start_supervisor(data: DataFolder, *, for_tests: bool) -> None:
+    """Start the supervisor in its own session and wait until both servers answer."""
+    command = [sys.executable, "-m", "embedded.supervisor", str(data.path)]
+    log_path = data.logs / "keeper.log"
     with log_path.open("ab") as log:
-        keeper = subprocess.Popen(
+        supervisor = subprocess.Popen(
             [*command, "--for-tests"] if for_tests else command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -104,68 +101,68 @@ def start_supervisor(home: DataFolder, *, for_tests: bool) -> None:
             start_new_session=True,
             text=True,
         )
-    with keeper:
-        assert keeper.stdout
+    with supervisor:
+        assert supervisor.stdout
         try:
-            said = keeper.stdout.readline().strip()
-            if said != READY:
-                said = "\n".join([said, keeper.stdout.read()]).strip()
-                said = said or log_path.read_text()[-1000:]
-                raise EmbeddedError(f"The embedded servers did not start. {said}")
+            reply = supervisor.stdout.readline().strip()
+            if reply != READY:
+                reply = "\n".join([reply, supervisor.stdout.read()]).strip()
+                reply = reply or log_path.read_text()[-1000:]
+                raise EmbeddedError(f"The embedded servers did not start. {reply}")
         except BaseException:
-            # It is waited for here, and would itself wait for this process to leave.
-            keeper.terminate()
+            # Leaving the block waits for the supervisor, which waits for this process.
+            supervisor.terminate()
             raise
         # Popen would otherwise wait for a process that is meant to stay.
-        keeper.returncode = 0
+        supervisor.returncode = 0
 
 
-def stop_supervisor(home: DataFolder) -> None:
-    lock = FileLock(supervisor_lock(home))
+def stop_supervisor(data: DataFolder) -> None:
+    lock = FileLock(supervisor_lock(data))
     with suppress(ProcessLookupError, ValueError):
-        os.kill(int(supervisor_lock(home).read_text()), signal.SIGTERM)
+        os.kill(int(supervisor_lock(data).read_text()), signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while not lock.take_at_once() and time.monotonic() < deadline:
+    while not lock.try_acquire() and time.monotonic() < deadline:
         time.sleep(0.02)
-    lock.drop()
+    lock.release()
 
 
-def use_servers(folder: Path, *, for_tests: bool = False) -> ServerUse:
-    """Have the servers of a folder until this process ends."""
-    servers = ServerUse(create(folder), for_tests=for_tests)
-    servers.begin()
-    atexit.register(servers.end)
-    return servers
+def use(path: Path, *, for_tests: bool = False) -> ServerUse:
+    """Use the servers of a data folder until this process ends."""
+    server_use = ServerUse(data_folder.create(path), for_tests=for_tests)
+    server_use.begin()
+    atexit.register(server_use.end)
+    return server_use
 
 
 def is_set(name: str) -> bool:
-    """Whether the environment holds a setting, as a value or as a file's name."""
+    """Whether the environment sets a name, as a value or as the path of a file."""
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
-def ensure_servers(folder: Path) -> ServerUse | None:
-    """Fill in what the environment leaves open: servers, data folder and secret key."""
-    create(folder)
-    os.environ["DATA_DIR"] = str(folder)
+def ensure(path: Path) -> ServerUse | None:
+    """Set what the environment leaves unset: servers, data folder and secret key."""
+    data_folder.create(path)
+    os.environ["DATA_DIR"] = str(path)
     if not is_set("SECRET_KEY"):
-        os.environ["SECRET_KEY"] = read_or_make_secret_key(folder / "secret_key")
+        os.environ["SECRET_KEY"] = read_or_make_secret_key(path / "secret_key")
     if is_set("DATABASE_URL") and is_set("REDIS_URL"):
         return None
-    servers = use_servers(folder)
+    server_use = use(path)
     if not is_set("DATABASE_URL"):
-        os.environ["DATABASE_URL"] = servers.home.database_url
+        os.environ["DATABASE_URL"] = server_use.data.database_url
     if not is_set("REDIS_URL"):
-        os.environ["REDIS_URL"] = servers.home.redis_url
-    return servers
+        os.environ["REDIS_URL"] = server_use.data.redis_url
+    return server_use
 
 
 def read_or_make_secret_key(path: Path) -> str:
-    """The key of this data folder, made once and readable by its owner only."""
+    """Return the key of this data folder, made once and readable by its owner only."""
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(50))
-        # A link never replaces: of two first starts, both read the same key.
+        # A link never replaces a file, so two first starts read the same key.
         with suppress(FileExistsError):
             path.hardlink_to(draft)
         draft.unlink()

@@ -1,7 +1,7 @@
-"""The process that owns a data folder's PostgreSQL and Redis while commands use them.
+"""The process that owns PostgreSQL and Redis of a data folder while commands use them.
 
-Run as `python -m embedded.supervisor FOLDER`. It says `ready` on its output when both
-answer, starts again what dies, and ends both when no command is left.
+Run as `python -m embedded.supervisor FOLDER`. It prints `ready` when both answer,
+restarts a server that dies, and stops both when no command is left.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ END_SECONDS = 20.0
 
 
 class Supervisor:
-    def __init__(self, home: DataFolder, *, for_tests: bool) -> None:
-        self.home = home
+    def __init__(self, data: DataFolder, *, for_tests: bool) -> None:
+        self.data = data
         self.for_tests = for_tests
         self.children: list[ChildProcess] = []
         self.must_end = False
 
     def start(self) -> None:
-        create_sockets_folder(self.home)
-        end_stale(self.home.postgres / "postmaster.pid", str(self.home.postgres))
-        end_stale(self.home.redis / "redis.pid", str(self.home.redis_socket))
-        install = postgres.install_programs(self.home)
-        self.add(redis_server.server(self.home))
-        postgres.create_cluster(self.home, install, for_tests=self.for_tests)
-        database = postgres.server(self.home, install, for_tests=self.for_tests)
+        create_sockets_folder(self.data)
+        end_stale(self.data.postgres / "postmaster.pid", str(self.data.postgres))
+        end_stale(self.data.redis / "redis.pid", str(self.data.redis_socket))
+        install = postgres.install_programs(self.data)
+        self.add(redis_server.server(self.data))
+        postgres.create_cluster(self.data, install, for_tests=self.for_tests)
+        database = postgres.server(self.data, install, for_tests=self.for_tests)
         self.add(database)
-        postgres.wait_until_ready(self.home, database)
-        postgres.create_database(self.home)
-        redis_server.wait_until_ready(self.home, self.children[0])
+        postgres.wait_until_ready(self.data, database)
+        postgres.create_database(self.data)
+        redis_server.wait_until_ready(self.data, self.children[0])
 
     def add(self, child: ChildProcess) -> None:
         self.children.append(child)
         child.start()
 
     def watch(self, users: FileLock) -> None:
-        """Tend both servers until nobody uses them or a signal asks for the end."""
-        while not self.must_end and not users.take_at_once():
+        """Restart servers that die, until nobody uses them or a signal asks to end."""
+        while not self.must_end and not users.try_acquire():
             for child in self.children:
-                if said := child.tend():
-                    log(said)
+                if message := child.restart_if_dead():
+                    log(message)
             time.sleep(LOOK_SECONDS)
 
     def end(self) -> None:
@@ -65,28 +65,29 @@ class Supervisor:
         self.must_end = True
 
 
-def create_sockets_folder(home: DataFolder) -> None:
-    make_folder(home.sockets, mode=0o700, owner=home.servant)
-    mine = home.servant.pw_uid if home.servant else os.geteuid()
-    status = home.sockets.lstat()
-    # A folder in /tmp could have been put there by somebody else.
-    if status.st_uid != mine or home.sockets.is_symlink():
+def create_sockets_folder(data: DataFolder) -> None:
+    make_folder(data.sockets, mode=0o700, owner=data.server_user)
+    owner = data.server_user.pw_uid if data.server_user else os.geteuid()
+    status = data.sockets.lstat()
+    # Somebody else may have created a folder of this name in /tmp.
+    if status.st_uid != owner or data.sockets.is_symlink():
         raise EmbeddedError(
-            f"{home.sockets} belongs to another user: remove it, or name a shorter "
+            f"{data.sockets} belongs to another user: remove it, or name a shorter "
             "data folder with --data or DATA_DIR."
         )
 
 
 def end_stale(pid_file: Path, mark: str) -> None:
-    """End a server that outlived its keeper, and forget one that is gone.
+    """End a server that outlived its supervisor, and remove its pid file.
 
-    Its number may stand for another process by now, which must not be harmed."""
+    The id may belong to another process by now, which must not be harmed.
+    """
     if not pid_file.exists() or not Path("/proc/self").exists():
         return
-    first = (pid_file.read_text().split() or [""])[0]
-    is_ours = first.isdigit() and mark in command_line(int(first))
+    pid = (pid_file.read_text().split() or [""])[0]
+    is_ours = pid.isdigit() and mark in command_line(int(pid))
     if is_ours:
-        end_process(int(first))
+        end_process(int(pid))
     pid_file.unlink(missing_ok=True)
 
 
@@ -112,7 +113,7 @@ def log(text: str) -> None:
 
 
 def reply(text: str) -> None:
-    """Answer the command that waits. It may be gone by now; that is its affair."""
+    """Answer the command that waits for this process; it may have ended meanwhile."""
     with suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), f"{text}\n".encode())
     silence = os.open(os.devnull, os.O_WRONLY)
@@ -120,26 +121,26 @@ def reply(text: str) -> None:
     os.close(silence)
 
 
-def run(home: DataFolder, *, for_tests: bool) -> int:
-    alive = FileLock(supervisor_lock(home))
-    if not alive.take_at_once():
-        reply("The servers of this folder are just being stopped: try again.")
+def run(data: DataFolder, *, for_tests: bool) -> int:
+    lock = FileLock(supervisor_lock(data))
+    if not lock.try_acquire():
+        reply("The servers of this folder are being stopped: try again.")
         return 1
-    supervisor_lock(home).write_text(str(os.getpid()))
-    keeper = Supervisor(home, for_tests=for_tests)
-    signal.signal(signal.SIGTERM, keeper.ask_to_end)
+    supervisor_lock(data).write_text(str(os.getpid()))
+    supervisor = Supervisor(data, for_tests=for_tests)
+    signal.signal(signal.SIGTERM, supervisor.ask_to_end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        keeper.start()
+        supervisor.start()
         reply(READY)
-        keeper.watch(FileLock(home.folder / "users.lock"))
+        supervisor.watch(FileLock(data.path / "users.lock"))
     except EmbeddedError as error:
         reply(str(error))
         return 1
     finally:
-        keeper.end()
+        supervisor.end()
         if for_tests:
-            shutil.rmtree(home.folder, ignore_errors=True)
+            shutil.rmtree(data.path, ignore_errors=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The service on one machine: its processes, started in order and kept alive."""
+"""Run the service on one machine: start its processes in order and keep them alive."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
-from embedded import data_folder, file_lock, metrics_folder
-from embedded import servers as embedded_servers
+from embedded import data_folder, metrics_folder, schema_mark, servers
 from embedded.children import ChildProcess
-from embedded.schema_mark import for_data_folder
+from embedded.data_folder import BASE_DIR, DataFolder, EmbeddedError
+from embedded.file_lock import FileLock
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
-STOP_SECONDS = 20.0  # what a task in hand may take; a killed one is leased again
+STOP_SECONDS = 20.0  # for a task that runs; a killed one is leased again
 RETRY_SECONDS = 5.0
-# After these the reason of a 503 is shown, and what dies is started again.
+# From here on the reason of a 503 is printed, and a child that dies is restarted.
 SLOW_START_SECONDS = 20.0
 
 
 @dataclass
 class Service:
-    """What must stay open until this process ends."""
+    """The lock, servers and children of this process, in use until it ends."""
 
-    lock: file_lock.FileLock
-    servers: embedded_servers.ServerUse | None
-    family: list[ChildProcess]
+    lock: FileLock
+    server_use: servers.ServerUse | None
+    children: list[ChildProcess]
 
 
 current_service: Service | None = None
@@ -64,31 +63,30 @@ def prepare(arguments: list[str]) -> None:
     add_options(parser)
     options, _ = parser.parse_known_args(arguments)
     stop_on_signals()
-    folder = data_folder.locate(options.data)
-    home = data_folder.create(folder)
-    lock = lock_data_folder(home)
+    data = data_folder.create(data_folder.locate(options.data))
+    lock = lock_data_folder(data)
     refuse_taken_port(options.host, options.port)
-    say(f"Data: {folder}")
+    say(f"Data: {data.path}")
     began = time.monotonic()
-    servers = embedded_servers.ensure_servers(folder)
-    family = service_processes(host=options.host, port=options.port, data=folder)
-    current_service = Service(lock, servers, family)
-    if servers:
+    server_use = servers.ensure(data.path)
+    children = service_processes(host=options.host, port=options.port, data=data)
+    current_service = Service(lock, server_use, children)
+    if server_use:
         say(f"PostgreSQL and Redis: running ({time.monotonic() - began:.1f} s)")
     else:
         say("PostgreSQL and Redis: those of DATABASE_URL and REDIS_URL")
-    if options.host not in LOOPBACK and not embedded_servers.is_set("ALLOWED_HOSTS"):
+    if options.host not in LOOPBACK and not servers.is_set("ALLOWED_HOSTS"):
         say("Other machines are refused until ALLOWED_HOSTS names this one")
-    if for_data_folder(folder).is_current():
-        # Web loads on one core while this process loads Django on the other.
-        family[0].start()
+    if schema_mark.for_data_folder(data.path).is_current():
+        # The web server loads on one core while this process loads Django on another.
+        children[0].start()
 
 
-def lock_data_folder(home: data_folder.DataFolder) -> file_lock.FileLock:
-    lock = file_lock.FileLock(home.folder / "up.lock")
-    if not lock.take_at_once():
-        raise data_folder.EmbeddedError(
-            f"`manage.py up` already runs on {home.folder}. Stop it first, or name "
+def lock_data_folder(data: DataFolder) -> FileLock:
+    lock = FileLock(data.path / "up.lock")
+    if not lock.try_acquire():
+        raise EmbeddedError(
+            f"`manage.py up` already runs on {data.path}. Stop it first, or name "
             "another folder with --data."
         )
     return lock
@@ -101,7 +99,7 @@ def refuse_taken_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except OSError as error:
-        raise data_folder.EmbeddedError(
+        raise EmbeddedError(
             f"{host}:{port} cannot be listened on ({error.strerror}). Stop what uses "
             "it, or choose another port with --port."
         ) from error
@@ -117,18 +115,18 @@ def stop_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """A second Ctrl-C must not cut the orderly end short."""
+    """Ignore a second Ctrl-C, which would cut the orderly stop short."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def service_processes(*, host: str, port: int, data: Path) -> list[ChildProcess]:
-    """Web, worker and beat, in the order in which they start and stop."""
-    counted = metrics_folder.create_for(data)
+def service_processes(*, host: str, port: int, data: DataFolder) -> list[ChildProcess]:
+    """Return web, worker and beat, in the order in which they start and stop."""
+    metrics = metrics_folder.create_for(data.path)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     environment = os.environ | {
         "WEB_BIND": address,
-        "PROMETHEUS_MULTIPROC_DIR": str(counted),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONUNBUFFERED": "1",
     }
     celery = [sys.executable, "-m", "celery", "--quiet"]
@@ -140,15 +138,15 @@ def service_processes(*, host: str, port: int, data: Path) -> list[ChildProcess]
             *["--without-gossip", "--without-mingle", "--without-heartbeat"],
         ],
         "beat": [
-            *[*celery, "beat", "--pidfile", "", "--schedule", str(data / "beat")],
+            *[*celery, "beat", "--pidfile", "", "--schedule", str(data.path / "beat")],
         ],
     }
     return [
         ChildProcess(
             name=name,
             command=command,
-            log=data / "logs" / f"{name}.log",
-            folder=data_folder.BASE_DIR,
+            log=data.logs / f"{name}.log",
+            folder=BASE_DIR,
             environment=environment,
         )
         for name, command in commands.items()
@@ -157,7 +155,7 @@ def service_processes(*, host: str, port: int, data: Path) -> list[ChildProcess]
 
 @contextmanager
 def stop_at_end() -> Iterator[None]:
-    """However the block ends, nothing that `prepare` started stays."""
+    """Stop what `prepare` started, however the block ends."""
     assert current_service
     try:
         yield
@@ -166,9 +164,9 @@ def stop_at_end() -> Iterator[None]:
 
 
 def run(*, url: str) -> NoReturn:
-    """Start the children and tend them until a signal ends this process."""
+    """Start the children and restart them until a signal ends this process."""
     assert current_service
-    for child in current_service.family:
+    for child in current_service.children:
         if child.process is None:
             child.start()
     wait_until_ready(current_service, url=url)
@@ -187,13 +185,13 @@ def wait_until_ready(service: Service, *, url: str) -> None:
             is_slow = True
             say(f"Not ready yet: {answer.reason}")
         else:
-            refuse_exited(service.family)
+            refuse_exited(service.children)
         time.sleep(LOOK_SECONDS)
     say(f"Ready: {url}")
 
 
-def refuse_exited(family: list[ChildProcess]) -> None:
-    for child in family:
+def refuse_exited(children: list[ChildProcess]) -> None:
+    for child in children:
         if not child.is_running:
             say(f"{child.name} ended at its start:\n{child.last_words()}")
             raise SystemExit(1)
@@ -207,36 +205,36 @@ class ReadyAnswer:
 
 def ask_readiness(url: str) -> ReadyAnswer:
     host, _, port = url.removeprefix("http://").rstrip("/").rpartition(":")
-    link = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=5)
+    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=5)
     try:
-        link.request("GET", "/readyz")
-        answer = link.getresponse()
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
         return ReadyAnswer(answer.status, answer.read(500).decode(errors="replace"))
     except (OSError, http.client.HTTPException) as error:
         return ReadyAnswer(0, str(error))
     finally:
-        link.close()
+        connection.close()
 
 
 def restart_exited(service: Service) -> None:
-    for child in service.family:
-        if said := child.tend():
-            say(said)
+    for child in service.children:
+        if message := child.restart_if_dead():
+            say(message)
     try:
-        if service.servers and service.servers.revive():
-            say("PostgreSQL and Redis had lost their keeper; they run again")
-    except data_folder.EmbeddedError as error:
+        if service.server_use and service.server_use.ensure_supervisor():
+            say("PostgreSQL and Redis lost their supervisor; they run again")
+    except EmbeddedError as error:
         say(f"{error}\nTrying again in {RETRY_SECONDS:g} s")
         time.sleep(RETRY_SECONDS)
 
 
 def stop(service: Service) -> None:
     ignore_signals()
-    for child in service.family:
+    for child in service.children:
         if child.process:
             say(f"Stopping {child.name}")
             child.stop(seconds=STOP_SECONDS)
-    if service.servers:
+    if service.server_use:
         say("Stopping Redis and PostgreSQL")
-        service.servers.end()
+        service.server_use.end()
     say("Stopped")

@@ -1,4 +1,4 @@
-"""Can this process serve, and does the work in the background go on?"""
+"""Check whether this process can serve and whether background work goes on."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from inference.language import budget, language_model
 from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 
-PATIENCE = 2.0  # seconds for all checks of the database
-STATEMENT_SECONDS = 1.5  # less, so that PostgreSQL itself says what took too long
-PING_SECONDS = 0.5  # asked twice at most
-OLDEST_BEAT = 60.0  # seconds; the worker shows life every ten
-OLDEST_WAITING = 300.0  # seconds a due job may wait
+TIMEOUT_SECONDS = 2.0  # seconds for all database checks together
+STATEMENT_SECONDS = 1.5  # less than that, so that PostgreSQL names the slow statement
+PING_SECONDS = 0.5  # of each of at most two attempts
+MAX_HEARTBEAT_AGE = 60.0  # seconds; a worker writes a heartbeat every ten
+MAX_JOB_WAIT = 300.0  # seconds that a due job may wait
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +56,7 @@ class HealthReport:
 
     @property
     def reason(self) -> str:
-        """What is wrong, in words; empty when nothing is."""
+        """What is wrong, in words; empty if nothing is."""
         bad = [f"{n}: {c.detail}" for n, c in self.checks.items() if not c.ok]
         return "; ".join(bad)
 
@@ -79,17 +79,17 @@ def _redis_client(url: str) -> redis.Redis:
         url,
         socket_timeout=PING_SECONDS,
         socket_connect_timeout=PING_SECONDS,
-        # A connection from before a restart of Redis fails once.
+        # A connection that is older than a restart of Redis fails once.
         retry=Retry(NoBackoff(), 1),
     )
 
 
 @transaction.atomic
 def check_database() -> dict[str, HealthCheck]:
-    """Every check that asks the database, in the order in which one explains another."""
+    """Run every check of the database; one that fails explains those after it."""
     began = time.monotonic()
     with connection.cursor() as cursor:
-        # Local to the transaction: a pooled connection must not keep it.
+        # Local to the transaction: a pooled connection must not keep the timeout.
         milliseconds = int(STATEMENT_SECONDS * 1000)
         cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
     took = (time.monotonic() - began) * 1000
@@ -115,7 +115,7 @@ def check_database() -> dict[str, HealthCheck]:
 
 
 class MigrationState:
-    """A process whose migrations were all applied once need not look again."""
+    """Remembers that all migrations are applied: no process looks again after that."""
 
     are_applied = False
 
@@ -136,7 +136,7 @@ def check_worker(beat: datetime | None) -> HealthCheck:
     if beat is None:
         return HealthCheck(False, "no worker has shown life yet; start one with beat")
     age = seconds_since(beat)
-    if age > OLDEST_BEAT:
+    if age > MAX_HEARTBEAT_AGE:
         return HealthCheck(
             False, f"no worker has shown life for {age:.0f} s; start one"
         )
@@ -151,7 +151,7 @@ def check_oldest_job() -> HealthCheck:
     age = seconds_since(oldest)
     more = {"seconds": round(age)}
     detail = f"the oldest due job has waited for {age:.0f} s"
-    if age > OLDEST_WAITING:
+    if age > MAX_JOB_WAIT:
         why = f"{detail}; add workers, or look at GET /api/v1/jobs"
         return HealthCheck(False, why, more)
     return HealthCheck(True, detail, more)
@@ -171,42 +171,44 @@ def check_last_success(beats: dict[str, datetime]) -> HealthCheck:
 
 
 def check_embeddings() -> HealthCheck:
-    """Never a reason not to serve: searches go on with the model that they use."""
+    """Always passes: searches go on with the model that they use."""
     try:
-        used, wanted = active_model.get().name, embedder.from_settings().name
+        used = active_model.get().name
+        configured = embedder.from_settings().name
     except InferenceError as error:
         return HealthCheck(True, f"the settings name no embedding model: {error}")
-    if used == wanted:
+    if used == configured:
         return HealthCheck(True, f"searches use {used}")
     return HealthCheck(
         True,
-        f"searches use {used}, configured is {wanted}: `manage.py reembed` changes it, "
+        f"searches use {used}, configured is {configured}: `manage.py reembed` changes it, "
         "and its job tells how far it is",
     )
 
 
 def check_replicas() -> HealthCheck:
-    """Never a reason not to serve: the primary answers what a replica does not."""
-    met = replicas.describe_contacts()
-    return HealthCheck(True, "; ".join(f"{name} {told}" for name, told in met.items()))
+    """Always passes: the primary answers what a replica does not."""
+    contacts = replicas.describe_contacts()
+    details = (f"{name} {contact}" for name, contact in contacts.items())
+    return HealthCheck(True, "; ".join(details))
 
 
 def check_language_model() -> HealthCheck:
-    """Never a reason not to serve: without the model the rules learn."""
+    """Always passes: without the model, the rules learn."""
     used = budget.use_today()
     newest = ModelCall.objects.first()
-    told = "nothing was asked yet"
+    detail = "nothing was asked yet"
     if newest:
         age = seconds_since(newest.at)
-        told = (
+        detail = (
             f"{newest.model}: {newest.outcome} {age:.0f} s ago {newest.error}".strip()
         )
     more = {name: moment for name, moment in _last_calls().items() if moment}
-    return HealthCheck(True, f"{told}; {used.tokens:,} tokens today", more)
+    return HealthCheck(True, f"{detail}; {used.tokens:,} tokens today", more)
 
 
 def _last_calls() -> dict[str, str | None]:
-    """When a call of the last day was answered, and when one was not."""
+    """Return when a call of the last day was last answered, and when one last failed."""
     recent = ModelCall.objects.since(timezone.now() - timedelta(days=1))
     answered = recent.filter(outcome=ModelCall.Outcome.ANSWERED).first()
     failed = recent.exclude(outcome=ModelCall.Outcome.ANSWERED).first()
@@ -220,34 +222,34 @@ def seconds_since(at: datetime) -> float:
     return max(0.0, (timezone.now() - at).total_seconds())
 
 
-# A frozen PostgreSQL answers neither connections nor statement timeouts, so the
-# looking is done by a thread that a request does not have to wait for.
+# A frozen PostgreSQL obeys neither connection nor statement timeouts, so a thread runs
+# the checks, and a request can stop waiting for it.
 _executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="readyz")
 _pending_check: Future[dict[str, HealthCheck]] | None = None
 
 
 def _run_with_timeout(
-    look: Callable[[], dict[str, HealthCheck]],
+    check: Callable[[], dict[str, HealthCheck]],
 ) -> dict[str, HealthCheck]:
     global _pending_check
     if _pending_check is None or _pending_check.done():
-        _pending_check = _executor.submit(_close_after(look))
+        _pending_check = _executor.submit(_close_after(check))
     try:
-        return _pending_check.result(timeout=PATIENCE)
+        return _pending_check.result(timeout=TIMEOUT_SECONDS)
     except TimeoutError:
-        return {"database": HealthCheck(False, f"no answer in {PATIENCE:.0f} s")}
+        return {"database": HealthCheck(False, f"no answer in {TIMEOUT_SECONDS:.0f} s")}
     except Error as error:
         log.warning("readyz_database", error=str(error))
         return {"database": HealthCheck(False, f"PostgreSQL: {type(error).__name__}")}
 
 
 def _close_after(
-    look: Callable[[], dict[str, HealthCheck]],
+    check: Callable[[], dict[str, HealthCheck]],
 ) -> Callable[[], dict[str, HealthCheck]]:
-    def looked() -> dict[str, HealthCheck]:
+    def run() -> dict[str, HealthCheck]:
         try:
-            return look()
+            return check()
         finally:
             connection.close()
 
-    return looked
+    return run

@@ -1,4 +1,4 @@
-"""The health of the installation, on the first page of whoever owns it."""
+"""The panel of the installation's health on the home page of its owners."""
 
 from __future__ import annotations
 

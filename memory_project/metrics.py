@@ -1,4 +1,4 @@
-"""What Prometheus reads: what the processes have counted, and how the service is."""
+"""The metrics that Prometheus reads: counters of all processes, and the health checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUESTS = Histogram(
 def count_request(
     request: HttpRequest, response: HttpResponseBase, seconds: float
 ) -> None:
-    """Count a request by the route that answered it: what is sent makes no new series."""
+    """Count a request by its route, so that a client cannot create new series."""
     match = request.resolver_match
     method = request.method if request.method in METHODS else "other"
     labels = (method, match.route if match else "", response.status_code)
@@ -34,17 +34,17 @@ def count_request(
 
 
 def render() -> bytes:
-    """The text that Prometheus reads: of all processes that share a folder for it."""
-    counted, state = REGISTRY, CollectorRegistry()
+    """Render the metrics of all processes that share the metrics folder."""
+    counters, state = REGISTRY, CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        counted = CollectorRegistry()
-        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]  # as shipped
+        counters = CollectorRegistry()
+        MultiProcessCollector(counters)  # type: ignore[no-untyped-call]  # as shipped
     state.register(_HealthCollector(health.report()))
-    return generate_latest(counted) + generate_latest(state)
+    return generate_latest(counters) + generate_latest(state)
 
 
 class _HealthCollector(Collector):
-    """What `/readyz` tells, as numbers; what could not be looked at is left out."""
+    """The report of `/readyz` as numbers; a check that could not run is left out."""
 
     def __init__(self, report: HealthReport) -> None:
         self.report = report

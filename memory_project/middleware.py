@@ -23,15 +23,15 @@ from common.caller import Caller
 from memory_project import metrics
 from projects.models import Project
 
-PAGES = {"admin", "console"}  # the apps whose views people open
-ZONE = "zone"  # the cookie
+PAGE_APPS = {"admin", "console"}  # the apps whose views are pages for people
+ZONE_COOKIE = "zone"
 NOBODY = Caller(name="nobody")
 PROBES = {"/healthz", "/readyz"}
 METRICS = "/metrics"
 
 
 class MetricsMiddleware:
-    """Count every answer: around the rest, so that what they refuse is among them."""
+    """Count every answer; outermost, so that it counts what other middleware refuses."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -44,9 +44,9 @@ class MetricsMiddleware:
 
 
 class HostMiddleware(CommonMiddleware):
-    """Refuse hosts that are not allowed, but not to probes, which ask by address.
+    """Refuse hosts that are not allowed, except for probes and metrics by IP address.
 
-    Nor to who asks for the metrics by address.
+    A probe, and a Prometheus on the same network, know no host name.
     """
 
     def process_request(
@@ -59,11 +59,11 @@ class HostMiddleware(CommonMiddleware):
 
 
 class AdminMiddleware:
-    """Give the admin's views their caller, and its pages the policy that they need.
+    """Set the caller, the time zone and the content security policy of pages.
 
-    After the authentication, which it asks; inside the CSP middleware, which reads
-    what it says. `request.projects` is {id: name} of what the person may see. The
-    times on a page are of the reader's zone.
+    It runs after the authentication, whose account it reads, and inside the CSP
+    middleware, which reads the policy. `request.projects` is {id: name} of the projects
+    that the person may see.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -87,7 +87,7 @@ class AdminMiddleware:
 
     def process_view(self, request: HttpRequest, *view: Any) -> None:
         match = request.resolver_match
-        if match is None or match.app_name not in PAGES:
+        if match is None or match.app_name not in PAGE_APPS:
             return
         account = request.user
         caller = (
@@ -103,8 +103,8 @@ class AdminMiddleware:
 
 
 def time_zone_of(request: HttpRequest) -> tzinfo:
-    """The zone that the browser told (`static/admin/zone.js`), else the service's."""
+    """Return the zone that `static/admin/zone.js` stored, else the service's."""
     try:
-        return ZoneInfo(request.COOKIES[ZONE])
-    except (KeyError, ValueError, OSError):  # none, no name of a zone, or unknown
+        return ZoneInfo(request.COOKIES[ZONE_COOKIE])
+    except (KeyError, ValueError, OSError):  # no cookie, or no such zone
         return timezone.get_default_timezone()

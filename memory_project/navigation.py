@@ -1,4 +1,4 @@
-"""The sidebar of the admin: named in settings.UNFOLD."""
+"""The sidebar of the admin; settings.UNFOLD names its functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
 from playbook.models import PlaybookDelta
 
-# Title, then (label, icon, model or url name, query string) for each page.
+# (label, icon, model or URL name, query string)
 SidebarPage = tuple[str, str, str, str]
 PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
     (
@@ -99,9 +99,9 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         ],
     ),
 ]
-# Of the whole installation: for people who own all of it.
+# Pages of the whole installation, for people who own all of it.
 OWNER_PAGES = {"console:schedules"}
-# Folded until one of their pages is open.
+# Collapsed until one of their pages is open.
 COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
@@ -131,7 +131,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def may_see(request: HttpRequest, model: str) -> bool:
-    if ":" in model:  # the name of a url: its page says what it shows to whom
+    if ":" in model:  # a URL name: the view itself decides who may see it
         return model not in OWNER_PAGES or caller_of(request).everywhere == Role.OWNER
     registered = admin.site._registry.get(apps.get_model(model))
     return registered is not None and registered.has_module_permission(request)
@@ -144,7 +144,7 @@ def page_url(model: str, where: str = "") -> str:
 
 
 def environment(request: HttpRequest) -> list[str]:
-    """The badge beside the person's name: what this installation is."""
+    """Return the badge beside the person's name: the version, or that this is debug."""
     if settings.DEBUG:
         return ["Development", "warning"]
     return [f"Version {settings.VERSION}", "info"]

@@ -46,7 +46,7 @@ def price(name: str, default: float) -> float:
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
-        # A generic plan would lose the project's own index, so nothing is prepared
+        # No prepared statements: a generic plan would not use the project's own index
         # (docs/decisions/0024-functions-and-keys-have-cached-plans.md).
         "prepare_threshold": None,
         "options": " ".join(
@@ -69,8 +69,8 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", ""),
         "PORT": parts.get("port", ""),
-        # An hour, as a pool's. Measured: the first hundred searches of a connection map
-        # the index into its process, and take 17 to 7 ms there; later ones 6.
+        # An hour, like that of a pool. The first hundred searches of a connection map
+        # the index into its process and take 17 to 7 ms; later ones take 6 ms.
         "CONN_MAX_AGE": 0 if DATABASE_POOL else 3600,
         "CONN_HEALTH_CHECKS": not DATABASE_POOL,
         "OPTIONS": options,
@@ -78,12 +78,12 @@ def database(url: str) -> dict[str, Any]:
 
 
 def replica(url: str) -> dict[str, Any]:
-    made = database(url)
-    # One that is away must not hold a search up for long.
-    made["OPTIONS"]["connect_timeout"] = 2
+    settings = database(url)
+    # A replica that does not answer must not delay a search for long.
+    settings["OPTIONS"]["connect_timeout"] = 2
     if DATABASE_POOL:
-        made["OPTIONS"]["pool"]["timeout"] = 2
-    return made | {"TEST": {"MIRROR": "default"}}
+        settings["OPTIONS"]["pool"]["timeout"] = 2
+    return settings | {"TEST": {"MIRROR": "default"}}
 
 
 # Core
@@ -174,7 +174,7 @@ DATABASE_POOL = number("DATABASE_POOL", 0)
 DATABASES = {
     "default": database(env.str("DATABASE_URL", default="postgresql:///memory"))
 }
-# Searches and context may read replicas; everything else the primary.
+# Searches and context may read replicas; everything else reads the primary.
 DATABASES |= {
     f"replica{number}": replica(url)
     for number, url in enumerate(env.list("DATABASE_REPLICA_URLS", default=[]), start=1)
@@ -224,9 +224,9 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "common.address.address_or_none"
 AXES_ENABLE_ADMIN = False
 SIGN_IN_DAYS = 90
-AXES_VERBOSE = False  # its line would stand above the output of every command
+AXES_VERBOSE = False  # it would print a line before the output of every command
 
-# Transport: HTTPS is the proxy's work; these follow from it.
+# Transport: a proxy terminates HTTPS; these follow from it.
 HTTPS = env.bool("HTTPS", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -246,7 +246,7 @@ CONTENT_SECURITY_POLICY = {
         "form-action": ["'self'"],
     }
 }
-# What the theme needs besides: Alpine evaluates, and colours stand in a style element.
+# The theme needs more: Alpine evaluates code, and colours are in a style element.
 ADMIN_POLICY = {
     "script-src": ["'self'", "'unsafe-eval'"],
     "style-src": ["'self'", "'unsafe-inline'"],
@@ -262,7 +262,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
-# Limits of what comes in: docs/limits.md
+# Limits of requests: docs/limits.md
 BODY_LIMIT = number("BODY_LIMIT", 16 * 1024 * 1024, least=1024)  # bytes
 BODY_DEPTH = 64
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
@@ -401,9 +401,9 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# The line of its end says all of a request; that of its beginning is for what hangs.
+# The line at a request's end says all; the one at its start helps with those that hang.
 DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
-# It would believe any X-Forwarded-For; `common.logs` binds the address.
+# It would trust any X-Forwarded-For header; `common.logs` binds the address.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 
 # The admin
@@ -429,7 +429,7 @@ UNFOLD = {
         "command_search": True,
         "navigation": "memory_project.navigation.sidebar",
     },
-    # Its results are cached for minutes, also for a person whose role has ended.
+    # Its results are cached for minutes, even for a person whose role has ended.
     "COMMAND": {"search_models": False, "show_history": False},
 }
 

@@ -18,7 +18,7 @@ from memory_project import health, metrics
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers: no database, no broker, no key."""
+    """Answer without database, broker or key, as long as the process runs."""
     return JsonResponse({"status": "ok"})
 
 

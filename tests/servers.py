@@ -17,7 +17,7 @@ from embedded import data_folder, servers
 
 
 def scratch_folder() -> Path:
-    """A short path that an unprivileged server can enter; the keeper removes it."""
+    """A short path that an unprivileged server can enter; the supervisor removes it."""
     parent = Path(tempfile.gettempdir())
     if os.geteuid() == 0:
         parent = data_folder.SYSTEM_FOLDER
@@ -33,10 +33,10 @@ def start() -> None:
         return
     if servers.is_set("DATABASE_URL") and servers.is_set("REDIS_URL"):
         return
-    home = servers.use_servers(scratch_folder(), for_tests=True).home
-    os.environ["DATA_DIR"] = str(home.folder)
-    os.environ["DATABASE_URL"] = home.database_url
-    os.environ["REDIS_URL"] = home.redis_url
+    data = servers.use(scratch_folder(), for_tests=True).data
+    os.environ["DATA_DIR"] = str(data.path)
+    os.environ["DATABASE_URL"] = data.database_url
+    os.environ["REDIS_URL"] = data.redis_url
 
 
 def numbered(redis_url: str, number: int) -> str:

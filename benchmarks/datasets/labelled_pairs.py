@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 # Of the five points of STS, 5 is "equivalent" and 4 "differs in unimportant details":
 # from the middle of the two on, a pair is taken for one statement.
 EQUIVALENT = 4.5
-OWN_FOLDER = Path(__file__).parent / "data"
+OWN_FOLDER = Path(__file__).parent.parent / "data"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from playbook.reading import relevance
 from projects.models import Project
 
 HELP = "How many rules pass the relevance gate of the tasks that they are meant for."
-OWN_FOLDER = Path(__file__).parent / "data" / "rules"
+OWN_FOLDER = Path(__file__).parent.parent / "data" / "rules"
 TASK_ENTRIES = 5  # what task context gives unless it is asked for more
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from tests.console.test_home import a_run
 
 from ace.models import AceRun
 from common.ids import uuid7
@@ -16,6 +15,7 @@ from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEnt
 from projects.models import Project
 from tests.admin.conftest import HOSTILE, NOW, SCRIPT, cut
 from tests.browser import routes
+from tests.console.test_home_page import a_run
 
 
 @pytest.fixture

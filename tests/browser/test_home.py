@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
-from tests.console.test_home import a_change, a_delta, a_run
 
 from tests.browser.people import HOSTILE, signed_in
+from tests.console.test_home_page import a_change, a_delta, a_run
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

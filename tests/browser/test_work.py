@@ -8,7 +8,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.urls import reverse
-from tests.console.test_runs import TASK
 
 from ace import run as runs
 from common.caller import Role
@@ -17,6 +16,7 @@ from playbook.models import PlaybookEntry
 from projects.models import Membership
 from tests.admin.test_playbook import TEXT, add, reword
 from tests.browser.people import LONG, PASSWORD, signed_in
+from tests.console.test_run_page import TASK
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

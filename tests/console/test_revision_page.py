@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 from django.urls import reverse
-from tests.console.test_placing import place
 
 from common.caller import Role
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from tests.admin.conftest import HOSTILE
 from tests.admin.test_lists import queries_of
 from tests.admin.test_playbook import TEXT, a_run, add, newest_change, reword
+from tests.console.test_entry_placement import place
 
 pytestmark = pytest.mark.django_db
 

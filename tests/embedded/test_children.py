@@ -49,7 +49,7 @@ def child(tmp_path):
 def death_of(child: ChildProcess) -> str:
     os.kill(child.process.pid, signal.SIGKILL)
     child.process.wait()
-    return child.tend()
+    return child.restart_if_dead()
 
 
 class TestChild:
@@ -57,7 +57,7 @@ class TestChild:
         assert eventually(lambda: child.last_words() == "awake")
 
     def test_it_says_nothing_while_all_is_well(self, child):
-        assert child.tend() is None
+        assert child.restart_if_dead() is None
 
     def test_it_tells_of_a_death_and_when_it_starts_again(self, child):
         assert death_of(child).startswith(
@@ -67,8 +67,8 @@ class TestChild:
     def test_it_starts_again_after_the_wait(self, child):
         death_of(child)
 
-        child.start_again_at = time.monotonic()
-        child.tend()
+        child.restart_at = time.monotonic()
+        child.restart_if_dead()
 
         assert child.is_running
 
@@ -83,7 +83,7 @@ class TestChild:
         child.deaths = 3
         child.started_at -= children.STABLE_SECONDS + 1
 
-        child.tend()
+        child.restart_if_dead()
 
         assert child.deaths == 0
 
@@ -103,7 +103,7 @@ class TestChild:
         assert eventually(lambda: child.last_words() == "awake")
         monkeypatch.setattr(children, "MAX_LOG_BYTES", 3)
 
-        child.tend()
+        child.restart_if_dead()
 
         assert child.log.read_text() == ""
         assert child.log.with_suffix(".log.1").read_text() == "awake\n"

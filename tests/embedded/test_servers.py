@@ -51,7 +51,7 @@ def start(used_folder, new_folder):
 
 
 def connect(use: ServerUse) -> psycopg.Connection:
-    return psycopg.connect(use.home.database_url, autocommit=True)
+    return psycopg.connect(use.data.database_url, autocommit=True)
 
 
 def eventually(condition, *, seconds: float = 20.0) -> bool:
@@ -64,13 +64,13 @@ def eventually(condition, *, seconds: float = 20.0) -> bool:
 def answers(use: ServerUse) -> bool:
     try:
         connect(use).close()
-        return bool(redis.Redis.from_url(use.home.redis_url).ping())
+        return bool(redis.Redis.from_url(use.data.redis_url).ping())
     except (psycopg.OperationalError, redis.RedisError):
         return False
 
 
-def postmaster(home: DataFolder) -> int:
-    return number_in(home.postgres / "postmaster.pid")
+def postmaster(data: DataFolder) -> int:
+    return number_in(data.postgres / "postmaster.pid")
 
 
 def number_in(path: Path) -> int:
@@ -79,8 +79,8 @@ def number_in(path: Path) -> int:
     return int(words[0]) if words else 0
 
 
-def keeper_of(home: DataFolder) -> int:
-    return int(servers.supervisor_lock(home).read_text())
+def supervisor_pid(data: DataFolder) -> int:
+    return int(servers.supervisor_lock(data).read_text())
 
 
 def modes(*paths: Path) -> dict[Path, int]:
@@ -104,14 +104,14 @@ class TestServers:
             connection.execute("CREATE DATABASE test_copy")
 
         with psycopg.connect(
-            use.home.database_url.replace("/memory?", "/test_copy?")
+            use.data.database_url.replace("/memory?", "/test_copy?")
         ) as copy:
             row = copy.execute("SELECT '[1,2]'::vector <-> '[1,2]'").fetchone()
 
         assert row == (0.0,)
 
     def test_it_runs_redis_without_a_port(self, start):
-        client = redis.Redis.from_url(start().home.redis_url)
+        client = redis.Redis.from_url(start().data.redis_url)
 
         assert client.config_get("port") == {"port": "0"}
 
@@ -126,9 +126,9 @@ class TestServers:
 
     @AS_ROOT
     def test_it_keeps_the_data_from_everybody_else(self, start):
-        home = start().home
+        data = start().data
 
-        private = [home.postgres, home.redis, home.sockets, home.logs, home.backups]
+        private = [data.postgres, data.redis, data.sockets, data.logs, data.backups]
         assert {path.stat().st_mode & 0o777 for path in private} == {0o700}
 
     def test_it_keeps_data_from_one_use_to_the_next(self, start):
@@ -151,7 +151,7 @@ class TestSharing:
 
     def test_nothing_is_left_running_after_the_last_command(self, start):
         use = start()
-        pids = [keeper_of(use.home), postmaster(use.home)]
+        pids = [supervisor_pid(use.data), postmaster(use.data)]
 
         use.end()
 
@@ -159,10 +159,10 @@ class TestSharing:
 
     def test_they_end_when_the_only_command_is_killed(self, start):
         use = start()
-        pids = [keeper_of(use.home), postmaster(use.home)]
+        pids = [supervisor_pid(use.data), postmaster(use.data)]
 
         # What the kernel does with a killed command's lock.
-        use.users.drop()
+        use.users.release()
         use.process = None
 
         assert eventually(lambda: not any(map(supervisor.command_line, pids)))
@@ -171,55 +171,55 @@ class TestSharing:
 class TestRecovery:
     def test_a_killed_postgresql_starts_again(self, start):
         use = start()
-        old = postmaster(use.home)
+        old = postmaster(use.data)
 
         os.kill(old, signal.SIGKILL)
 
-        assert eventually(lambda: postmaster(use.home) != old and answers(use))
+        assert eventually(lambda: postmaster(use.data) != old and answers(use))
 
     def test_a_killed_redis_starts_again(self, start):
         use = start()
-        old = (use.home.redis / "redis.pid").read_text()
+        old = (use.data.redis / "redis.pid").read_text()
 
         os.kill(int(old), signal.SIGKILL)
 
         assert eventually(
-            lambda: (use.home.redis / "redis.pid").read_text() != old and answers(use)
+            lambda: (use.data.redis / "redis.pid").read_text() != old and answers(use)
         )
 
-    def test_a_killed_keeper_is_replaced(self, start):
+    def test_a_killed_supervisor_is_replaced(self, start):
         use = start()
 
-        os.kill(keeper_of(use.home), signal.SIGKILL)
+        os.kill(supervisor_pid(use.data), signal.SIGKILL)
 
-        assert eventually(use.revive)
+        assert eventually(use.ensure_supervisor)
         assert answers(use)
 
     def test_a_half_made_data_folder_is_thrown_away(self, start, new_folder):
-        home = data_folder.create(new_folder)
+        data = data_folder.create(new_folder)
         (new_folder / "postgres-draft").mkdir()
         (new_folder / "postgres-draft" / "PG_VERSION").write_text("18")
 
         use = start(new_folder)
 
         assert answers(use)
-        assert not (home.folder / "postgres-draft").exists()
+        assert not (data.path / "postgres-draft").exists()
 
     def test_a_stale_process_number_harms_nobody(self, start):
         first = start()
         first.end()
-        stale = first.home.postgres / "postmaster.pid"
-        stale.write_text(f"{os.getpid()}\n{first.home.postgres}\n")
+        stale = first.data.postgres / "postmaster.pid"
+        stale.write_text(f"{os.getpid()}\n{first.data.postgres}\n")
 
         assert answers(start())
 
     def test_data_of_another_version_is_refused(self, new_folder):
-        home = data_folder.create(new_folder)
-        home.postgres.mkdir()
-        (home.postgres / "PG_VERSION").write_text("17\n")
+        data = data_folder.create(new_folder)
+        data.postgres.mkdir()
+        (data.postgres / "PG_VERSION").write_text("17\n")
 
         with pytest.raises(EmbeddedError, match="data of PostgreSQL 17"):
-            ServerUse(home).begin()
+            ServerUse(data).begin()
 
 
 class TestFolders:
@@ -233,9 +233,9 @@ class TestFolders:
         assert tmp_path.stat().st_mode & 0o777 == 0o700
 
     def test_sockets_of_a_deep_folder_have_a_short_path(self):
-        home = DataFolder(Path("/") / "deep" / ("x" * 120))
+        data = DataFolder(Path("/") / "deep" / ("x" * 120))
 
-        path = home.sockets / data_folder.SOCKET_NAME
+        path = data.sockets / data_folder.SOCKET_NAME
 
         assert len(str(path)) <= data_folder.SOCKET_LIMIT
 
@@ -254,7 +254,7 @@ class TestFolders:
         assert data_folder.locate() != mine
 
     def test_the_secret_key_is_made_once_and_private(self, new_folder):
-        path = data_folder.create(new_folder).folder / "secret_key"
+        path = data_folder.create(new_folder).path / "secret_key"
 
         first, second = (
             servers.read_or_make_secret_key(path),

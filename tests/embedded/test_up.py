@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from embedded import data_folder, file_lock, metrics_folder, supervisor, up
+from embedded import data_folder, metrics_folder, supervisor, up
 from embedded.children import ChildProcess
+from embedded.file_lock import FileLock
 from tests.servers import scratch_folder
 
 # Each start loads Django four times, on a machine that may be busy.
@@ -264,13 +265,13 @@ class TestSlowStart:
         say = [sys.executable, "-c", "print('begun')"]
         child = ChildProcess("worker", say, tmp_path / "worker.log", tmp_path)
         child.start()
-        yield up.Service(file_lock.FileLock(tmp_path / "up.lock"), None, [child])
+        yield up.Service(FileLock(tmp_path / "up.lock"), None, [child])
         child.stop(seconds=5)
 
     @pytest.fixture
     def url(self, waiting):
         """Where it is ready when its child was started twice."""
-        (child,) = waiting.family
+        (child,) = waiting.children
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):

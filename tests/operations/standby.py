@@ -26,30 +26,32 @@ def absent():
 
 @contextmanager
 def running():
-    """The standby's Home, once it takes reads."""
+    """The data folder of the standby, once it answers reads."""
     primary = data_folder.DataFolder(Path(os.environ["DATA_DIR"]))
     install = postgres.install_programs(primary)
     allow_replication(primary)
-    home = data_folder.create(primary.folder / f"standby-{os.getpid()}")
-    for folder in (home.postgres, home.sockets):
-        data_folder.make_folder(folder, mode=0o700, owner=home.servant)
-    copy(primary, home, install)
-    child = postgres.server(home, install, for_tests=True)
+    standby_data = data_folder.create(primary.path / f"standby-{os.getpid()}")
+    for folder in (standby_data.postgres, standby_data.sockets):
+        data_folder.make_folder(folder, mode=0o700, owner=standby_data.server_user)
+    copy(primary, standby_data, install)
+    child = postgres.server(standby_data, install, for_tests=True)
     child.command += ["-c", "hot_standby=on", "-c", "shared_buffers=64MB"]
     child.start()
     try:
-        postgres.wait_until_ready(home, child)
-        yield home
+        postgres.wait_until_ready(standby_data, child)
+        yield standby_data
     finally:
         child.stop(seconds=SECONDS)
-        shutil.rmtree(home.folder, ignore_errors=True)
+        shutil.rmtree(standby_data.path, ignore_errors=True)
 
 
 def allow_replication(primary):
     """The servers' own user may follow; the rules of `postgres` let in no one else."""
-    user = primary.servant.pw_name if primary.servant else postgres.own_user_name()
-    add_line(primary.folder / "pg_hba.conf", "local replication all peer map=app")
-    add_line(primary.folder / "pg_ident.conf", f'app "{user}" {postgres.SUPERUSER}')
+    user = (
+        primary.server_user.pw_name if primary.server_user else postgres.own_user_name()
+    )
+    add_line(primary.path / "pg_hba.conf", "local replication all peer map=app")
+    add_line(primary.path / "pg_ident.conf", f'app "{user}" {postgres.SUPERUSER}')
     with postgres.connect(primary, "postgres") as superuser:
         superuser.execute("SELECT pg_reload_conf()")
 
@@ -59,37 +61,37 @@ def add_line(file, line):
         file.write_text(f"{file.read_text()}{line}\n")
 
 
-def copy(primary, home, install):
+def copy(primary, standby_data, install):
     command = [postgres.program("pg_basebackup", install=install), "--no-sync"]
     command += ["-h", str(primary.sockets), "-U", postgres.SUPERUSER]
-    command += ["-D", str(home.postgres), "-c", "fast", "-X", "stream", "-R"]
+    command += ["-D", str(standby_data.postgres), "-c", "fast", "-X", "stream", "-R"]
     subprocess.run(
         command,
-        cwd=home.folder,
+        cwd=standby_data.path,
         env=postgres.environment(),
         check=True,
-        **user_arguments(home.servant),
+        **user_arguments(standby_data.server_user),
     )
 
 
 @contextmanager
-def stopped(home):
+def stopped(standby_data):
     """The standby replays nothing and answers reads."""
-    ask(home, "SELECT pg_wal_replay_pause()")
+    ask(standby_data, "SELECT pg_wal_replay_pause()")
     try:
-        wait_for(home, "SELECT pg_get_wal_replay_pause_state()", "paused")
+        wait_for(standby_data, "SELECT pg_get_wal_replay_pause_state()", "paused")
         yield
     finally:
-        ask(home, "SELECT pg_wal_replay_resume()")
+        ask(standby_data, "SELECT pg_wal_replay_resume()")
 
 
-def ask(home, query):
-    with postgres.connect(home, "postgres") as superuser:
+def ask(standby_data, query):
+    with postgres.connect(standby_data, "postgres") as superuser:
         return superuser.execute(query).fetchone()[0]
 
 
-def wait_for(home, query, wanted):
+def wait_for(standby_data, query, wanted):
     """Ask until the answer is the wanted one; how long it takes is not ours to say."""
     deadline = time.monotonic() + SECONDS
-    while ask(home, query) != wanted:
+    while ask(standby_data, query) != wanted:
         assert time.monotonic() < deadline, query

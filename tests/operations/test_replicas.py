@@ -21,22 +21,22 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def home(django_db_setup):
+def standby_data(django_db_setup):
     """The replica's; Django's `replica1` follows the database of the tests."""
     followed = connections[DEFAULT_DB_ALIAS].settings_dict
-    with standby.running() as home:
+    with standby.running() as standby_data:
         connections.settings["replica1"] = {
             **followed,
-            "HOST": str(home.sockets),
+            "HOST": str(standby_data.sockets),
             "OPTIONS": {**followed["OPTIONS"], "connect_timeout": 2},
             "TEST": {**followed["TEST"], "MIRROR": DEFAULT_DB_ALIAS},
         }
-        yield home
+        yield standby_data
         del connections.settings["replica1"]
 
 
 @pytest.fixture
-def replica(transactional_db, home, settings, monkeypatch):
+def replica(transactional_db, standby_data, settings, monkeypatch):
     monkeypatch.setattr(replicas, "_contacts", {})
     settings.DATABASE_REPLICA_LAG = 0
     with connection.cursor() as cursor:
@@ -45,7 +45,7 @@ def replica(transactional_db, home, settings, monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute("RESET synchronous_commit")
     connections["replica1"].close()
-    connections["replica1"].settings_dict["HOST"] = str(home.sockets)
+    connections["replica1"].settings_dict["HOST"] = str(standby_data.sockets)
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def follows(replica, monkeypatch):
 
 
 @pytest.fixture
-def paused(home):
+def paused(standby_data):
     """The replica stands still at what it has."""
-    with standby.stopped(home):
+    with standby.stopped(standby_data):
         yield
 
 
@@ -110,12 +110,12 @@ class TestSearches:
         assert replicas.describe_contacts()["replica1"].startswith("behind")
 
     def test_a_lag_that_is_allowed_misses_it(
-        self, remember, follows, home, asked, search, settings
+        self, remember, follows, standby_data, asked, search, settings
     ):
         remember("Celery asks the broker")
         search()
         settings.DATABASE_REPLICA_LAG = 3600
-        with standby.stopped(home):
+        with standby.stopped(standby_data):
             remember("Celery acknowledges early")
             found, _ = asked(search)
 
@@ -143,24 +143,24 @@ class TestSearches:
 
 class TestOneThatFails:
     def test_the_primary_answers_for_one_that_is_away(
-        self, replica, remember, search, home
+        self, replica, remember, search, standby_data
     ):
         remember("Celery asks the broker")
-        connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
+        connections[replica].settings_dict["HOST"] = str(standby_data.path / "nowhere")
 
         assert len(search()) == 1
         assert replicas.describe_contacts()["replica1"].startswith("down 0 s ago")
 
-    def test_it_is_left_alone_for_a_while(self, replica, home, search, asked):
-        connections[replica].settings_dict["HOST"] = str(home.folder / "nowhere")
+    def test_it_is_left_alone_for_a_while(self, replica, standby_data, search, asked):
+        connections[replica].settings_dict["HOST"] = str(standby_data.path / "nowhere")
         search()
-        connections[replica].settings_dict["HOST"] = str(home.sockets)
+        connections[replica].settings_dict["HOST"] = str(standby_data.sockets)
         _, statements = asked(search)
 
         assert statements == []
 
     def test_the_primary_answers_for_one_that_dies_on_the_way(
-        self, replica, remember, follows, home
+        self, replica, remember, follows, standby_data
     ):
         remember("Celery asks the broker")
         used = []
@@ -169,7 +169,7 @@ class TestOneThatFails:
             rows = Memory.objects.all()
             used.append(rows.db)
             if rows.db == replica:
-                end_sessions(home)
+                end_sessions(standby_data)
             return rows.count()
 
         assert replicas.read_from_replica(count) == 1
@@ -225,8 +225,8 @@ class TestWhatIsNeverRead:
         assert statements == []
 
 
-def end_sessions(home):
+def end_sessions(standby_data):
     """Let the replica end all sessions of the tests, and wait until none is left."""
     sessions = "FROM pg_stat_activity WHERE datname LIKE 'test%'"
-    standby.ask(home, f"SELECT count(pg_terminate_backend(pid)) {sessions}")
-    standby.wait_for(home, f"SELECT count(*) {sessions}", 0)
+    standby.ask(standby_data, f"SELECT count(pg_terminate_backend(pid)) {sessions}")
+    standby.wait_for(standby_data, f"SELECT count(*) {sessions}", 0)

@@ -10,19 +10,19 @@ from django.db import connection
 
 from embedded import demo, first_start, schema_mark, up
 
-ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+LOCAL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Command(BaseCommand):
     help = "Run the whole service: servers, web, worker and beat, until Ctrl-C."
-    # Checked by hand, while the children start.
+    # `get_ready` runs the checks, while the children start.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         up.add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # From here on the web server may run, and ends with whatever goes wrong.
+        # The web server may run already; it is stopped however this block ends.
         with up.stop_at_end():
             self.get_ready(reset_admin=options["reset_admin"])
             up.run(url=address(options["host"], options["port"]))
@@ -32,13 +32,13 @@ class Command(BaseCommand):
         migrate()
         is_new = not first_start.has_admin()
         if reset_admin or is_new:
-            made = first_start.make_admin()
-            up.say(f"Admin: {first_start.ADMIN} / {made.password}")
-            up.say(f"API key: {made.secret}")
+            credentials = first_start.make_admin()
+            up.say(f"Admin: {first_start.ADMIN} / {credentials.password}")
+            up.say(f"API key: {credentials.secret}")
         if is_new and (project := demo.seed()):
             up.say(f"Demo project: {project.name}")
         self.check()
-        # The children have connections of their own; this process needs none more.
+        # The children have their own connections; this process needs no other query.
         connection.close()
 
 
@@ -54,5 +54,5 @@ def migrate() -> None:
 
 
 def address(host: str, port: int) -> str:
-    near = ANYWHERE.get(host, host)
-    return f"http://[{near}]:{port}/" if ":" in near else f"http://{near}:{port}/"
+    name = LOCAL_ADDRESSES.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

@@ -9,7 +9,7 @@ from common.locks import advisory_lock
 
 
 class Command(migrate.Command):
-    """Django's command, one at a time: two first starts would race each other."""
+    """Django's command under a lock, because two first starts would race each other."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         with connection.cursor() as cursor:

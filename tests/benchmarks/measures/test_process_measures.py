@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.test_sizes import benchmark as benchmark
-from tests.benchmarks.test_sizes import data as data
 
 from access.models import ApiKey
 from projects.models import Project
+from tests.benchmarks.measures.test_population_measures import benchmark as benchmark
+from tests.benchmarks.measures.test_population_measures import data as data
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
