@@ -15,6 +15,8 @@ LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 OUTSIDE = ("http://", "https://", "mailto:")
 CITED = re.compile(r'docs/(\w+)\.md,\s+(?:# )?"([^"]+)"')
 ELSEWHERE = re.compile(r"\b(?:design|issue) \d|\(0\d+[,)]|§", re.IGNORECASE)
+# Files of Python, and folders by a slash in or behind their name.
+CODE_PATH = re.compile(r"`([a-z_]+(?:/[a-z_]*)+(?:\.\w+)?|[a-z_]+\.py)`")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -80,6 +82,34 @@ class TestSources:
         ]
 
         assert not citing
+
+
+class TestPathsOfTheCode:
+    """These two pages lead through the folders, so what they name must be there."""
+
+    @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/finished-task.md"])
+    def test_each_folder_and_file_that_one_names_is_there(self, page):
+        names = set(CODE_PATH.findall((BASE / page).read_text()))
+
+        missing = [
+            name
+            for name in names
+            if not (BASE / name).exists() and not is_inside_an_app(name.strip("/"))
+        ]
+
+        assert names
+        assert not missing
+
+
+def is_inside_an_app(name):
+    """Whether an app has a file or folder of this name, as a page may shorten a path."""
+    folders = (Path(config.path) for config in apps.get_app_configs())
+    return any(
+        found
+        for folder in folders
+        if folder.parent == BASE
+        for found in folder.rglob(name)
+    )
 
 
 def test_every_page_is_on_the_map():
