@@ -24,15 +24,15 @@ CODE = "made by the service, of no text"
 
 
 @register
-class AccessData(ErasureHandler):
-    holdings = (
+class AccessErasure(ErasureHandler):
+    erasable = (
         ErasableColumns(
             IdempotencyKey,
-            lambda reach: rows_referencing(
+            lambda erasure: rows_referencing(
                 IdempotencyKey.objects.filter(
-                    Q(project_id=reach.project_id) | Q(project_id=None)
+                    Q(project_id=erasure.project_id) | Q(project_id=None)
                 ),
-                reach.all,
+                erasure.all_ids,
                 "answer",
             ),
             {"answer": json_redactor(*KEPT_KEYS)},

@@ -1,4 +1,4 @@
-"""What every door of the API shares: parse, call one function, answer."""
+"""The view base for requests about a project: roles, idempotency, audited refusals."""
 
 from __future__ import annotations
 
@@ -6,120 +6,81 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponseBase
-from rest_framework import serializers
-from rest_framework.request import Request
+from django.http import HttpResponseBase
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from access import idempotency, refusals
 from common import errors
 from common.api import throttling
-from common.api.serializers import validate
-from common.api.views import AlwaysJSON
-from common.caller import Caller, Role
-from common.pagination import IdCursorPagination
+from common.api.views import ApiView
+from common.caller import Role
 from projects import project_lookup
 from projects.models import Project
 
 
-class ProjectView(APIView):
-    """Parse, call one function, answer."""
+class ProjectView(ApiView):
+    """Find the project of a request, check the caller's role in it, act once per key."""
 
-    content_negotiation_class = AlwaysJSON
-    # The role in the project in question, asked for by `project()`.
-    needs: ClassVar[dict[str, Role]] = {
+    # The role that each method needs in the project; `project()` checks it.
+    required_roles: ClassVar[dict[str, Role]] = {
         "GET": Role.VIEWER,
         "POST": Role.WRITER,
         "PATCH": Role.WRITER,
         "PUT": Role.WRITER,
         "DELETE": Role.WRITER,
     }
-    # The methods that take an Idempotency-Key, for the schema.
-    keyed: ClassVar[frozenset[str]] = frozenset({"POST"})
 
-    # For the audit row of a refusal.
-    asked_project: uuid.UUID | None = None
-
-    @property
-    def caller(self) -> Caller:
-        caller = self.request.auth
-        assert isinstance(caller, Caller)
-        return caller
-
-    def body(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        """The validated body; refused with every field's error at once."""
-        return validate(serializer, self.request.data)
-
-    def query(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        return validate(serializer, self.request.query_params)
+    # The project of the audit row, if the request is refused.
+    audited_project: uuid.UUID | None = None
 
     def project(self, data: Mapping[str, Any], role: Role | None = None) -> Project:
-        """The project that `project_id` or `project` names, by id or by name.
+        """Return the project that `project_id` or `project` gives, by id or by name.
 
-        404 when the caller cannot see it, 403 when its role is too low there.
+        404 if the caller cannot see it, 403 if its role there is too low.
         """
-        named = str(data.get("project_id") or data.get("project") or "")
-        if not named:
+        id_or_name = str(data.get("project_id") or data.get("project") or "")
+        if not id_or_name:
             raise errors.Invalid(errors={"project_id": ["This field is required."]})
-        found = project_lookup.find_project(named, self.caller)
-        self.asked_project = found.pk
-        throttling.charge_project(self.request, found.pk)
-        needed = role or self.needs.get(self.request.method or "", Role.VIEWER)
-        self.caller.require(needed, found.pk)
-        return found
+        project = project_lookup.find_project(id_or_name, self.caller)
+        self.audited_project = project.pk
+        throttling.charge_project(self.request, project.pk)
+        method = self.request.method or ""
+        required = role or self.required_roles.get(method, Role.VIEWER)
+        self.caller.require(required, project.pk)
+        return project
 
-    def page(
-        self,
-        rows: QuerySet[Any],
-        serializer: type[serializers.BaseSerializer[Any]],
-        *,
-        context: Mapping[str, Any] | None = None,
-        oldest_first: bool = False,
-        limit: int | None = None,
-    ) -> Response:
-        """One page of rows, newest first: {"results", "next", "previous"}."""
-        pages = IdCursorPagination(oldest_first=oldest_first, limit=limit)
-        found = pages.paginate_queryset(rows, self.request, view=self)
-        given = {"request": self.request, "caller": self.caller, **(context or {})}
-        return pages.get_paginated_response(
-            serializer(found, many=True, context=given).data
-        )
-
-    def once(
+    def run_once(
         self,
         project_id: uuid.UUID | None,
         act: Callable[[], tuple[int, Mapping[str, Any]]],
         *,
         hidden: tuple[str, ...] = (),
     ) -> Response:
-        """Act, and with an Idempotency-Key act only the first time it is sent.
+        """Call `act`; with an Idempotency-Key only the first time that the key is sent.
 
-        The key's row, the write and its answer are one transaction: a refusal
-        stores nothing. Fields in `hidden` are null when the answer is given again.
+        One transaction holds the key's row, the write and its answer: a refusal stores
+        nothing. Fields in `hidden` are null when the answer is replayed.
         """
-        ticket = self.ticket(project_id)
-        if ticket is None:
+        identity = self.request_identity(project_id)
+        if identity is None:
             status, answer = act()
             return Response(answer, status)
-        done = idempotency.run_once(ticket, act, hidden=hidden)
-        return self._answer(done)
+        return self._respond(idempotency.run_once(identity, act, hidden=hidden))
 
-    def replayed(self, project_id: uuid.UUID | None) -> Response | None:
-        """The answer given before, for a door whose preparation is slow."""
-        ticket = self.ticket(project_id)
-        stored = idempotency.replay(ticket) if ticket else None
+    def replay(self, project_id: uuid.UUID | None) -> Response | None:
+        """Return the stored answer, if any, before a slow preparation begins."""
+        identity = self.request_identity(project_id)
+        stored = idempotency.replay(identity) if identity else None
         if stored is None:
             return None
         if stored.status is None:
             raise idempotency.IdempotencyRunning
-        return self._answer(stored)
+        return self._respond(stored)
 
-    def ticket(
+    def request_identity(
         self, project_id: uuid.UUID | None
     ) -> idempotency.RequestIdentity | None:
-        """What the Idempotency-Key of this request stands for; None without one."""
+        """Return the identity of the Idempotency-Key; None if the request has no key."""
         key = self.request.headers.get("Idempotency-Key")
         if key is None:
             return None
@@ -133,22 +94,11 @@ class ProjectView(APIView):
             body=self.request.data,
         )
 
-    def _answer(self, done: idempotency.StoredAnswer) -> Response:
-        headers = {"Idempotent-Replay": "true"} if done.is_replay else None
-        return Response(done.body, done.status, headers=headers)
+    def _respond(self, answer: idempotency.StoredAnswer) -> Response:
+        headers = {"Idempotent-Replay": "true"} if answer.is_replay else None
+        return Response(answer.body, answer.status, headers=headers)
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a problem is no DRF response
         response: HttpResponseBase = super().handle_exception(exc)
-        refusals.audit_refusal(self.request, response, self.asked_project)
-        return response
-
-    def finalize_response(  # type: ignore[override]  # as above
-        self,
-        request: Request | HttpRequest,
-        response: HttpResponseBase,
-        *args: Any,
-        **kwargs: Any,
-    ) -> HttpResponseBase:
-        response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]  # as above
-        throttling.set_headers(request, response)
+        refusals.audit_refusal(self.request, response, self.audited_project)
         return response

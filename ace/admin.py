@@ -126,7 +126,7 @@ class AceRunAdmin(RowsAdmin):
         ),
         ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
     ]
-    deeds = run_actions.ALL_ACTIONS
+    row_actions = run_actions.ALL_ACTIONS
 
     agent = staticmethod(
         panels.column(
@@ -203,7 +203,7 @@ class AceRunAdmin(RowsAdmin):
         yield history_panel(changes)
         yield calls_panel(row)
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 

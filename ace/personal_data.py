@@ -13,7 +13,7 @@ from ace.models import AceRun, Observation, Reflection
 from common import errors
 from common.caller import Caller
 from common.erasure.handlers import ErasableColumns, ErasureHandler, RowQuery, register
-from common.erasure.redaction import columns_redactor, json_redactor, redact_text
+from common.erasure.redaction import columns_redactor, json_redactor, redact
 from common.erasure.references import rows_referencing
 from common.erasure.scope import ErasureScope
 from jobs.models import Job
@@ -49,17 +49,17 @@ class RunUnfinished(errors.StateConflict):
     code = "run_unfinished"
 
 
-def _runs(reach: ErasureScope) -> Any:
-    return AceRun.objects.filter(pk__in=reach.of("run"))
+def _runs(erasure: ErasureScope) -> Any:
+    return AceRun.objects.filter(pk__in=erasure.ids_of("run"))
 
 
 def _of_others(model: Any, column: str, run: str = "pk") -> RowQuery:
     """Rows of other runs that name an entry which goes, or a proposal about it."""
 
-    def rows(reach: ErasureScope) -> Any:
-        ids = [*reach.of("entry"), *reach.of("delta")]
-        found = model.objects.filter(project_id=reach.project_id)
-        others = found.exclude(**{f"{run}__in": reach.of("run")})
+    def rows(erasure: ErasureScope) -> Any:
+        ids = [*erasure.ids_of("entry"), *erasure.ids_of("delta")]
+        found = model.objects.filter(project_id=erasure.project_id)
+        others = found.exclude(**{f"{run}__in": erasure.ids_of("run")})
         return rows_referencing(others, ids, column) if ids else found.none()
 
     return rows
@@ -67,13 +67,13 @@ def _of_others(model: Any, column: str, run: str = "pk") -> RowQuery:
 
 @register
 class RunData(ErasureHandler):
-    holdings = (
+    erasable = (
         ErasableColumns(
             AceRun, _runs, dict.fromkeys(("request", "phases", "result"), JSON)
         ),
         ErasableColumns(
             Reflection,
-            lambda reach: Reflection.objects.filter(run__in=reach.of("run")),
+            lambda erasure: Reflection.objects.filter(run__in=erasure.ids_of("run")),
             {
                 **dict.fromkeys(
                     (
@@ -83,7 +83,7 @@ class RunData(ErasureHandler):
                         "key_insight",
                         "abstained",
                     ),
-                    redact_text,
+                    redact,
                 ),
                 **dict.fromkeys(
                     ("evidence", "insights", "lessons", "votes", "related", "notes"),
@@ -100,8 +100,8 @@ class RunData(ErasureHandler):
         # What a second sighting would teach from: without the text it teaches nothing.
         ErasableColumns(
             Observation,
-            lambda reach: Observation.objects.filter(run__in=reach.of("run")),
-            removed=("seen",),
+            lambda erasure: Observation.objects.filter(run__in=erasure.ids_of("run")),
+            deleted=("seen",),
             derived=("signature", "root_cause"),
         ),
     )
@@ -118,19 +118,21 @@ class RunData(ErasureHandler):
         },
     }
 
-    def reach(self, reach: ErasureScope) -> None:
-        rows = AceRun.objects.filter(memory__in=reach.of("memory"))
-        reach.add("run", rows.values_list("pk", flat=True))
+    def expand(self, erasure: ErasureScope) -> None:
+        rows = AceRun.objects.filter(memory__in=erasure.ids_of("memory"))
+        erasure.add("run", rows.values_list("pk", flat=True))
 
-    def hold(self, reach: ErasureScope) -> None:
+    def lock(self, erasure: ErasureScope) -> None:
         """Refuse while a process may be learning from what is to be purged."""
-        rows = _runs(reach).order_by("pk").select_for_update(no_key=True)
+        rows = _runs(erasure).order_by("pk").select_for_update(no_key=True)
         if runs.is_at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
 
-    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
+    def prepare(
+        self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
+    ) -> None:
         """End the runs that died on their way: nothing is left to learn from."""
-        unfinished = _runs(reach).exclude(state=State.DONE)
+        unfinished = _runs(erasure).exclude(state=State.DONE)
         _cancel_jobs(unfinished.values_list("pk", flat=True))
         unfinished.update(state=State.DONE, finished_at=timezone.now())
 

@@ -90,7 +90,7 @@ def _start(
     wait: bool,
 ) -> AceRun:
     started = time.monotonic()
-    agent_id = caller.acting_as(str(request.get("agent_id") or ""))
+    agent_id = caller.agent_id_for(str(request.get("agent_id") or ""))
     kept, masked = secret_policy.guard(project.options.secrets, dict(request))
     task = tasks.parse(kept)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)

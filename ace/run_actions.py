@@ -21,8 +21,8 @@ REVERT = AdminAction(
     Role.CURATOR,
     _revert,
     "its changes of the playbook are taken back",
-    fits=lambda run: run.state != AceRun.State.RUNNING,
-    asks="Why",
+    is_possible=lambda run: run.state != AceRun.State.RUNNING,
+    text_label="Why",
 )
 RESUME = AdminAction(
     "resume",
@@ -30,6 +30,6 @@ RESUME = AdminAction(
     Role.WRITER,
     lambda run, caller, text: runs.resume(run, caller),
     "resumed; its phases tell how far it came",
-    fits=lambda run: run.state != AceRun.State.DONE,
+    is_possible=lambda run: run.state != AceRun.State.DONE,
 )
 ALL_ACTIONS = [REVERT, RESUME]

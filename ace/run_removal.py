@@ -22,6 +22,6 @@ def remove(project_id: uuid.UUID, run: JobRun) -> None:
         AceRun.objects.filter(pk__in=chosen).delete()
         done += len(chosen)
         run.step(done)
-        run.give_way()
+        run.yield_turn()
     # Of an app below, which cannot register: it knows no projects.
     ModelCall.objects.filter(project_id=project_id).delete()

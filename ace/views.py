@@ -43,7 +43,7 @@ class CompleteTaskView(ProjectView):
         project = self.project(data)
         task = feedback_source.accept(data, project, self.caller)
         wait = "respond-async" not in request.headers.get("Prefer", "")
-        ticket = self.ticket(project.pk)
+        ticket = self.request_identity(project.pk)
         run = runs.complete(project, task, self.caller, ticket=ticket, wait=wait)
         if run.state == AceRun.State.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
@@ -86,7 +86,7 @@ class ResumeRunView(ProjectView):
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Finish a run whose process died or whose phase failed."""
         run = find_run(run_id, self)
-        ticket = self.ticket(run.project_id)
+        ticket = self.request_identity(run.project_id)
         return Response(runs.resume(run, self.caller, ticket=ticket).ace_result)
 
 

@@ -46,7 +46,7 @@ PAGES = {
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(RowsAdmin):
-    sees = Role.OWNER
+    view_role = Role.OWNER
     list_display = [
         "at_shown",
         "actor_shown",

@@ -11,13 +11,13 @@ WHO = "who did it and from where, which the record is for"
 
 
 @register
-class AuditData(ErasureHandler):
-    holdings = (
+class AuditErasure(ErasureHandler):
+    erasable = (
         ErasableColumns(
             AuditEvent,
-            lambda reach: AuditEvent.objects.filter(
-                Q(object_id__in=[str(pk) for pk in reach.all])
-                | Q(pk__in=reach.of("audit_event"))
+            lambda erasure: AuditEvent.objects.filter(
+                Q(object_id__in=[str(pk) for pk in erasure.all_ids])
+                | Q(pk__in=erasure.ids_of("audit_event"))
             ),
             {
                 "detail": json_redactor(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 
 
 class CommonConfig(AppConfig):
@@ -12,3 +13,5 @@ class CommonConfig(AppConfig):
         from common import logs
 
         bind_extra_request_metadata.connect(logs.bind_address)
+        # In the order of INSTALLED_APPS, which is the order of the erasure handlers.
+        autodiscover_modules("personal_data")

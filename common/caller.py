@@ -56,16 +56,18 @@ class Caller:
                 f"{self.name} has {self.role_in(project_id).label}."  # type: ignore[union-attr]  # None left above
             )
 
-    def require_unbound(self, role: Role, project_id: uuid.UUID, *, deed: str) -> None:
+    def require_unbound(
+        self, role: Role, project_id: uuid.UUID, *, action: str
+    ) -> None:
         """As `require`, for what reaches the memories of all users of a project."""
         self.require(role, project_id)
         if self.user_id:
             raise errors.Forbidden(
-                f"A key that is bound to a user cannot {deed}; "
+                f"A key that is bound to a user cannot {action}; "
                 "ask an owner of the project."
             )
 
-    def acting_as(self, agent_id: str) -> str:
+    def agent_id_for(self, agent_id: str) -> str:
         """The agent id to write under; a bound key cannot use another one."""
         if self.agent_id and agent_id and agent_id != self.agent_id:
             raise AgentMismatch

@@ -33,7 +33,7 @@ class FileGraphView(ProjectView):
 
 
 class TaskContextView(ProjectView):
-    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
         operation_id="context_task",

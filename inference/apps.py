@@ -7,5 +7,4 @@ class InferenceConfig(AppConfig):
     name = "inference"
 
     def ready(self) -> None:
-        import inference.checks
-        import inference.personal_data  # noqa: F401  (registers what a purge takes)
+        import inference.checks  # noqa: F401  # registers the system checks

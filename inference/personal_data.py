@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 from common.erasure.handlers import ErasableColumns, ErasureHandler, register
-from common.erasure.redaction import redact_text
+from common.erasure.redaction import redact
 from inference.models import ActiveModel, ModelCall
 
 
 @register
 class ModelCallData(ErasureHandler):
-    holdings = (
+    erasable = (
         # A provider's error may quote what it was asked.
         ErasableColumns(
             ModelCall,
-            lambda reach: ModelCall.objects.filter(project_id=reach.project_id).exclude(
-                error=""
-            ),
-            {"error": redact_text},
+            lambda erasure: ModelCall.objects.filter(
+                project_id=erasure.project_id
+            ).exclude(error=""),
+            {"error": redact},
         ),
     )
     no_text = {

@@ -5,6 +5,3 @@ from django.apps import AppConfig
 
 class JobsConfig(AppConfig):
     name = "jobs"
-
-    def ready(self) -> None:
-        import jobs.personal_data  # noqa: F401  (registers what a purge takes)

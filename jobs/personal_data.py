@@ -11,14 +11,14 @@ from jobs.models import Heartbeat, Job
 KEPT_KEYS = ("actor", "kind", "by", "state", "model")
 
 
-def _jobs(reach: ErasureScope) -> QuerySet[Job]:
+def _jobs(erasure: ErasureScope) -> QuerySet[Job]:
     """Those of the project, and of all projects: they tell of any text."""
-    return Job.objects.filter(Q(project_id=reach.project_id) | Q(project_id=None))
+    return Job.objects.filter(Q(project_id=erasure.project_id) | Q(project_id=None))
 
 
-def _jobs_referencing(reach: ErasureScope) -> QuerySet[Job]:
+def _jobs_referencing(erasure: ErasureScope) -> QuerySet[Job]:
     """Jobs that name what is purged in what they were asked, answer or remember."""
-    return rows_referencing(_jobs(reach), reach.all, "args", "result", "cursor")
+    return rows_referencing(_jobs(erasure), erasure.all_ids, "args", "result", "cursor")
 
 
 def _redact_error(value: str) -> str:
@@ -30,8 +30,8 @@ def _redact_error(value: str) -> str:
 
 
 @register
-class JobData(ErasureHandler):
-    holdings = (
+class JobErasure(ErasureHandler):
+    erasable = (
         ErasableColumns(
             Job,
             _jobs_referencing,
@@ -39,7 +39,7 @@ class JobData(ErasureHandler):
         ),
         ErasableColumns(
             Job,
-            lambda reach: _jobs(reach).exclude(error=""),
+            lambda erasure: _jobs(erasure).exclude(error=""),
             {"error": _redact_error},
         ),
     )

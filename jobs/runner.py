@@ -48,7 +48,7 @@ def handler(
 
     It returns the job's result, may raise `errors.Permanent` or `errors.Later`,
     and calls `run.step()` more often than its lease lasts. When many of its kind may
-    take long, it calls `run.give_way()`, too, and goes on where it stopped.
+    take long, it calls `run.yield_turn()`, too, and goes on where it stopped.
     """
 
     def register(
@@ -97,7 +97,7 @@ class JobRun:
         show_life = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
         transaction.on_commit(show_life, robust=True)
 
-    def give_way(self) -> None:
+    def yield_turn(self) -> None:
         """End a turn that was long where others wait; the job goes on after them.
 
         After a step that brought it forward, and outside of its transaction.

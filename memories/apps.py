@@ -5,6 +5,3 @@ from django.apps import AppConfig
 
 class MemoriesConfig(AppConfig):
     name = "memories"
-
-    def ready(self) -> None:
-        import memories.personal_data  # noqa: F401  (registers what a purge takes)

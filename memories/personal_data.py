@@ -19,8 +19,8 @@ from common.erasure.redaction import (
     columns_redactor,
     empty,
     json_redactor,
+    redact,
     redact_name,
-    redact_text,
 )
 from common.erasure.scope import ErasureScope
 from memories.models import (
@@ -42,12 +42,8 @@ from search import statistics
 from search.models import LexemeStat
 
 COLUMN_MASKS: dict[str, Redactor] = {
-    **dict.fromkeys(
-        ("title", "key", "content", "goal", "result", "feedback"), redact_text
-    ),
-    **dict.fromkeys(
-        ("outcome", "lessons", "user_id", "created_in_session_id"), redact_text
-    ),
+    **dict.fromkeys(("title", "key", "content", "goal", "result", "feedback"), redact),
+    **dict.fromkeys(("outcome", "lessons", "user_id", "created_in_session_id"), redact),
     **dict.fromkeys(
         ("scope_key", "scope_type", "scope_user", "delete_reason"), redact_name
     ),
@@ -68,14 +64,16 @@ def _recompute(memory: Memory) -> None:
     ).hash
 
 
-def _memories(reach: ErasureScope) -> MemoryQuerySet:
-    found: MemoryQuerySet = Memory.objects.filter(pk__in=reach.of("memory")).light()
+def _memories(erasure: ErasureScope) -> MemoryQuerySet:
+    found: MemoryQuerySet = Memory.objects.filter(
+        pk__in=erasure.ids_of("memory")
+    ).light()
     return found
 
 
 def _pair_rows(model: Any, other: str) -> Any:
-    def rows(reach: ErasureScope) -> Any:
-        ids = reach.of("memory")
+    def rows(erasure: ErasureScope) -> Any:
+        ids = erasure.ids_of("memory")
         return model.objects.filter(Q(memory__in=ids) | Q(**{f"{other}__in": ids}))
 
     return rows
@@ -83,59 +81,63 @@ def _pair_rows(model: Any, other: str) -> Any:
 
 @register
 class MemoryErasure(ErasureHandler):
-    holdings = (
+    erasable = (
         ErasableColumns(
             Memory,
             _memories,
             COLUMN_MASKS,
             derived=("similarity_hash", "scope_hash", "content_tsv"),
-            renew=_recompute,
+            recompute=_recompute,
         ),
         ErasableColumns(
             MemoryChange,
-            lambda reach: MemoryChange.objects.filter(memory_id__in=reach.of("memory")),
+            lambda erasure: MemoryChange.objects.filter(
+                memory_id__in=erasure.ids_of("memory")
+            ),
             {"before": CHANGE_MASK, "after": CHANGE_MASK, "reason": redact_name},
         ),
         ErasableColumns(
             MemoryVector,
-            lambda reach: MemoryVector.objects.filter(
-                memory__in=reach.of("memory")
+            lambda erasure: MemoryVector.objects.filter(
+                memory__in=erasure.ids_of("memory")
             ).defer("embedding"),
             derived=("embedding",),
         ),
         ErasableColumns(
             PossibleDuplicate,
             _pair_rows(PossibleDuplicate, "other"),
-            removed=("why_not_merged", "note"),
+            deleted=("why_not_merged", "note"),
         ),
         ErasableColumns(
             DuplicateFinding,
             _pair_rows(DuplicateFinding, "original"),
-            removed=("why_not_merged",),
+            deleted=("why_not_merged",),
         ),
         ErasableColumns(
             MemoryFile,
-            lambda reach: MemoryFile.objects.filter(memory__in=reach.of("memory")),
+            lambda erasure: MemoryFile.objects.filter(
+                memory__in=erasure.ids_of("memory")
+            ),
             derived=("content_hash",),
         ),
         ErasableColumns(
             File,
-            lambda reach: File.objects.filter(pk__in=reach.of("file")),
-            removed=("file_path", "file_type", "renamed_from"),
+            lambda erasure: File.objects.filter(pk__in=erasure.ids_of("file")),
+            deleted=("file_path", "file_type", "renamed_from"),
         ),
         ErasableColumns(
             Tag,
-            lambda reach: Tag.objects.filter(pk__in=reach.of("tag")),
-            removed=("name", "description", "category"),
+            lambda erasure: Tag.objects.filter(pk__in=erasure.ids_of("tag")),
+            deleted=("name", "description", "category"),
         ),
         ErasableColumns(LexemeStat, None, derived=("lexeme",)),
         # Django's own log of the admin: it names a row by the start of its text.
         ErasableColumns(
             LogEntry,
-            lambda reach: LogEntry.objects.filter(
-                object_id__in=[str(pk) for pk in reach.all]
+            lambda erasure: LogEntry.objects.filter(
+                object_id__in=[str(pk) for pk in erasure.all_ids]
             ),
-            {"object_repr": redact_text, "change_message": redact_text},
+            {"object_repr": redact, "change_message": redact},
         ),
     )
     no_text = {
@@ -167,40 +169,42 @@ class MemoryErasure(ErasureHandler):
         LogEntry: {"object_id": INTERNAL},
     }
 
-    def reach(self, reach: ErasureScope) -> None:
-        ids = reach.of("memory")
+    def expand(self, erasure: ErasureScope) -> None:
+        ids = erasure.ids_of("memory")
         for how, made_of in (
             ("promoted from it", Q(promoted_from__in=ids)),
             ("compacted from it", Q(compacted_from__overlap=list(ids))),
             ("a duplicate of it", Q(duplicate_of__in=ids)),
         ):
-            rows = Memory.objects.filter(made_of, project_id=reach.project_id)
-            if not reach.cascade:
+            rows = Memory.objects.filter(made_of, project_id=erasure.project_id)
+            if not erasure.cascade:
                 rows = rows.filter(UNPURGED)
             made = set(rows.values_list("pk", flat=True)) - ids
-            reach.descend("memory", made, how, is_purged=reach.cascade)
-            if reach.cascade:
-                reach.add("memory", made)
-        reach.add("file", _unlinked_files(reach))
-        words = _unused_tags(reach)
-        tags = Tag.objects.filter(project_id=reach.project_id, name__in=words)
-        reach.add("tag", tags.values_list("pk", flat=True))
-        reach.add("audit_event", _audit_events_of(reach.project_id, words))
+            erasure.add_descendants("memory", made, how, is_purged=erasure.cascade)
+            if erasure.cascade:
+                erasure.add("memory", made)
+        erasure.add("file", _unlinked_files(erasure))
+        words = _unused_tags(erasure)
+        tags = Tag.objects.filter(project_id=erasure.project_id, name__in=words)
+        erasure.add("tag", tags.values_list("pk", flat=True))
+        erasure.add("audit_event", _audit_events_of(erasure.project_id, words))
 
-    def hold(self, reach: ErasureScope) -> None:
+    def lock(self, erasure: ErasureScope) -> None:
         # Nobody may link to a file that goes, not even by a key share.
-        files = File.objects.filter(pk__in=reach.of("file")).order_by("file_path")
+        files = File.objects.filter(pk__in=erasure.ids_of("file")).order_by("file_path")
         list(files.select_for_update().values_list("pk", flat=True))
-        rows = _memories(reach).order_by("pk").select_for_update(no_key=True)
+        rows = _memories(erasure).order_by("pk").select_for_update(no_key=True)
         list(rows.values_list("pk", flat=True))
 
-    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
+    def prepare(
+        self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
+    ) -> None:
         """Delete what is not deleted yet; heirs outside the purge take their places."""
-        rows = _memories(reach)
+        rows = _memories(erasure)
         MemoryChange.objects.bulk_create(
             MemoryChange(
                 memory_id=pk,
-                project_id=reach.project_id,
+                project_id=erasure.project_id,
                 action=MemoryChange.Action.PURGE,
                 actor=caller.name[:200],
                 reason=str(purge_id),
@@ -215,43 +219,43 @@ class MemoryErasure(ErasureHandler):
             retired_into=None,
             version=F("version") + 1,
         )
-        copies = Memory.objects.filter(duplicate_of__in=reach.of("memory"))
-        wanted = copies.exclude(pk__in=reach.of("memory")).values("duplicate_of")
+        copies = Memory.objects.filter(duplicate_of__in=erasure.ids_of("memory"))
+        wanted = copies.exclude(pk__in=erasure.ids_of("memory")).values("duplicate_of")
         derived = Q(promoted_from__isnull=False) | ~Q(compacted_from=[])
         for memory in rows.filter(Q(pk__in=wanted) | derived).order_by("pk"):
             originals.release(memory, caller)
 
-    def after(self, reach: ErasureScope) -> None:
-        if reach.of("memory"):
+    def finish(self, erasure: ErasureScope) -> None:
+        if erasure.ids_of("memory"):
             statistics.rebuild(
                 Memory.objects.current(),
-                project_id=reach.project_id,
+                project_id=erasure.project_id,
                 name=search_columns.CORPUS,
             )
 
 
-def _unlinked_files(reach: ErasureScope) -> set[uuid.UUID]:
+def _unlinked_files(erasure: ErasureScope) -> set[uuid.UUID]:
     """Files of which nothing else speaks, and the project itself never did.
 
     What nothing links to is among them: no history tells which memory let go of it.
     """
-    others = MemoryFile.objects.exclude(memory__in=reach.of("memory"))
+    others = MemoryFile.objects.exclude(memory__in=erasure.ids_of("memory"))
     rows = File.objects.filter(
         ~Exists(others.filter(file=OuterRef("pk"))),
-        project_id=reach.project_id,
+        project_id=erasure.project_id,
         last_content_hash="",
     )
-    return set(rows.values_list("pk", flat=True)) if reach.of("memory") else set()
+    return set(rows.values_list("pk", flat=True)) if erasure.ids_of("memory") else set()
 
 
-def _unused_tags(reach: ErasureScope) -> set[str]:
+def _unused_tags(erasure: ErasureScope) -> set[str]:
     """Tags that only these memories carry or have let go of, and nobody put into the
     vocabulary."""
-    rows = Memory.objects.filter(project_id=reach.project_id)
-    ids = reach.of("memory")
+    rows = Memory.objects.filter(project_id=erasure.project_id)
+    ids = erasure.ids_of("memory")
     said = _tags_of(rows.filter(pk__in=ids)) | _former_tags(ids)
     others = rows.filter(tags__overlap=list(said)).exclude(pk__in=ids)
-    return said - _tags_of(others) - _listed_tags(reach.project_id, said)
+    return said - _tags_of(others) - _listed_tags(erasure.project_id, said)
 
 
 def _tags_of(rows: MemoryQuerySet) -> set[str]:

@@ -35,7 +35,7 @@ OWNER = Case(
 )
 
 
-# What no agent wrote: `Caller.acting_as` names the caller then.
+# What no agent wrote: `Caller.agent_id_for` names the caller then.
 OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
 IS_SHARED = """

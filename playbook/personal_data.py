@@ -18,8 +18,8 @@ from common.erasure.redaction import (
     columns_redactor,
     empty,
     json_redactor,
+    redact,
     redact_name,
-    redact_text,
 )
 from common.erasure.scope import ErasureScope
 from playbook.conflicts import conflict_lifecycle
@@ -46,18 +46,18 @@ from search import statistics
 Status = PlaybookDelta.DeltaStatus
 NAME = "purge"
 ENTRY_COLUMNS = {
-    **dict.fromkeys(("content", "condition", "action"), redact_text),
+    **dict.fromkeys(("content", "condition", "action"), redact),
     "tags": empty,
 }
 CHANGE_COLUMNS = columns_redactor(ENTRY_COLUMNS)
 QUOTE_COLUMNS = {
     "evidence": json_redactor("field"),
     "gates": json_redactor("name", "verdict"),
-    "reason": redact_text,
-    "review_note": redact_text,
+    "reason": redact,
+    "review_note": redact,
 }
 TEXT_COLUMNS = {
-    "content": redact_text,
+    "content": redact,
     "payload": json_redactor(
         *("outcome", "feedback_source", "vote", "reason_code", "origin"),
         *("status", "reviewer", "state", "decided_by"),
@@ -70,45 +70,45 @@ WHO = "names who did it: an agent, a key or an account"
 OURS = "made by the service, of no text"
 
 
-def _deltas(reach: ErasureScope) -> DeltaQuerySet:
+def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
     found: DeltaQuerySet = PlaybookDelta.objects.filter(
-        Q(memory_id__in=reach.of("memory")) | Q(run_id__in=reach.of("run")),
-        project_id=reach.project_id,
+        Q(memory_id__in=erasure.ids_of("memory")) | Q(run_id__in=erasure.ids_of("run")),
+        project_id=erasure.project_id,
     )
     return found
 
 
 def _rows_of(model: Any, kind: str, path: str = "pk") -> Any:
     """The rows of a table that belong to what is reached of a kind."""
-    return lambda reach: model.objects.filter(**{f"{path}__in": reach.of(kind)})
+    return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
 
 
-def _reasons(reach: ErasureScope) -> QuerySet[PlaybookChange]:
+def _reasons(erasure: ErasureScope) -> QuerySet[PlaybookChange]:
     return PlaybookChange.objects.filter(
-        Q(related_memory_id__in=reach.of("memory"))
-        | Q(run_id__in=reach.of("run"))
-        | Q(entry_id__in=reach.of("entry")),
-        project_id=reach.project_id,
+        Q(related_memory_id__in=erasure.ids_of("memory"))
+        | Q(run_id__in=erasure.ids_of("run"))
+        | Q(entry_id__in=erasure.ids_of("entry")),
+        project_id=erasure.project_id,
     )
 
 
-def _conflicts(reach: ErasureScope) -> QuerySet[Conflict]:
+def _conflicts(erasure: ErasureScope) -> QuerySet[Conflict]:
     return Conflict.objects.filter(
-        Q(left__in=reach.of("entry"))
-        | Q(right__in=reach.of("entry"))
-        | Q(delta__in=reach.of("delta"))
+        Q(left__in=erasure.ids_of("entry"))
+        | Q(right__in=erasure.ids_of("entry"))
+        | Q(delta__in=erasure.ids_of("delta"))
     )
 
 
 @register
-class PlaybookData(ErasureHandler):
-    holdings = (
+class PlaybookErasure(ErasureHandler):
+    erasable = (
         ErasableColumns(
             PlaybookEntry,
             _rows_of(PlaybookEntry, "entry"),
             ENTRY_COLUMNS,
             derived=("similarity_hash", "content_tsv"),
-            renew=lambda entry: entry_index.fill(entry, "simple"),
+            recompute=lambda entry: entry_index.fill(entry, "simple"),
         ),
         ErasableColumns(
             EntryVector,
@@ -116,7 +116,7 @@ class PlaybookData(ErasureHandler):
             derived=("embedding",),
         ),
         ErasableColumns(
-            Anchor, _rows_of(Anchor, "entry", "entry"), removed=("file_path",)
+            Anchor, _rows_of(Anchor, "entry", "entry"), deleted=("file_path",)
         ),
         ErasableColumns(
             PlaybookDelta, _rows_of(PlaybookDelta, "quoting"), QUOTE_COLUMNS
@@ -126,7 +126,7 @@ class PlaybookData(ErasureHandler):
             _rows_of(PlaybookDelta, "delta"),
             TEXT_COLUMNS,
             derived=("similarity_hash",),
-            renew=lambda delta: setattr(delta, "similarity_hash", ""),
+            recompute=lambda delta: setattr(delta, "similarity_hash", ""),
         ),
         ErasableColumns(
             DeltaVector, _rows_of(DeltaVector, "delta", "delta"), derived=("embedding",)
@@ -137,9 +137,7 @@ class PlaybookData(ErasureHandler):
             {"before": CHANGE_COLUMNS, "after": CHANGE_COLUMNS},
         ),
         ErasableColumns(PlaybookChange, _reasons, {"reason": redact_name}),
-        ErasableColumns(
-            Conflict, _conflicts, {"reason": redact_text, "note": redact_text}
-        ),
+        ErasableColumns(Conflict, _conflicts, {"reason": redact, "note": redact}),
     )
     no_text = {
         PlaybookEntry: {
@@ -164,64 +162,70 @@ class PlaybookData(ErasureHandler):
         Support: {},
     }
 
-    def reach(self, reach: ErasureScope) -> None:
-        deltas = _deltas(reach)
+    def expand(self, erasure: ErasureScope) -> None:
+        deltas = _deltas(erasure)
         taught = deltas.filter(operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK)
         learned = set(taught.exclude(entry=None).values_list("entry", flat=True))
-        supported, alone = _supported_entries(reach)
+        supported, alone = _supported_entries(erasure)
         for how, ids, is_purged in (
-            ("learned from it", learned, reach.cascade),
-            ("supported by it alone", alone, reach.cascade),
+            ("learned from it", learned, erasure.cascade),
+            ("supported by it alone", alone, erasure.cascade),
             ("supported by it and others", supported, False),
             (
                 "merged from one learned from it",
                 _merge_results(learned | alone),
-                reach.cascade,
+                erasure.cascade,
             ),
         ):
-            reach.descend("playbook_entry", ids, how, is_purged=is_purged)
+            erasure.add_descendants("playbook_entry", ids, how, is_purged=is_purged)
             if is_purged:
-                reach.add("entry", ids)
+                erasure.add("entry", ids)
         waiting = set(deltas.waiting().values_list("pk", flat=True))
-        reach.descend(
-            "playbook_delta", waiting, "proposed from it", is_purged=reach.cascade
+        erasure.add_descendants(
+            "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
-        theirs = PlaybookDelta.objects.filter(_deltas_about(reach.of("entry")))
-        reach.add("quoting", deltas.values_list("pk", flat=True))
-        reach.add("quoting", theirs.values_list("pk", flat=True))
+        theirs = PlaybookDelta.objects.filter(_deltas_about(erasure.ids_of("entry")))
+        erasure.add("quoting", deltas.values_list("pk", flat=True))
+        erasure.add("quoting", theirs.values_list("pk", flat=True))
         closed = deltas.exclude(status__in=(*IN_PLAYBOOK, Status.PENDING))
-        reach.add("delta", closed.values_list("pk", flat=True))
-        reach.add("delta", theirs.values_list("pk", flat=True))
-        reach.add("delta", waiting if reach.cascade else ())
+        erasure.add("delta", closed.values_list("pk", flat=True))
+        erasure.add("delta", theirs.values_list("pk", flat=True))
+        erasure.add("delta", waiting if erasure.cascade else ())
 
-    def hold(self, reach: ErasureScope) -> None:
-        if reach.of("memory"):
-            lock_playbook(Project.objects.get(pk=reach.project_id))
+    def lock(self, erasure: ErasureScope) -> None:
+        if erasure.ids_of("memory"):
+            lock_playbook(Project.objects.get(pk=erasure.project_id))
 
-    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
-        project = Project.objects.get(pk=reach.project_id)
+    def prepare(
+        self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
+    ) -> None:
+        project = Project.objects.get(pk=erasure.project_id)
         cause = Cause(reason=str(purge_id))
-        votes.withdraw_supports(project, sorted(reach.of("memory")), cause, caller)
-        _retire(project, reach.of("entry"), cause, caller)
-        _withdraw(reach.of("delta"), caller)
-        left = [d.id for d in reach.descendants.values() if not d.is_purged]
+        votes.withdraw_supports(
+            project, sorted(erasure.ids_of("memory")), cause, caller
+        )
+        _retire(project, erasure.ids_of("entry"), cause, caller)
+        _withdraw(erasure.ids_of("delta"), caller)
+        left = [d.id for d in erasure.descendants.values() if not d.is_purged]
         _ask_for_review(project, left, purge_id, caller)
 
-    def after(self, reach: ErasureScope) -> None:
-        if reach.of("entry"):
+    def finish(self, erasure: ErasureScope) -> None:
+        if erasure.ids_of("entry"):
             statistics.rebuild(
                 PlaybookEntry.objects.current(),
-                project_id=reach.project_id,
+                project_id=erasure.project_id,
                 name=entry_index.CORPUS,
             )
 
 
-def _supported_entries(reach: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
+def _supported_entries(erasure: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
     """The entries that these memories speak for, and those that no other does."""
-    supports = Support.objects.filter(entry__project=reach.project_id)
-    theirs = supports.filter(memory__in=reach.of("memory"))
+    supports = Support.objects.filter(entry__project=erasure.project_id)
+    theirs = supports.filter(memory__in=erasure.ids_of("memory"))
     supported = set(theirs.values_list("entry", flat=True))
-    others = supports.filter(entry__in=supported).exclude(memory__in=reach.of("memory"))
+    others = supports.filter(entry__in=supported).exclude(
+        memory__in=erasure.ids_of("memory")
+    )
     return supported, supported - set(others.values_list("entry", flat=True))
 
 

@@ -34,7 +34,7 @@ def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
             with transaction.atomic(), append_only.allow_changes():
                 rows.filter(pk__in=ids).delete()
             run.step(run.job.done)
-            run.give_way()
+            run.yield_turn()
     Corpus.objects.filter(project_id=project_id, name=CORPUS).delete()
 
 

@@ -34,7 +34,7 @@ class OrganizationAdmin(GlobalAdmin):
 class ProjectAdmin(RowsAdmin):
     form = ProjectForm
     project_path = "pk"
-    changes = Role.OWNER
+    change_role = Role.OWNER
     list_display = [
         "name_shown",
         "organization",
@@ -58,14 +58,14 @@ class ProjectAdmin(RowsAdmin):
         "created_shown",
         "updated_at",
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "delete",
             "Delete",
             Role.OWNER,
             lambda project, caller, text: lifecycle.delete(project, caller),
             "deleted; it can be restored until its grace ends",
-            fits=lambda project: project.delete_after is None,
+            is_possible=lambda project: project.delete_after is None,
             is_final=True,
         ),
         AdminAction(
@@ -74,7 +74,9 @@ class ProjectAdmin(RowsAdmin):
             Role.OWNER,
             lambda project, caller, text: lifecycle.restore(project, caller),
             "restored",
-            fits=lambda project: bool(project.delete_after) and not project.is_over,
+            is_possible=lambda project: (
+                bool(project.delete_after) and not project.is_over
+            ),
         ),
     ]
 
@@ -153,14 +155,14 @@ class ProjectAdmin(RowsAdmin):
     def options_shown(self, project: Project) -> Any:
         return panels.json_block(project.options.model_dump())
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 @admin.register(Membership)
 class MembershipAdmin(RowsAdmin):
     form = MemberForm
-    sees = adds = changes = Role.OWNER
+    view_role = add_role = change_role = Role.OWNER
     list_display = ["account", "project_name", "role_shown", "created_shown"]
     list_select_related = ["account"]
     list_filter = [ProjectFilter, choice_filter("role", Role.choices)]
@@ -187,7 +189,7 @@ class MembershipAdmin(RowsAdmin):
             },
         )
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "remove",
             "Remove from the project",
@@ -214,5 +216,5 @@ class MembershipAdmin(RowsAdmin):
     def role_shown(self, membership: Membership) -> str:
         return Role(membership.role).label
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.project_id, caller_of(request))]

@@ -30,7 +30,7 @@ REMOVERS: list[Remover] = []
 def register(remover: Remover) -> Remover:
     """Have a function delete an app's rows of a project, whenever one is deleted.
 
-    It deletes in batches of its own transactions, calls `run.step` and `run.give_way`
+    It deletes in batches of its own transactions, calls `run.step` and `run.yield_turn`
     between them, and does no harm when it is run again.
     """
     if remover not in REMOVERS:

@@ -7,7 +7,7 @@ OWN = "what an owner says of the project itself"
 
 
 @register
-class ProjectData(ErasureHandler):
+class ProjectErasure(ErasureHandler):
     no_text = {
         Organization: dict.fromkeys(("slug", "name"), OWN),
         Project: dict.fromkeys(

@@ -5,7 +5,7 @@ from search.models import Corpus
 
 
 @register
-class SearchData(ErasureHandler):
+class SearchErasure(ErasureHandler):
     """The lexemes themselves are counted anew by the apps whose texts they are of."""
 
     no_text = {Corpus: {"name": "a name of the code"}}

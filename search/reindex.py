@@ -51,7 +51,7 @@ def reindex_project(run: runner.JobRun) -> dict[str, Any] | None:
     for shelf in INDEXED_TABLES:
         while written := _write_next(shelf, run, done, total):
             done += written
-            run.give_way()
+            run.yield_turn()
     for shelf in INDEXED_TABLES:
         run.step(done)
         with locks.no_timeouts():

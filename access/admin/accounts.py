@@ -24,7 +24,7 @@ from projects.models import Membership
 class AuditedAdmin(GlobalAdmin):
     """Accounts have no function of the product: Django saves, and the audit is told."""
 
-    adds = changes = Role.OWNER
+    add_role = change_role = Role.OWNER
     object_type = "account"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -59,7 +59,7 @@ class AuditedAdmin(GlobalAdmin):
             name=str(row),
         )
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request), self.object_type)]
 
 

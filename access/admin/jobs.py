@@ -17,14 +17,14 @@ from jobs.models import Job
 
 @admin.register(Job)
 class JobWithActionsAdmin(JobAdmin):
-    deeds = [
+    row_actions = [
         AdminAction(
             "retry",
             "Retry",
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "retry", caller),
             "waits again",
-            fits=lambda job: job.state == Job.State.FAILED,
+            is_possible=lambda job: job.state == Job.State.FAILED,
         ),
         AdminAction(
             "discard",
@@ -32,7 +32,7 @@ class JobWithActionsAdmin(JobAdmin):
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "discard", caller),
             "discarded",
-            fits=lambda job: job.state == Job.State.FAILED,
+            is_possible=lambda job: job.state == Job.State.FAILED,
             is_final=True,
         ),
         AdminAction(
@@ -41,10 +41,10 @@ class JobWithActionsAdmin(JobAdmin):
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "cancel", caller),
             "cancelled",
-            fits=lambda job: job.state in {Job.State.WAITING, Job.State.RUNNING},
+            is_possible=lambda job: job.state in {Job.State.WAITING, Job.State.RUNNING},
             is_final=True,
         ),
     ]
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

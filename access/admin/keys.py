@@ -59,7 +59,7 @@ OVERLAPS = {
 
 @dataclass(frozen=True)
 class ActionNotes:
-    """What a deed has to say; notes become messages."""
+    """Notes of an action; notes become messages."""
 
     notes: tuple[str, ...]
 
@@ -129,7 +129,7 @@ class KeyForm(ActionForm):
 @admin.register(ApiKey)
 class ApiKeyAdmin(RowsAdmin):
     form = KeyForm
-    sees = adds = Role.OWNER
+    view_role = add_role = Role.OWNER
     list_select_related = ["account"]
     list_display = [
         "name_shown",
@@ -168,15 +168,15 @@ class ApiKeyAdmin(RowsAdmin):
         (None, {"fields": ["name", "role", "projects"]}),
         ("Bound to", {"fields": ["agent_id", "user_id", "expires_at"]}),
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "rotate",
             "Rotate",
             Role.OWNER,
             _rotate,
             "replaced by a new key",
-            fits=lambda key: not (key.is_over or key.replaced_by_id),
-            asks="The old one stays usable for",
+            is_possible=lambda key: not (key.is_over or key.replaced_by_id),
+            text_label="The old one stays usable for",
             choices=tuple(OVERLAPS),
             needs_text=True,
         ),
@@ -186,7 +186,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.revoke(key, caller=caller),
             "revoked",
-            fits=lambda key: not key.is_over,
+            is_possible=lambda key: not key.is_over,
             is_final=True,
         ),
     ]
@@ -230,13 +230,13 @@ class ApiKeyAdmin(RowsAdmin):
     ) -> None:
         messages.warning(request, _secret_message(obj, form.secret))
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 
 @admin.register(IdempotencyKey)
 class IdempotencyKeyAdmin(RowsAdmin):
-    sees = Role.OWNER
+    view_role = Role.OWNER
     list_display = ["key_shown", "actor_shown", "route", "project_name", "status", "at"]
     list_filter = [ProjectFilter, exact_filter("actor"), exact_filter("status")]
     search_fields = ["key", "actor"]

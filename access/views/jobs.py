@@ -43,7 +43,7 @@ class JobView(ProjectView):
         job = rows.filter(pk=self.kwargs["job_id"]).first()
         if job is None:
             raise Http404
-        self.asked_project = job.project_id
+        self.audited_project = job.project_id
         return job
 
 
@@ -65,7 +65,7 @@ class JobActionView(JobView):
             done = job_actions.perform(job, self.action, self.caller)
             return 200, shapes.JobOut(done).data
 
-        return self.once(job.project_id, act)
+        return self.run_once(job.project_id, act)
 
 
 class RetryJobView(JobActionView):

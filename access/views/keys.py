@@ -51,7 +51,7 @@ class KeyListView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 201, _key_with_secret(keys.issue(**data, caller=self.caller))
 
-        return self.once(None, act, hidden=("secret",))
+        return self.run_once(None, act, hidden=("secret",))
 
 
 def _key_with_secret(issued: keys.IssuedKey) -> dict[str, Any]:
@@ -98,4 +98,4 @@ class RotateKeyView(KeyView):
         def act() -> tuple[int, dict[str, Any]]:
             return 201, _key_with_secret(keys.rotate(key, overlap, caller=self.caller))
 
-        return self.once(None, act, hidden=("secret",))
+        return self.run_once(None, act, hidden=("secret",))

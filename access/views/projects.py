@@ -61,13 +61,13 @@ class ProjectListView(ProjectView):
             )
             return 201, shapes.ProjectOut(project).data
 
-        return self.once(None, act)
+        return self.run_once(None, act)
 
 
 class OwnedProjectView(ProjectView):
     """A door below /projects/{id}: reading needs a viewer, changing an owner."""
 
-    needs: ClassVar[dict[str, Role]] = OWNER_ROLES
+    required_roles: ClassVar[dict[str, Role]] = OWNER_ROLES
 
     def named(self) -> Project:
         return self.project({"project_id": self.kwargs["project_id"]})
@@ -117,7 +117,7 @@ class RestoreProjectView(ProjectView):
         responses=shapes.ProjectOut,
     )
     def post(self, request: Request, project_id: uuid.UUID) -> Response:
-        if done := self.replayed(project_id):
+        if done := self.replay(project_id):
             return done
         project = Project.objects.deleted_for(self.caller).filter(pk=project_id).first()
         if project is None:
@@ -126,7 +126,7 @@ class RestoreProjectView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 200, shapes.ProjectOut(lifecycle.restore(project, self.caller)).data
 
-        return self.once(project_id, act)
+        return self.run_once(project_id, act)
 
 
 class ProjectSettingsView(OwnedProjectView):
@@ -180,7 +180,7 @@ class ProjectMembersView(OwnedProjectView):
             )
             return 200, shapes.MemberOut(member).data
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
     @extend_schema(
         operation_id="members_remove",

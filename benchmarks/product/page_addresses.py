@@ -165,10 +165,10 @@ def walk_routes(
 
 
 def _takes_posts_only(pattern: URLPattern) -> bool:
-    """As the routes of deeds do."""
+    """As the routes of actions do."""
     view = getattr(pattern.callback, "view_class", None)
-    is_deed = (pattern.name or "").endswith("_do")
-    return is_deed or (view is not None and not hasattr(view, "get"))
+    is_action = (pattern.name or "").endswith("_do")
+    return is_action or (view is not None and not hasattr(view, "get"))
 
 
 def _arguments(

@@ -1,4 +1,4 @@
-"""Forms of the admin that call one of the product's functions instead of saving."""
+"""Forms of the admin that call a function of the product instead of saving a model."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from common.text import plain_text
 
 
 class ApplyMixin(forms.BaseForm):
-    """`apply()` calls the function; a refusal is shown as errors.
+    """Call `apply()` as the last step of validation; show a refusal as form errors.
 
-    It runs as the last step of the form's checks, so that what was typed stays on the
-    page when the function refuses. `saved` is what it returned. `changed_data` names
-    what the person changed, not what a browser and the fields do to every text.
+    So the page keeps its input when the function refuses. `result` is the function's
+    return value. `changed_data` ignores what a browser and the fields do to every text.
     """
 
     caller: Caller
-    saved: Any
+    result: Any
 
     def _widget_data_value(self, widget: forms.Widget, html_name: str) -> Any:
         value = super()._widget_data_value(widget, html_name)  # type: ignore[misc]  # a hook of Django without a stub
         return plain_text.with_newlines(value) if isinstance(value, str) else value
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> Any:
-        """A stored text as it comes back untouched."""
+        """Return a stored text as the browser sends it back unchanged."""
         value = super().get_initial_for_field(field, field_name)
         if not isinstance(value, str):
             return value
@@ -42,22 +41,22 @@ class ApplyMixin(forms.BaseForm):
         if self.errors:
             return
         try:
-            self.saved = self.apply()
+            self.result = self.apply()
         except errors.Refusal as refusal:
-            self._show(refusal)
+            self._add_refusal(refusal)
 
-    def _show(self, refusal: errors.Refusal) -> None:
-        for path, told in refusal.errors.items():
+    def _add_refusal(self, refusal: errors.Refusal) -> None:
+        for path, texts in refusal.errors.items():
             name, _, rest = path.partition(".")
             field = name if name in self.fields else None
-            where = rest if field else path
-            self.add_error(field, [f"{where}: {one}" if where else one for one in told])
+            place = rest if field else path
+            self.add_error(field, [f"{place}: {t}" if place else t for t in texts])
         if not refusal.errors:
             self.add_error(None, refusal.detail)
 
 
 class ActionForm(ApplyMixin, forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
-    """The form of a row; `apply()` returns it. Uniqueness is the function's question."""
+    """The form of a row; `apply()` returns the row and checks that it is unique."""
 
     def validate_unique(self) -> None:
         return None
@@ -66,4 +65,4 @@ class ActionForm(ApplyMixin, forms.ModelForm):  # type: ignore[type-arg]  # no s
         return None
 
     def save(self, commit: bool = True) -> Any:
-        return self.saved
+        return self.result

@@ -1,4 +1,4 @@
-"""What a person does to a row: a button on its page and an action in its list."""
+"""Actions on a row: a button on its page, and an action of the list."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ def _always(row: Any) -> bool:
 
 @dataclass(frozen=True)
 class AdminAction:
-    """A door to one function: `do(row, caller, text)`; its refusals become messages.
+    """Call one function, `call(row, caller, text)`; its refusals become messages.
 
-    `text` is what the person typed into a field labelled `asks`; empty without one.
-    It is chosen among `choices`, or begins as `starts_with(row)` in a larger field. A
-    deed that `needs_text` is not offered in lists. The row is the one that the page
-    showed, else the deed is refused.
+    `text` is the content of a field labelled `text_label`; without a label it is empty.
+    With `choices` the field is a select; with `initial_text(row)` it is a text area.
+    An action that `needs_text` is not offered in lists. It is refused if the row has
+    changed since the page was rendered.
     """
 
     name: str
     label: str
     role: Role
-    do: Callable[[Any, Caller, str], object]
-    done: str
-    fits: Callable[[Any], bool] = _always
-    asks: str = ""
+    call: Callable[[Any, Caller, str], object]
+    done_message: str
+    is_possible: Callable[[Any], bool] = _always
+    text_label: str = ""
     choices: tuple[str, ...] = ()
-    starts_with: Callable[[Any], str] | None = None
-    longest: int = 500  # characters of the text
+    initial_text: Callable[[Any], str] | None = None
+    max_length: int = 500  # characters of the text
     needs_text: bool = False
     is_final: bool = False
 
-    def starting(self, row: Any) -> str:
-        return self.starts_with(row) if self.starts_with else ""
+    def initial_text_for(self, row: Any) -> str:
+        return self.initial_text(row) if self.initial_text else ""

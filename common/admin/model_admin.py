@@ -1,6 +1,6 @@
-"""The base of every admin page: rows through `visible_to(caller)`, rights by role.
+"""Base classes of every model admin: rows through `visible_to(caller)`, rights by role.
 
-The middleware of the admin puts `caller` and `projects` ({id: name}) on the request.
+The admin middleware sets `caller` and `projects` ({id: name}) on the request.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ MAX_ACTION_ROWS = 500  # rows that one list action works through
 
 class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
     def get_results(self, request: HttpRequest) -> None:
-        """Give each row on the page its project's name, and how a search found it."""
+        """Set the project's name on each row of the page, and its hit of a search."""
         super().get_results(request)
-        # The header would repeat an unbounded count beside the footer's bounded one.
+        # The header would show an exact count beside the footer's bounded one.
         self.full_result_count = self.result_count
         hits = getattr(request, "hits", {})
         for row in self.result_list:
-            self.model_admin.name_project(request, row)
+            self.model_admin.set_project_name(request, row)
             row.hit = hits.get(row.pk)
 
 
 class RowsAdmin(PagesAdmin):
-    """A read-only list and page; `deeds` are what a person may do to a row.
+    """A read-only list and page; `row_actions` are the changes that a person can make.
 
-    `search_fields` are exact lookups, so that an index answers them: any may match.
+    `search_fields` are exact lookups, so that an index answers them; a row matches if
+    one of them does.
     """
 
-    # Where a row's project is found; empty for rows of the whole installation.
+    # The path to a row's project; empty for rows of the whole installation.
     project_path = "project_id"
-    sees = Role.VIEWER
-    adds: Role | None = None
-    changes: Role | None = None
-    deeds: Sequence[AdminAction] = ()
+    view_role = Role.VIEWER
+    add_role: Role | None = None
+    change_role: Role | None = None
+    row_actions: Sequence[AdminAction] = ()
 
     actions_on_bottom = False
     list_per_page = 50
@@ -67,13 +68,13 @@ class RowsAdmin(PagesAdmin):
     save_on_top = False
     compressed_fields = True
     warn_unsaved_form = True
-    change_form_outer_before_template = "admin/deeds.html"
+    change_form_outer_before_template = "admin/row_actions.html"
     change_form_outer_after_template = "admin/panels.html"
 
     # Rows
 
     def visible_to(self, caller: Caller) -> Any:
-        """The rows of the model that the caller may see."""
+        """Return the rows of the model that the caller may see."""
         return self.model.objects.visible_to(caller)
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -86,7 +87,7 @@ class RowsAdmin(PagesAdmin):
             return None
         row = super().get_object(request, object_id, from_field)
         if row is not None:
-            self.name_project(request, row)
+            self.set_project_name(request, row)
         return row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
@@ -95,17 +96,17 @@ class RowsAdmin(PagesAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        typed = search_term.strip()
-        if not typed:
+        term = search_term.strip()
+        if not term:
             return queryset, False
-        found = Q(pk__in=[])
+        condition = Q(pk__in=[])
         for lookup in self.search_fields:
             try:
-                queryset.filter(**{lookup: typed})
+                queryset.filter(**{lookup: term})
             except (ValueError, ValidationError):
                 continue
-            found |= Q(**{lookup: typed})
-        return queryset.filter(found), False
+            condition |= Q(**{lookup: term})
+        return queryset.filter(condition), False
 
     # Columns
 
@@ -115,21 +116,24 @@ class RowsAdmin(PagesAdmin):
             value = getattr(value, part, None)
         return value if isinstance(value, uuid.UUID) else None
 
-    def name_project(self, request: HttpRequest, row: Any) -> None:
+    def set_project_name(self, request: HttpRequest, row: Any) -> None:
         project_id = self.project_of(row)
         names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
-        row.project_shown = (
+        row.admin_project_name = (
             names.get(project_id, project_id or "") if project_id else ""
         )
 
     @admin.display(description="project")
     def project_name(self, row: Any) -> Any:
-        return short_text(getattr(row, "project_shown", ""), 40)
+        return short_text(getattr(row, "admin_project_name", ""), 40)
 
     # Rights
 
     def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
-        """Whether the role is held in the row's project; without a row, anywhere."""
+        """Return whether the caller has the role in the row's project.
+
+        Without a row: whether it has the role in any project.
+        """
         caller = caller_of(request)
         if role is None:
             return False
@@ -138,23 +142,24 @@ class RowsAdmin(PagesAdmin):
         if not self.project_path:
             return False
         if not isinstance(row, Model):
-            return any(held >= role for held in caller.roles.values())
+            return any(own >= role for own in caller.roles.values())
         project_id = self.project_of(row)
         return project_id is not None and caller.may(role, project_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, self.sees)
+        return self.may(request, self.view_role)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, self.sees, obj)
+        return self.may(request, self.view_role, obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, self.adds)
+        return self.may(request, self.add_role)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # The fields on the answer to a refused deed would be sent to the deed.
-        is_refused = hasattr(request, "refused")
-        return not is_refused and self.may(request, self.changes, obj)
+        # The page of a refused action is at the action's address: its form fields
+        # would be sent to the action.
+        is_refused = hasattr(request, "refused_texts")
+        return not is_refused and self.may(request, self.change_role, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -171,131 +176,137 @@ class RowsAdmin(PagesAdmin):
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
-        """Nothing: the form has called the product's function already."""
+        """Do nothing: the form has called the product's function."""
 
     def save_related(
         self, request: HttpRequest, form: Any, formsets: Any, change: bool
     ) -> None:
-        """Nothing, like `save_model`."""
+        """Do nothing, like `save_model`."""
 
-    # Deeds
+    # Actions
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        deeds = {
-            deed.name: (self._list_action(deed), deed.name, deed.label)
-            for deed in self.deeds
-            if not deed.needs_text and self.may(request, deed.role)
+        own = {
+            action.name: (self._list_action(action), action.name, action.label)
+            for action in self.row_actions
+            if not action.needs_text and self.may(request, action.role)
         }
-        return deeds | super().get_actions(request)
+        return own | super().get_actions(request)
 
     @staticmethod
-    def _list_action(deed: AdminAction) -> Callable[..., None]:
-        def act(self: RowsAdmin, request: HttpRequest, rows: QuerySet[Any]) -> None:
+    def _list_action(action: AdminAction) -> Callable[..., None]:
+        def perform_all(
+            self: RowsAdmin, request: HttpRequest, rows: QuerySet[Any]
+        ) -> None:
             done = sum(
                 self.perform(
-                    request, deed, row, "", seen=request.POST.get(f"seen-{row.pk}")
+                    request, action, row, "", seen=request.POST.get(f"seen-{row.pk}")
                 )
                 for row in rows[:MAX_ACTION_ROWS]
             )
             if done:
-                messages.success(request, f"{done} {deed.done}.")
+                messages.success(request, f"{done} {action.done_message}.")
 
-        return act
+        return perform_all
 
     def action_checkbox(self, obj: Any) -> SafeString:
         return format_html(
             '{}<input type="hidden" name="seen-{}" value="{}">',
             super().action_checkbox(obj),
             obj.pk,
-            self.seen(obj),
+            self.row_version(obj),
         )
 
-    def seen(self, row: Any) -> str:
-        """What tells a row from a later one: its version, if it has one."""
+    def row_version(self, row: Any) -> str:
+        """Return a value that changes with the row: its version, if it has one."""
         return str(getattr(row, "version", ""))
 
     def perform(
         self,
         request: HttpRequest,
-        deed: AdminAction,
+        action: AdminAction,
         row: Any,
-        typed: str,
+        text: str,
         *,
         seen: str | None = None,
     ) -> bool:
-        """Do it; a refusal becomes a message. Tells whether it was done.
+        """Perform an action; return whether it was done. A refusal becomes a message.
 
-        `seen` is what the page showed; a row that it did not show has None.
+        `seen` is the row's version on the page; None if the page did not show the row.
         """
         caller = caller_of(request)
-        if not self.may(request, deed.role, row):
+        if not self.may(request, action.role, row):
             messages.error(
-                request, f"{_short_name(row)}: this needs the role {deed.role.label}."
+                request,
+                f"{_short_name(row)}: this needs the role {action.role.label}.",
             )
             return False
         try:
-            if seen not in (None, self.seen(row)):
+            if seen not in (None, self.row_version(row)):
                 raise errors.StaleVersion
-            done = deed.do(row, caller, typed)
+            result = action.call(row, caller, text)
         except errors.Refusal as refusal:
             messages.error(request, f"{_short_name(row)}: {refusal.detail}")
             return False
-        for note in getattr(done, "notes", ()):
+        for note in getattr(result, "notes", ()):
             messages.warning(request, format_html("{}: {}", _short_name(row), note))
         return True
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_do"
-        view = self.admin_site.admin_view(require_POST(self.deed_view))
-        own = path("<path:object_id>/do/<slug:deed_name>/", view, name=name)
+        view = self.admin_site.admin_view(require_POST(self.action_view))
+        own = path("<path:object_id>/do/<slug:action_name>/", view, name=name)
         return [own, *super().get_urls()]
 
-    def deed_view(
-        self, request: HttpRequest, object_id: str, deed_name: str
+    def action_view(
+        self, request: HttpRequest, object_id: str, action_name: str
     ) -> HttpResponse:
         row = self.get_object(request, unquote(object_id))
-        deed = next((deed for deed in self.deeds if deed.name == deed_name), None)
-        if row is None or deed is None:
+        action = next((a for a in self.row_actions if a.name == action_name), None)
+        if row is None or action is None:
             return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
                 request, self.opts, object_id
             )
-        typed = plain_text.with_newlines(request.POST.get("text", ""))
-        typed = typed.replace("\0", "").strip()
+        text = plain_text.with_newlines(request.POST.get("text", ""))
+        text = text.replace("\0", "").strip()
         seen = request.POST.get("seen")
-        if is_done := self.perform(request, deed, row, typed, seen=seen):
-            messages.success(request, f"{_short_name(row)}: {deed.done}.")
+        if is_done := self.perform(request, action, row, text, seen=seen):
+            messages.success(request, f"{_short_name(row)}: {action.done_message}.")
         is_there = self.get_object(request, unquote(object_id)) is not None
         if is_there and not is_done:
-            return self._shown_again(request, object_id, {deed.name: typed})
-        there = self.url_of(row, "change") if is_there else self.list_url
-        return HttpResponseRedirect(there)
+            return self._render_refused(request, object_id, {action.name: text})
+        url = self.url_of(row, "change") if is_there else self.list_url
+        return HttpResponseRedirect(url)
 
-    def _shown_again(
-        self, request: HttpRequest, object_id: str, refused: dict[str, str]
+    def _render_refused(
+        self, request: HttpRequest, object_id: str, texts: dict[str, str]
     ) -> HttpResponse:
-        """The page with the deed that was refused, and what was typed into it."""
-        request.refused = refused  # type: ignore[attr-defined]  # {deed: its text}
-        request.method = "GET"  # what was posted is no change of the fields
-        answer: HttpResponse = self.change_view(request, object_id)
+        """Render the row's page with the refused action and its text."""
+        request.refused_texts = texts  # type: ignore[attr-defined]  # {action: its text}
+        request.method = "GET"  # the POST was for the action, not for the form fields
+        response: HttpResponse = self.change_view(request, object_id)
         request.method = "POST"
-        return answer
+        return response
 
-    def _offered(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """What the template shows of each deed, a refused one with its text."""
-        refused: dict[str, str] = getattr(request, "refused", {})
+    def _action_offers(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
+        """Return the template's data of each action; a refused one has its text."""
+        refused: dict[str, str] = getattr(request, "refused_texts", {})
         return [
             {
-                "deed": deed,
-                "url": self.url_of(row, "do", deed.name),
-                "is_refused": deed.name in refused,
+                "action": action,
+                "url": self.url_of(row, "do", action.name),
+                "is_refused": action.name in refused,
                 # A template would call the function.
-                "starts": deed.starts_with is not None,
-                "text": refused.get(deed.name, deed.starting(row)),
+                "has_initial_text": action.initial_text is not None,
+                "text": refused.get(action.name, action.initial_text_for(row)),
             }
-            for deed in self.deeds
-            if self.may(request, deed.role, row)
-            # What was typed is kept even when the row has moved on.
-            and (deed.fits(row) or (refused.get(deed.name) and not deed.choices))
+            for action in self.row_actions
+            if self.may(request, action.role, row)
+            # A person's text stays on the page even if the row has moved on.
+            and (
+                action.is_possible(row)
+                or (refused.get(action.name) and not action.choices)
+            )
         ]
 
     @property
@@ -309,11 +320,11 @@ class RowsAdmin(PagesAdmin):
     # Pages
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        """The tables under the fields of a row."""
+        """Return the tables under the fields of a row."""
         return ()
 
-    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        """The tables of a row's history page."""
+    def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        """Return the tables of a row's history page."""
         return ()
 
     def render_change_form(
@@ -327,17 +338,17 @@ class RowsAdmin(PagesAdmin):
     ) -> HttpResponse:
         if obj is not None:
             context |= {
-                "deeds": self._offered(request, obj),
-                "seen": self.seen(obj),
+                "row_actions": self._action_offers(request, obj),
+                "row_version": self.row_version(obj),
                 "links": self.links(request, obj),
                 "panels": list(self.panels(request, obj)),
             }
-        # A saved row is looked at before the next one is made.
+        # After saving, the person sees the row before making the next one.
         context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
-        answer: HttpResponse = super().render_change_form(
+        response: HttpResponse = super().render_change_form(
             request, context, add=add, change=change, form_url=form_url, obj=obj
         )
-        return answer
+        return response
 
     def history_view(
         self,
@@ -345,7 +356,7 @@ class RowsAdmin(PagesAdmin):
         object_id: str,
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """What the product recorded; Django's own log knows only of this admin."""
+        """Render the product's own record: Django's log covers only this admin."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
@@ -356,15 +367,15 @@ class RowsAdmin(PagesAdmin):
         context = {
             **self.admin_site.each_context(request),
             "title": f"History of {_short_name(row)}",
-            "panels": list(self.past(request, row)),
+            "panels": list(self.history_panels(request, row)),
             "object": row,
             "opts": self.opts,
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/past.html", context)
+        return TemplateResponse(request, "admin/history.html", context)
 
-    # The functions that change rows write the audit rows; Django's log would be a
-    # second truth.
+    # The functions that change rows write the audit rows. Django's log would be a
+    # second record of the same.
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
         return None
@@ -377,10 +388,10 @@ class RowsAdmin(PagesAdmin):
 
 
 class GlobalAdmin(RowsAdmin):
-    """Rows of the whole installation: for people with a role everywhere only."""
+    """Rows of the whole installation, for people with a role in every project."""
 
     project_path = ""
-    sees = Role.OWNER
+    view_role = Role.OWNER
 
     def visible_to(self, caller: Caller) -> QuerySet[Any]:
         rows: QuerySet[Any] = self.model._default_manager.all()

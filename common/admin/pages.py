@@ -1,4 +1,4 @@
-"""Pages of the admin beside lists and rows: a form, and the tables that answer it."""
+"""Pages of the admin beside lists and rows: a form, and the panels that answer it."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from common.caller import Caller, Role
 
 
 class PageForm(ApplyMixin, forms.Form):
-    """What a page asks for; `apply()` returns what it shows."""
+    """The form of a page; `apply()` returns what the page renders."""
 
     def __init__(self, *args: Any, request: HttpRequest, role: Role, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.caller: Caller = request.caller  # type: ignore[attr-defined]  # the middleware's
         if "project" in self.fields:
-            self._offer_projects(request.projects, role)  # type: ignore[attr-defined]  # as above
+            self._set_project_choices(request.projects, role)  # type: ignore[attr-defined]  # as above
 
-    def _offer_projects(self, names: Mapping[Any, str], role: Role) -> None:
-        able = [(str(pk), n) for pk, n in names.items() if self.caller.may(role, pk)]
-        self.fields["project"].choices = able  # type: ignore[attr-defined]  # a choice
+    def _set_project_choices(self, names: Mapping[Any, str], role: Role) -> None:
+        choices = [(str(pk), n) for pk, n in names.items() if self.caller.may(role, pk)]
+        self.fields["project"].choices = choices  # type: ignore[attr-defined]  # a choice
 
-    def about(self) -> Iterable[Panel]:
-        """What the form is about, above it."""
+    def context_panels(self) -> Iterable[Panel]:
+        """Panels above the form: the rows that it is about."""
         return ()
 
 
 class ProjectPageForm(PageForm):
-    """A page about one project: one of those in which the person has the role."""
+    """The form of a page about one project, chosen where the person has the role."""
 
     project = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
 
 
 PageRenderer = Callable[[HttpRequest, Any], Iterable[Panel] | HttpResponse]
 QueryFields = Mapping[str, object]
-MAX_SELECTED = 100  # rows of a list that a page is about: their ids go into its address
+MAX_SELECTED = 100  # rows of a list that a page is about: their ids are in its address
 
 
 def _no_query(row: Any) -> None:
@@ -58,38 +58,40 @@ def _no_query(row: Any) -> None:
 
 @dataclass(frozen=True)
 class AdminPage:
-    """A door to one function: `form.apply()` calls it, `show` is what comes of it.
+    """Call one function, `form.apply()`, and render its result with `render`.
 
-    What is typed stands in the address, unless it `posts`. The page of a row links
-    here with the fields that `of_row` gives, or not at all for None; the chosen rows of
-    a list lead here with those of `of_rows`.
+    The form is sent in the address, unless the page `uses_post`. The page of a row
+    links here with the fields that `query_for_row` returns; None makes no link. The
+    selected rows of a list lead here with those of `query_for_rows`.
     """
 
     name: str
     label: str
     role: Role
     form: type[PageForm]
-    show: PageRenderer
+    render: PageRenderer
     button: str
-    about: str = ""
-    posts: bool = False
+    description: str = ""
+    uses_post: bool = False
     in_list: bool = True
-    of_row: Callable[[Any], QueryFields | None] = _no_query
-    of_rows: Callable[[Sequence[Any]], QueryFields] | None = None
+    query_for_row: Callable[[Any], QueryFields | None] = _no_query
+    query_for_rows: Callable[[Sequence[Any]], QueryFields] | None = None
 
-    def bound(self, request: HttpRequest) -> PageForm:
-        """The form: filled from the address, and answered once it has all it needs."""
+    def bind_form(self, request: HttpRequest) -> PageForm:
+        """Fill the form from the address; bind it when every required field is there."""
         make = functools.partial(self.form, request=request, role=self.role)
-        if self.posts:
+        if self.uses_post:
             if request.method == "POST":
                 return make(request.POST, request.FILES)
             return make(initial=request.GET.dict())
         form = make(initial=request.GET.dict())
-        needed = [name for name, field in form.fields.items() if field.required]
-        return make(request.GET) if request.GET.keys() >= set(needed) else form
+        required = {name for name, field in form.fields.items() if field.required}
+        return make(request.GET) if request.GET.keys() >= required else form
 
 
 class PagesAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """Add `pages` to a model's admin: their routes, and the links that lead to them."""
+
     pages: Sequence[AdminPage] = ()
 
     list_before_template = "admin/links.html"
@@ -99,13 +101,13 @@ class PagesAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
             path(
                 f"{page.name}/",
                 self.admin_site.admin_view(functools.partial(self.page_view, page)),
-                name=self._name(page),
+                name=self._url_name(page),
             )
             for page in self.pages
         ]
         return [*own, *super().get_urls()]
 
-    def _name(self, page: AdminPage) -> str:
+    def _url_name(self, page: AdminPage) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_{page.name}"
 
     def changelist_view(
@@ -116,64 +118,64 @@ class PagesAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
             for page in self.pages
             if page.in_list and self.may(request, page.role)
         ]
-        answer: HttpResponse = super().changelist_view(
+        response: HttpResponse = super().changelist_view(
             request, {"links": links, **(extra_context or {})}
         )
-        return answer
+        return response
 
     def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
-        """The pages that the page of a row leads to."""
-        given = [
-            (page, page.of_row(row))
+        """Return the links from the page of a row to pages about it."""
+        queries = [
+            (page, page.query_for_row(row))
             for page in self.pages
             if self.may(request, page.role, row)
         ]
-        return [self._link(page, asked) for page, asked in given if asked is not None]
+        return [self._link(page, query) for page, query in queries if query is not None]
 
-    def _link(self, page: AdminPage, asked: QueryFields) -> dict[str, str]:
-        return {"label": page.label, "url": self._address(page, asked)}
+    def _link(self, page: AdminPage, query: QueryFields) -> dict[str, str]:
+        return {"label": page.label, "url": self._url(page, query)}
 
-    def _address(self, page: AdminPage, asked: QueryFields) -> str:
-        url = reverse(f"admin:{self._name(page)}")
-        return f"{url}?{urlencode(asked)}" if asked else url
+    def _url(self, page: AdminPage, query: QueryFields) -> str:
+        url = reverse(f"admin:{self._url_name(page)}")
+        return f"{url}?{urlencode(query)}" if query else url
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         return {
-            page.name: (self._action(page), page.name, f"{page.label}…")
+            page.name: (self._redirect_action(page), page.name, f"{page.label}…")
             for page in self.pages
-            if page.of_rows and self.may(request, page.role)
+            if page.query_for_rows and self.may(request, page.role)
         }
 
     @staticmethod
-    def _action(page: AdminPage) -> Callable[..., HttpResponse | None]:
-        def go(
+    def _redirect_action(page: AdminPage) -> Callable[..., HttpResponse | None]:
+        def redirect(
             self: PagesAdmin, request: HttpRequest, rows: QuerySet[Any]
         ) -> HttpResponse | None:
-            chosen = list(rows[: MAX_SELECTED + 1])
-            if len(chosen) > MAX_SELECTED:
+            selected = list(rows[: MAX_SELECTED + 1])
+            if len(selected) > MAX_SELECTED:
                 messages.error(request, f"Choose {MAX_SELECTED} rows at most.")
                 return None
-            assert page.of_rows
-            return HttpResponseRedirect(self._address(page, page.of_rows(chosen)))
+            assert page.query_for_rows
+            return HttpResponseRedirect(self._url(page, page.query_for_rows(selected)))
 
-        return go
+        return redirect
 
     def page_view(self, page: AdminPage, request: HttpRequest) -> HttpResponse:
         if not self.may(request, page.role):
             raise PermissionDenied
-        form = page.bound(request)
-        shown: Iterable[Panel] | HttpResponse = ()
+        form = page.bind_form(request)
+        panels: Iterable[Panel] | HttpResponse = ()
         if form.is_valid():
-            shown = page.show(request, form.saved)
-        if isinstance(shown, HttpResponse):
-            return shown
+            panels = page.render(request, form.result)
+        if isinstance(panels, HttpResponse):
+            return panels
         context = {
             **self.admin_site.each_context(request),
             "title": page.label,
             "page": page,
             "form": form,
-            "about": list(form.about()),
-            "panels": list(shown),
+            "context_panels": list(form.context_panels()),
+            "panels": list(panels),
             "opts": self.opts,
         }
         return TemplateResponse(request, "admin/page.html", context)

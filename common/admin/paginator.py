@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""A paginator for large tables: it stops counting at a limit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ COUNT_LIMIT = 10_000
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not generic at run time
-    """Count no further than needed: an exact COUNT of a large list takes seconds."""
+    """Count up to the limit only: an exact COUNT of a large list takes seconds."""
 
-    template_name = "admin/pages.html"
+    template_name = "admin/pagination.html"
 
     @cached_property
     def count(self) -> int:
@@ -22,12 +22,12 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not generic at r
         return count_bounded(rows) if isinstance(rows, QuerySet) else len(rows)
 
     @property
-    def words(self) -> str:
+    def count_text(self) -> str:
         return format_count(self.count)
 
 
 def count_bounded(rows: QuerySet[Any]) -> int:
-    """How many rows, counting no further than one more than 10,000."""
+    """Count the rows, up to one more than COUNT_LIMIT."""
     return rows.order_by()[: COUNT_LIMIT + 1].count()
 
 

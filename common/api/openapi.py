@@ -54,8 +54,8 @@ class OperationSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         given: list[Any] = super().get_override_parameters()
-        is_keyed = self.method in getattr(self.view, "keyed", ())
-        return [*given, IDEMPOTENCY_KEY] if is_keyed else given
+        is_idempotent = self.method in getattr(self.view, "idempotent_methods", ())
+        return [*given, IDEMPOTENCY_KEY] if is_idempotent else given
 
 
 def mark_nullable(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

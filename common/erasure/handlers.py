@@ -1,7 +1,7 @@
-"""Where a person's text can stand, and how a purge takes it away.
+"""Registry of the columns that can hold a person's text, and of what a purge does to them.
 
-Each app registers its tables here. A purge asks every part what it reaches, has the
-rows held and made ready, and then masks them (`common.erasure.redaction`).
+An app registers one `ErasureHandler` in its module `personal_data`. Django imports these
+modules in the order of INSTALLED_APPS, lower apps first.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ RowQuery = Callable[[ErasureScope], QuerySet[Any]]
 
 @dataclass(frozen=True)
 class ErasableColumns:
-    """Columns of a table, and the rows of it that a purge reaches.
+    """Columns of a table, and the query for the rows that a purge changes.
 
-    Without `ways` the row is removed. `derived` columns follow from the others: `renew`
-    sets them on a masked row. Without `rows` they are counted anew by their part.
+    A row without `redactors` is deleted, and `deleted` names its columns with text.
+    `derived` columns follow from the others: `recompute` sets them on a redacted row.
+    If `rows` is None, the handler itself recomputes the table in `finish`.
     """
 
     model: type[Model]
     rows: RowQuery | None
-    ways: Mapping[str, Redactor] = field(default_factory=dict)
+    redactors: Mapping[str, Redactor] = field(default_factory=dict)
     derived: Sequence[str] = ()
-    renew: Callable[[Any], None] | None = None
-    removed: Sequence[str] = ()
+    recompute: Callable[[Any], None] | None = None
+    deleted: Sequence[str] = ()
 
     @property
     def table(self) -> str:
@@ -41,50 +42,52 @@ class ErasableColumns:
 
     @property
     def columns(self) -> set[str]:
-        return {*self.ways, *self.derived, *self.removed}
+        return {*self.redactors, *self.derived, *self.deleted}
 
 
 class ErasureHandler:
-    """What an app adds to a purge. The apps above come first in every step."""
+    """The part of a purge that one app does. Higher apps come first in every step."""
 
-    holdings: Sequence[ErasableColumns] = ()
-    # Why a column that could hold a text holds none of a person's: {model: {column: why}}.
+    erasable: Sequence[ErasableColumns] = ()
+    # Why a column that could hold text holds no personal text: {model: {column: why}}.
     no_text: Mapping[type[Model], Mapping[str, str]] = {}
 
-    def reach(self, reach: ErasureScope) -> None:
-        """Add what follows from what is reached; asked until nothing is new."""
+    def expand(self, erasure: ErasureScope) -> None:
+        """Add rows that depend on rows in the scope; called until nothing is new."""
 
-    def hold(self, reach: ErasureScope) -> None:
-        """Lock what is reached, or refuse; in the order of docs/tables.md."""
+    def lock(self, erasure: ErasureScope) -> None:
+        """Lock the rows, or refuse; in the order of docs/tables.md."""
 
-    def before(self, reach: ErasureScope, purge_id: uuid.UUID, caller: Caller) -> None:
+    def prepare(
+        self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
+    ) -> None:
         """Take the rows out of use, while their texts are still known."""
 
-    def after(self, reach: ErasureScope) -> None:
-        """Count anew what was counted over the texts."""
+    def finish(self, erasure: ErasureScope) -> None:
+        """Recompute statistics that were taken over the erased texts."""
 
 
 ERASURE_HANDLERS: list[ErasureHandler] = []
 
 
-def register(part: type[ErasureHandler]) -> type[ErasureHandler]:
-    ERASURE_HANDLERS.append(part())
-    return part
+def register(handler: type[ErasureHandler]) -> type[ErasureHandler]:
+    ERASURE_HANDLERS.append(handler())
+    return handler
 
 
 def all_handlers() -> Iterator[ErasureHandler]:
-    """The apps above first: they refer to those below."""
+    """Iterate from the highest app to the lowest: its rows refer to those below."""
     return reversed(ERASURE_HANDLERS)
 
 
 def erasable_columns() -> Iterator[ErasableColumns]:
-    return (holding for part in all_handlers() for holding in part.holdings)
+    return (columns for handler in all_handlers() for columns in handler.erasable)
 
 
-def expand_scope(reach: ErasureScope) -> None:
-    """Let every part add what follows, until nothing is new."""
+def expand_scope(erasure: ErasureScope) -> None:
+    """Let every handler add dependent rows, until nothing is new."""
     size = -1
-    while size != len(reach.all):
-        size = len(reach.all)
-        for part in ERASURE_HANDLERS:
-            part.reach(reach)
+    while size != len(erasure.all_ids):
+        size = len(erasure.all_ids)
+        for handler in ERASURE_HANDLERS:
+            handler.expand(erasure)

@@ -1,6 +1,6 @@
-"""What takes a text's place when it is purged: `[purged]` and an HMAC of it.
+"""Replace a purged text by `[purged]` and its HMAC.
 
-The same text has the same mask everywhere, so that what is compared stays equal.
+The same text has the same replacement everywhere, so equal values stay equal.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 
 REDACTED = re.compile(r"\[purged\] [0-9a-f]{32}")
-# Ids and moments tell nothing by themselves, and hold what is left together.
+# Ids and times hold no personal text, and they link the rows that remain.
 ID_OR_TIME = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 )
-# Fields of JSON whose own keys come from outside: they are emptied, not walked.
+# Fields of JSON whose keys come from outside: they are emptied, not searched.
 FREE_FORM_KEYS = frozenset(
     ["metadata", "value", "provenance", "arguments", "steps", "tool_usage"]
 )
 
+# Takes the value of a column, returns its replacement.
+Redactor = Callable[[Any], Any]
+
 
 def hmac_of(text: str) -> str:
-    """128 bits that only who knows SECRET_KEY can make of a text."""
+    """Return 128 bits that nobody can compute from a text without SECRET_KEY."""
     return salted_hmac("memory.purge", text, algorithm="sha256").hexdigest()[:32]
 
 
 def redact(text: str) -> str:
-    """What stands in a text's place; nothing and a mask stay as they are."""
+    """Return the replacement of a text; an empty or a redacted one stays as it is."""
     if not text or is_redacted(text):
         return text
     return f"[purged] {hmac_of(text)}"
@@ -39,57 +42,50 @@ def is_redacted(text: str) -> bool:
     return bool(REDACTED.fullmatch(text))
 
 
-# How a column is purged: its value in, what takes its place out.
-
-Redactor = Callable[[Any], Any]
-
-
-def redact_text(value: str) -> str:
-    return redact(value)
-
-
 def redact_name(value: str) -> str:
-    """A text that may be an id of the service, which stays."""
+    """Redact a text, unless it is an id or a time that the service wrote."""
     return value if ID_OR_TIME.fullmatch(value) else redact(value)
 
 
 def empty(value: Any) -> Any:
-    """Nothing of the same kind, for lists and trees that outsiders shape."""
+    """Return an empty value of the same type, for lists and objects from outside."""
     if isinstance(value, list):
         return []
     return {} if isinstance(value, dict) else None
 
 
-def json_redactor(*kept: str) -> Redactor:
-    """JSON in the service's own shape: its texts go, values of `kept` keys stay."""
+def json_redactor(*plain_keys: str) -> Redactor:
+    """Redact every text of JSON in the service's own shape, except under `plain_keys`."""
 
-    def way(value: Any) -> Any:
+    def redact_json(value: Any) -> Any:
         if isinstance(value, str):
             return redact_name(value)
         if isinstance(value, list):
-            return [way(item) for item in value]
+            return [redact_json(item) for item in value]
         if isinstance(value, dict):
-            return {key: _under(key, item) for key, item in value.items()}
+            return {key: _redact_item(key, item) for key, item in value.items()}
         return value
 
-    def _under(key: str, value: Any) -> Any:
+    def _redact_item(key: str, value: Any) -> Any:
         if key in FREE_FORM_KEYS:
             return empty(value)
-        return value if key in kept else way(value)
+        return value if key in plain_keys else redact_json(value)
 
-    return way
+    return redact_json
 
 
-def columns_redactor(ways: Mapping[str, Redactor]) -> Redactor:
-    """JSON of {column: value}: each as the column itself is purged."""
+def columns_redactor(redactors: Mapping[str, Redactor]) -> Redactor:
+    """Redact JSON of {column: value} as the columns themselves are redacted."""
     return lambda value: {
-        column: ways[column](old) if column in ways and old is not None else old
+        column: redactors[column](old)
+        if column in redactors and old is not None
+        else old
         for column, old in value.items()
     }
 
 
 def removed_texts(old: Any, new: Any) -> Iterator[str]:
-    """The texts that a value had and what took its place has not."""
+    """Iterate over the texts of a value that its replacement has no more."""
     if old == new:
         return
     if isinstance(old, str):

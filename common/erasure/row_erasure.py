@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Redact or delete the rows of a purge, and collect an HMAC of each text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from common.erasure.redaction import hmac_of, removed_texts
 from common.erasure.references import BATCH_SIZE
 from common.erasure.scope import ErasureScope
 
-# A row, and what takes the place of its texts: {column: value}.
+# A row, and the new values of its columns with text: {column: value}.
 RowChange = tuple[Any, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class TextTrace:
-    """The HMAC of a text, and where it stood."""
+    """The HMAC of an erased text, and the column that held it."""
 
     hmac: str
     table: str
@@ -26,46 +26,46 @@ class TextTrace:
     row_id: str
 
 
-def count_rows(reach: ErasureScope) -> dict[str, int]:
-    """How many rows of which table a purge would change or remove now."""
-    found: dict[str, int] = {}
-    for holding in erasable_columns():
-        if number := sum(1 for _ in _affected_rows(holding, reach)):
-            found[holding.table] = found.get(holding.table, 0) + number
-    return found
+def count_rows(erasure: ErasureScope) -> dict[str, int]:
+    """Count the rows of each table that a purge would change or delete now."""
+    counts: dict[str, int] = {}
+    for columns in erasable_columns():
+        if number := sum(1 for _ in _affected_rows(columns, erasure)):
+            counts[columns.table] = counts.get(columns.table, 0) + number
+    return counts
 
 
-def erase_rows(reach: ErasureScope) -> tuple[dict[str, int], list[TextTrace]]:
-    """Mask or remove what is reached: how many rows of which table, and the HMACs.
+def erase_rows(erasure: ErasureScope) -> tuple[dict[str, int], list[TextTrace]]:
+    """Redact or delete the rows; return the number of rows by table, and the HMACs.
 
-    Inside `append_only.unlocked()`, in the one transaction of the purge.
+    Call it inside `append_only.allow_changes()`, in the one transaction of the purge.
     """
-    found: dict[str, int] = {}
-    texts: dict[str, TextTrace] = {}
-    for holding in erasable_columns():
-        for batch in _batches(_affected_rows(holding, reach)):
-            for row, changed in batch:
-                for each in _removed_traces(holding, row, changed):
-                    texts.setdefault(each.hmac, each)
-            _erase_batch(holding, batch)
-            found[holding.table] = found.get(holding.table, 0) + len(batch)
-    return found, list(texts.values())
+    counts: dict[str, int] = {}
+    traces: dict[str, TextTrace] = {}
+    for columns in erasable_columns():
+        for batch in _batches(_affected_rows(columns, erasure)):
+            for row, values in batch:
+                for trace in _removed_traces(columns, row, values):
+                    traces.setdefault(trace.hmac, trace)
+            _erase_batch(columns, batch)
+            counts[columns.table] = counts.get(columns.table, 0) + len(batch)
+    return counts, list(traces.values())
 
 
 def _affected_rows(
-    holding: ErasableColumns, reach: ErasureScope
+    columns: ErasableColumns, erasure: ErasureScope
 ) -> Iterator[RowChange]:
-    """The rows that are not purged yet, with what takes the place of their texts."""
-    if holding.rows is None:
+    """Iterate over the rows that are not purged yet, with their new values."""
+    if columns.rows is None:
         return
-    for row in holding.rows(reach).order_by("pk").iterator(chunk_size=BATCH_SIZE):
-        changed = {}
-        for column, way in holding.ways.items():
-            old = getattr(row, column)
-            if old is not None and (new := way(old)) != old:
-                changed[column] = new
-        if changed or not holding.ways:
-            yield row, changed
+    for row in columns.rows(erasure).order_by("pk").iterator(chunk_size=BATCH_SIZE):
+        values = {}
+        for name, redact in columns.redactors.items():
+            old = getattr(row, name)
+            if old is not None and (new := redact(old)) != old:
+                values[name] = new
+        if values or not columns.redactors:
+            yield row, values
 
 
 def _batches(rows: Iterator[RowChange]) -> Iterator[list[RowChange]]:
@@ -74,37 +74,33 @@ def _batches(rows: Iterator[RowChange]) -> Iterator[list[RowChange]]:
 
 
 def _removed_traces(
-    holding: ErasableColumns, row: Any, changed: Mapping[str, Any]
+    columns: ErasableColumns, row: Any, values: Mapping[str, Any]
 ) -> Iterator[TextTrace]:
-    for column in changed or holding.removed:
-        for said in filter(
-            None, removed_texts(getattr(row, column), changed.get(column))
-        ):
-            yield TextTrace(hmac_of(said), holding.table, column, str(row.pk))
+    for name in values or columns.deleted:
+        for text in filter(None, removed_texts(getattr(row, name), values.get(name))):
+            yield TextTrace(hmac_of(text), columns.table, name, str(row.pk))
 
 
-def _apply_change(
-    holding: ErasableColumns, row: Any, changed: Mapping[str, Any]
-) -> Any:
-    for column, value in changed.items():
-        setattr(row, column, value)
-    if holding.renew:
-        holding.renew(row)
+def _apply_values(columns: ErasableColumns, row: Any, values: Mapping[str, Any]) -> Any:
+    for name, value in values.items():
+        setattr(row, name, value)
+    if columns.recompute:
+        columns.recompute(row)
     return row
 
 
-def _erase_batch(holding: ErasableColumns, batch: Sequence[RowChange]) -> None:
-    if not holding.ways:
-        gone = holding.model._base_manager.filter(pk__in=[row.pk for row, _ in batch])
-        gone.delete()
+def _erase_batch(columns: ErasableColumns, batch: Sequence[RowChange]) -> None:
+    manager = columns.model._base_manager
+    if not columns.redactors:
+        manager.filter(pk__in=[row.pk for row, _ in batch]).delete()
         return
-    pk = holding.model._meta.pk
+    pk = columns.model._meta.pk
     assert pk
-    # All of them are there: every row conflicts, and is updated by the new one.
+    # Every row exists, so every insert conflicts and becomes an update.
     # `bulk_update` builds a CASE for each row and column, ten times as slow.
-    holding.model._base_manager.bulk_create(
-        [_apply_change(holding, row, changed) for row, changed in batch],
+    manager.bulk_create(
+        [_apply_values(columns, row, values) for row, values in batch],
         update_conflicts=True,
         unique_fields=[pk.name],
-        update_fields={*holding.derived, *(name for _, new in batch for name in new)},
+        update_fields={*columns.derived, *(name for _, new in batch for name in new)},
     )

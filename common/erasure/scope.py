@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The rows that one purge erases, and the rows that were made of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Descendant:
-    """What was made of purged texts: purged with them, or left to a person."""
+    """A row made of purged texts: purged with them, or left to a person."""
 
     kind: str
     id: uuid.UUID
@@ -19,26 +19,25 @@ class Descendant:
 
 @dataclass
 class ErasureScope:
-    """The rows that a purge takes, by kind, and the descendants that it met."""
+    """The ids of the rows to erase, by kind, and the descendants of these rows."""
 
     project_id: uuid.UUID
     cascade: bool
     ids: dict[str, set[uuid.UUID]] = field(default_factory=dict)
     descendants: dict[uuid.UUID, Descendant] = field(default_factory=dict)
 
-    def of(self, kind: str) -> set[uuid.UUID]:
+    def ids_of(self, kind: str) -> set[uuid.UUID]:
         return self.ids.get(kind, set())
 
     def add(self, kind: str, ids: Iterable[uuid.UUID]) -> None:
         self.ids.setdefault(kind, set()).update(ids)
 
-    def descend(
+    def add_descendants(
         self, kind: str, ids: Iterable[uuid.UUID], how: str, *, is_purged: bool
     ) -> None:
         for pk in ids:
-            found = Descendant(kind, pk, how, is_purged)
-            self.descendants.setdefault(pk, found)
+            self.descendants.setdefault(pk, Descendant(kind, pk, how, is_purged))
 
     @property
-    def all(self) -> list[uuid.UUID]:
+    def all_ids(self) -> list[uuid.UUID]:
         return [pk for ids in self.ids.values() for pk in ids]

@@ -51,7 +51,7 @@ class RevisionPage(ProjectPage):
         )
         if not form.is_valid():
             return self.page(form, status=400)
-        return self.taken_back(form.saved)
+        return self.taken_back(form.result)
 
     def taken_back(self, done: RevertResult) -> HttpResponse:
         count = len(done.changes)
@@ -149,7 +149,7 @@ class PlacementView(ProjectPage):
     def post(self, request: HttpRequest, entry_id: uuid.UUID) -> HttpResponse:
         form = PlacementForm(request.POST, entry_id=entry_id, caller=self.caller)
         if form.is_valid():
-            self.tell(form.saved)
+            self.tell(form.result)
         for told in form.errors.values():
             messages.error(request, " ".join(map(str, told)))
         here = {"project": self.project.pk, "page": request.POST.get("page", "1")}

@@ -38,7 +38,7 @@ class SearchPage(ProjectPage):
         )
         if not asked or not form.is_valid():
             return self.show(form=form, status=400 if asked else 200)
-        answer: SearchResult = form.saved
+        answer: SearchResult = form.result
         return self.show(
             form=form,
             answer=answer,

@@ -26,16 +26,16 @@ PREVIEW = AdminPage(
     DigestPreviewForm,
     render,
     "Show the digest",
-    about="What an agent would be told before a turn: every line that is in, and why "
+    description="What an agent would be told before a turn: every line that is in, and why "
     "the others are not. Nothing is recorded.",
-    of_row=lambda row: {"project": row.project_id, "agent_id": row.agent_id},
+    query_for_row=lambda row: {"project": row.project_id, "agent_id": row.agent_id},
 )
 
 
 @admin.register(DigestConfig)
 class DigestConfigAdmin(RowsAdmin):
     form = DigestConfigForm
-    adds = changes = Role.CURATOR
+    add_role = change_role = Role.CURATOR
     pages = [PREVIEW]
     list_display = [
         "agent_shown",
@@ -106,7 +106,7 @@ class DigestConfigAdmin(RowsAdmin):
             holds, [(name, flatten(config)) for name, config in layers]
         )
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 

@@ -21,7 +21,7 @@ from projects.models import Project
 
 
 class DigestView(ProjectView):
-    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
         operation_id="context_digest",

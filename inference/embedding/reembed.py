@@ -123,7 +123,7 @@ class ReembedAttempt:
             for batch in self._batches(place, shelf):
                 self._make(shelf, batch)
                 if in_turns:
-                    self.run.give_way()
+                    self.run.yield_turn()
         self.run.step(self.done, cursor={})
 
     def fill_since(self, moment: datetime) -> None:

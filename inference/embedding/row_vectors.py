@@ -73,7 +73,7 @@ def embed_waiting(
         done += len(made)
         run.step(done)
         if made:
-            run.give_way()
+            run.yield_turn()
     return {"embedded": done, "refused": describe(refused)}
 
 

@@ -50,7 +50,7 @@ QUOTAS = AdminPage(
     QuotasForm,
     _usage_panels,
     "Show",
-    about="How far the quotas in the settings of the project are used.",
+    description="How far the quotas in the settings of the project are used.",
 )
 
 
@@ -101,7 +101,7 @@ COMPACTION = AdminPage(
     CompactionForm,
     _plan_panels,
     "Go on",
-    about="Puts old memories together, by the settings of the project. What was made, "
+    description="Puts old memories together, by the settings of the project. What was made, "
     "and its undoing, is on the page of each result.",
-    posts=True,
+    uses_post=True,
 )

@@ -48,7 +48,7 @@ class ChosenMemoriesForm(PageForm):
             raise forms.ValidationError("Choose memories in their list first.")
         return ids
 
-    def about(self) -> Iterable[Panel]:
+    def context_panels(self) -> Iterable[Panel]:
         ids = _parse_ids(str(self["memories"].value() or ""))
         seen = Memory.objects.visible_to(self.caller).light().in_bulk(ids)
         yield panels.table(
@@ -196,10 +196,10 @@ PROMOTE = AdminPage(
     PromoteForm,
     _open_result,
     "Promote",
-    about="A copy of the memory for a broader scope. It names this one as its origin.",
-    posts=True,
+    description="A copy of the memory for a broader scope. It names this one as its origin.",
+    uses_post=True,
     in_list=False,
-    of_row=_promote_query,
+    query_for_row=_promote_query,
 )
 COMPACT = AdminPage(
     "compact",
@@ -208,11 +208,11 @@ COMPACT = AdminPage(
     CompactForm,
     _open_result,
     "Compact",
-    about="One memory in the place of several of one scope. It keeps where each came "
+    description="One memory in the place of several of one scope. It keeps where each came "
     "from, their tags and the strictest sensitivity.",
-    posts=True,
+    uses_post=True,
     in_list=False,
-    of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
+    query_for_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
 )
 UNDO = AdminAction(
     "undo_compaction",
@@ -220,7 +220,9 @@ UNDO = AdminAction(
     Role.WRITER,
     lambda memory, caller, text: undo_compaction.undo(memory, caller),
     "deleted; its sources are as they were",
-    fits=lambda memory: bool(memory.compacted_from) and memory.deleted_at is None,
+    is_possible=lambda memory: (
+        bool(memory.compacted_from) and memory.deleted_at is None
+    ),
     is_final=True,
 )
 

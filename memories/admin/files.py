@@ -82,7 +82,7 @@ class FileAdmin(RowsAdmin):
             },
         ),
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "rename",
             "Rename",
@@ -91,7 +91,7 @@ class FileAdmin(RowsAdmin):
                 file.project, file.file_path, text, caller
             ),
             "renamed",
-            asks="New path",
+            text_label="New path",
             needs_text=True,
         )
     ]
@@ -140,7 +140,7 @@ class FileAdmin(RowsAdmin):
             ),
         )
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 

@@ -108,7 +108,7 @@ def _as_id(typed: str) -> uuid.UUID:
 @admin.register(Memory)
 class MemoryAdmin(RowsAdmin):
     form = MemoryForm
-    changes = Role.CURATOR
+    change_role = Role.CURATOR
     list_display = [
         "text",
         "type_shown",
@@ -163,7 +163,7 @@ class MemoryAdmin(RowsAdmin):
         "id",
         "similarity_hash",
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "verify",
             "Still true",
@@ -172,7 +172,7 @@ class MemoryAdmin(RowsAdmin):
                 memory, caller, note=text
             ),
             "confirmed",
-            fits=lambda memory: memory.deleted_at is None,
+            is_possible=lambda memory: memory.deleted_at is None,
         ),
         AdminAction(
             "unmark",
@@ -180,8 +180,8 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda memory, caller, text: decide.unmark(memory, caller, note=text),
             "a memory of its own again",
-            fits=lambda memory: memory.is_duplicate,
-            asks="Why",
+            is_possible=lambda memory: memory.is_duplicate,
+            text_label="Why",
         ),
         AdminAction(
             "supersede",
@@ -189,8 +189,8 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             _supersede,
             "superseded",
-            fits=lambda memory: status_of(memory) == "current",
-            asks="Id of the newer memory",
+            is_possible=lambda memory: status_of(memory) == "current",
+            text_label="Id of the newer memory",
             needs_text=True,
         ),
         AdminAction(
@@ -201,8 +201,8 @@ class MemoryAdmin(RowsAdmin):
                 memory.pk, caller, reason=text
             ),
             "deleted",
-            fits=lambda memory: memory.deleted_at is None,
-            asks="Why",
+            is_possible=lambda memory: memory.deleted_at is None,
+            text_label="Why",
             is_final=True,
         ),
         AdminAction(
@@ -211,7 +211,7 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda memory, caller, text: restore.restore_memory(memory.pk, caller),
             "restored",
-            fits=restore.is_restorable,
+            is_possible=restore.is_restorable,
         ),
         derivation_pages.UNDO,
     ]
@@ -393,7 +393,7 @@ class MemoryAdmin(RowsAdmin):
         yield self._doubts(row, caller)
         yield self._history(row, caller, most=10)
 
-    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
         yield self._history(row, caller, most=200)
         yield audit_admin.history_panel(row.pk, caller)

@@ -46,15 +46,15 @@ class PossibleDuplicateAdmin(RowsAdmin):
         "note",
         "project_name",
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "merge",
             "Merge: the newer is a duplicate",
             Role.CURATOR,
             lambda pair, caller, text: decide.decide(pair, "merged", caller, note=text),
             "merged",
-            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
-            asks="Note",
+            is_possible=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            text_label="Note",
         ),
         AdminAction(
             "keep",
@@ -64,8 +64,8 @@ class PossibleDuplicateAdmin(RowsAdmin):
                 pair, "kept_both", caller, note=text
             ),
             "kept apart",
-            fits=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
-            asks="Note",
+            is_possible=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            text_label="Note",
         ),
     ]
 
@@ -76,7 +76,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).light()
 
-    def seen(self, row: Any) -> str:
+    def row_version(self, row: Any) -> str:
         """The versions of both memories."""
         return f"{row.memory.version} {row.other.version}"
 
@@ -109,5 +109,5 @@ class PossibleDuplicateAdmin(RowsAdmin):
             ],
         )
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -174,11 +174,11 @@ PURGE_MEMORIES = AdminPage(
     PurgeMemoriesForm,
     _show_result,
     "Go on",
-    about=ABOUT,
-    posts=True,
+    description=ABOUT,
+    uses_post=True,
     in_list=False,
-    of_row=lambda memory: {"memories": memory.pk},
-    of_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
+    query_for_row=lambda memory: {"memories": memory.pk},
+    query_for_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},
 )
 PURGE_SUBJECT = AdminPage(
     "purge",
@@ -187,14 +187,14 @@ PURGE_SUBJECT = AdminPage(
     PurgeSubjectForm,
     _show_result,
     "Go on",
-    about=ABOUT,
-    posts=True,
+    description=ABOUT,
+    uses_post=True,
 )
 
 
 @admin.register(Purge)
 class PurgeAdmin(RowsAdmin):
-    sees = Role.OWNER
+    view_role = Role.OWNER
     pages = [PURGE_SUBJECT]
     list_display = [
         "created_shown",
@@ -256,5 +256,5 @@ class PurgeAdmin(RowsAdmin):
         yield counts_panel(row.counts)
         yield descendants_panel(row.descendants)
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -24,15 +24,15 @@ from memories.store import tags
 @admin.register(Tag)
 class TagAdmin(RowsAdmin):
     form = TagForm
-    adds = Role.WRITER
-    changes = Role.CURATOR
+    add_role = Role.WRITER
+    change_role = Role.CURATOR
     list_display = ["name_shown", "category", "memories", "about", "project_name"]
     list_filter = [ProjectFilter, exact_filter("category")]
     search_fields = ["name__icontains"]
     search_help_text = "A part of the name"
     fields = ["name", "description", "category"]
     readonly_fields = ["memories"]
-    deeds = [
+    row_actions = [
         AdminAction(
             "merge",
             "Merge into…",
@@ -41,7 +41,7 @@ class TagAdmin(RowsAdmin):
                 tag, tags.find_tag(tag.project_id, text, caller), caller
             ),
             "merged",
-            asks="Name of the tag that stays",
+            text_label="Name of the tag that stays",
             needs_text=True,
         ),
         AdminAction(
@@ -73,7 +73,7 @@ class TagAdmin(RowsAdmin):
         where = f"project={tag.project_id}&tag={_quote(tag.name)}&state=current"
         return panels.list_link(MEMORY, where, f"{tag.usage_count:,}")
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 

@@ -33,7 +33,7 @@ def start(
     project: Project, caller: Caller, *, threshold: float | None, apply: bool
 ) -> Job:
     """Start a scan of the project; without `apply` it only reports (REQ-MEM-DEDUP-002)."""
-    caller.require_unbound(Role.CURATOR, project.pk, deed="deduplicate a project")
+    caller.require_unbound(Role.CURATOR, project.pk, action="deduplicate a project")
     args = {
         "threshold": threshold or project.options.dedup.threshold,
         "apply": apply,
@@ -69,7 +69,7 @@ def scan_project(run: runner.JobRun) -> dict[str, Any]:
         with transaction.atomic():
             compare_batch(batch, job)
             run.step(done, total, cursor={"last": str(last)})
-        run.give_way()
+        run.yield_turn()
     found = DuplicateFinding.objects.filter(job_id=job.pk)
     kept = found.exclude(why_not_merged="").count()
     result: dict[str, Any] = {

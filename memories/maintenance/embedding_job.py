@@ -63,7 +63,7 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
                 done += len(made)
                 run.step(done)
                 if made:
-                    run.give_way()
+                    run.yield_turn()
     return {"embedded": done, "refused": row_vectors.describe(refused)}
 
 

@@ -187,7 +187,7 @@ def _draft(
         scope=target,
         kind=wish.kind or first.kind,
         memory_type=first.memory_type,
-        agent_id=_shared(sources, "agent_id") or caller.acting_as(""),
+        agent_id=_shared(sources, "agent_id") or caller.agent_id_for(""),
         source=_shared(sources, "source") or Memory.Source.SYSTEM,
         confidence=_shared(sources, "confidence"),
         created_in_session_id=_shared(sources, "created_in_session_id") or "",

@@ -110,7 +110,7 @@ def _group(common: dict[str, Any], source_ids: list[uuid.UUID]) -> Group:
 @write
 def start(project: Project, caller: Caller) -> Job:
     """Start a job that carries the plan out; one that waits already is that job."""
-    caller.require_unbound(Role.CURATOR, project.pk, deed="compact a project")
+    caller.require_unbound(Role.CURATOR, project.pk, action="compact a project")
     policy = project.options.compaction.model_dump()
     job = queue.enqueue(
         KIND, project_id=project.pk, args={"policy": policy}, key=str(project.pk)
@@ -185,7 +185,7 @@ def compact_group(
             project, group.source_ids, group.scope, summarizer, SYSTEM, wish
         )
         _commit(run, prepared, tally | done)
-        run.give_way()
+        run.yield_turn()
     except errors.Refusal as refusal:
         log.warning("group_refused", memories=size, error=refusal.detail)
         run.step(run.job.done, cursor=tally | {"refused": tally["refused"] + 1})

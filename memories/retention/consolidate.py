@@ -87,7 +87,7 @@ def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
             scan.compare_batch(batch, run.job)
             cursor = {**run.job.cursor, "compared_to": str(batch[-1].pk)}
             run.step(run.job.done, cursor=cursor)
-        run.give_way()
+        run.yield_turn()
 
 
 def _last_compared_id(job: Job) -> uuid.UUID:

@@ -49,8 +49,10 @@ def preview(
 ) -> ErasePlan:
     """Count what would go, and change nothing."""
     require_owner(project, caller)
-    reach = _find_reached(project, asked, caller, cascade)
-    return ErasePlan(row_erasure.count_rows(reach), list(reach.descendants.values()))
+    erasure = _find_reached(project, asked, caller, cascade)
+    return ErasePlan(
+        row_erasure.count_rows(erasure), list(erasure.descendants.values())
+    )
 
 
 @write
@@ -76,13 +78,16 @@ def purge(
         actor=caller.name[:200],
         key_id=caller.key_id,
     )
-    if len(_find_reached(project, asked, caller, cascade).of("memory")) > MAX_INLINE:
+    if (
+        len(_find_reached(project, asked, caller, cascade).ids_of("memory"))
+        > MAX_INLINE
+    ):
         return _enqueue(row, caller)
     return _carry_out(row, caller)
 
 
 def require_owner(project: Project, caller: Caller) -> None:
-    caller.require_unbound(Role.OWNER, project.pk, deed="purge")
+    caller.require_unbound(Role.OWNER, project.pk, action="purge")
 
 
 def get_purge(purge_id: uuid.UUID, caller: Caller) -> Purge:
@@ -138,23 +143,23 @@ def _finish(purge_id: uuid.UUID) -> Purge:
 
 
 def _carry_out(row: Purge, caller: Caller) -> Purge:
-    reach = _lock_reached(row, caller)
-    reach.add("purge", [each.pk for each in _lock_same_requests(row)])
+    erasure = _lock_reached(row, caller)
+    erasure.add("purge", [each.pk for each in _lock_same_requests(row)])
     for part in handlers.all_handlers():
-        part.before(reach, row.pk, caller)
+        part.prepare(erasure, row.pk, caller)
     with append_only.allow_changes():
-        counts, traces = row_erasure.erase_rows(reach)
+        counts, traces = row_erasure.erase_rows(erasure)
     for part in handlers.all_handlers():
-        part.after(reach)
+        part.finish(erasure)
     PurgedText.objects.bulk_create(
         PurgedText(purge=row, **vars(trace)) for trace in traces
     )
     row.state, row.done_at = Purge.State.DONE, timezone.now()
     row.counts = counts
-    row.descendants = [_descendant_json(each) for each in reach.descendants.values()]
+    row.descendants = [_descendant_json(each) for each in erasure.descendants.values()]
     row.selection = redaction.json_redactor("kind")(row.selection)
     row.save()
-    same = Purge.objects.filter(pk__in=reach.of("purge"))
+    same = Purge.objects.filter(pk__in=erasure.ids_of("purge"))
     same.update(selection=row.selection)
     trail.record(
         caller,
@@ -188,23 +193,23 @@ def _descendant_json(descendant: Descendant) -> dict[str, Any]:
 def _lock_reached(row: Purge, caller: Caller) -> ErasureScope:
     """Everything that is reached, locked; looked at again until nothing was added."""
     asked = row.selection
-    reach = _find_reached(row.project, asked, caller, row.cascade)
+    erasure = _find_reached(row.project, asked, caller, row.cascade)
     while True:
         for part in handlers.all_handlers():
-            part.hold(reach)
+            part.lock(erasure)
         again = _find_reached(row.project, asked, caller, row.cascade)
-        if set(again.all) <= set(reach.all):
+        if set(again.all_ids) <= set(erasure.all_ids):
             return again
-        reach = again
+        erasure = again
 
 
 def _find_reached(
     project: Project, asked: Selection, caller: Caller, cascade: bool
 ) -> ErasureScope:
-    reach = ErasureScope(project.pk, cascade)
-    reach.add("memory", _select_memories(project, asked, caller))
-    handlers.expand_scope(reach)
-    return reach
+    erasure = ErasureScope(project.pk, cascade)
+    erasure.add("memory", _select_memories(project, asked, caller))
+    handlers.expand_scope(erasure)
+    return erasure
 
 
 def _select_memories(

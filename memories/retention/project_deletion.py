@@ -50,7 +50,7 @@ def delete_memories(project_id: uuid.UUID, run: JobRun) -> None:
             Memory.objects.filter(pk__in=chosen).delete()
         done += len(chosen)
         run.step(done)
-        run.give_way()
+        run.yield_turn()
     File.objects.filter(project_id=project_id).delete()
     Tag.objects.filter(project_id=project_id).delete()
     Purge.objects.filter(project_id=project_id).delete()

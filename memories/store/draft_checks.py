@@ -17,7 +17,7 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
     refuse_short(project, draft)
     draft = replace(
         draft,
-        agent_id=caller.acting_as(draft.agent_id),
+        agent_id=caller.agent_id_for(draft.agent_id),
         user_id=caller.user_id or draft.user_id,
         scope=draft.scope or Scope("workspace", str(project.pk)),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags if tag.strip())),

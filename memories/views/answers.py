@@ -57,4 +57,4 @@ def answer_once(
     def act() -> tuple[int, dict[str, Any]]:
         return 200, detail_answer(change(), door)
 
-    return door.once(lookup.project_of(memory_id, door.caller), act)
+    return door.run_once(lookup.project_of(memory_id, door.caller), act)

@@ -53,7 +53,7 @@ class CompactionsView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 202, JobOut(compaction_policy.start(project, self.caller)).data
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
     @extend_schema(
         operation_id="compactions_list",

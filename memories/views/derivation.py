@@ -29,7 +29,7 @@ class PromoteMemoryView(ProjectView):
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Make a memory known in a broader scope."""
         # The first answer may have been that it is gone.
-        if answered := self.replayed(lookup.project_of(memory_id, self.caller)):
+        if answered := self.replay(lookup.project_of(memory_id, self.caller)):
             return answered
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
         data = self.body(forms.Promote)
@@ -65,7 +65,7 @@ class CompactMemoriesView(ProjectView):
         summarizer = compact.project_summarizer(project)
         if "content" in data:
             summarizer = compact.fixed_summarizer(data["content"])
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         prepared = compact.prepare(
             project, data["source_ids"], target, summarizer, self.caller, wish
@@ -81,7 +81,7 @@ class UndoCompactionView(ProjectView):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Bring the sources of a compaction back and delete its result."""
-        if answered := self.replayed(lookup.project_of(memory_id, self.caller)):
+        if answered := self.replay(lookup.project_of(memory_id, self.caller)):
             return answered
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
 
@@ -89,7 +89,7 @@ class UndoCompactionView(ProjectView):
             sources = undo_compaction.undo(memory, self.caller).in_full()
             return 200, {"restored": memory_forms.MemoryOut(sources, many=True).data}
 
-        return self.once(memory.project_id, act)
+        return self.run_once(memory.project_id, act)
 
 
 def _commit(door: ProjectView, prepared: Derivation) -> Response:
@@ -99,4 +99,4 @@ def _commit(door: ProjectView, prepared: Derivation) -> Response:
         written = derive.commit(prepared, door.caller)
         return 201, answers.receipt_answer(written)[1]
 
-    return door.once(prepared.project.pk, act)
+    return door.run_once(prepared.project.pk, act)

@@ -80,7 +80,7 @@ class DecidePairView(ProjectView):
             decided = pairs.in_full().get(pk=pair_id)
             return 200, duplicate_forms.PossibleDuplicateOut(decided).data
 
-        return self.once(pair.project_id, act)
+        return self.run_once(pair.project_id, act)
 
 
 class MergePairView(DecidePairView):
@@ -129,7 +129,7 @@ class DeduplicationsView(ProjectView):
             )
             return 202, report(job, self)
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
 
 class DeduplicationView(ProjectView):

@@ -52,7 +52,7 @@ class RenameFileView(ProjectView):
             told = {"caller": self.caller}
             return 200, file_forms.FileOut(rows.get(pk=file.pk), context=told).data
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
 
 class SyncFilesView(ProjectView):
@@ -66,6 +66,6 @@ class SyncFilesView(ProjectView):
         data = self.body(file_forms.SyncFiles)
         project = self.project(data)
         seen = {item["path"]: item["hash"] for item in data["files"]}
-        return self.once(
+        return self.run_once(
             project.pk, lambda: (200, files.sync(project, seen, self.caller))
         )

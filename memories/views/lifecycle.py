@@ -104,4 +104,4 @@ class DeleteByScopeView(ProjectView):
             count = delete.delete_scope(project, scope.hash, self.caller)
             return 200, {"deleted": count}
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)

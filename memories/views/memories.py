@@ -38,11 +38,13 @@ class MemoriesView(ProjectView):
         """Store one memory; the receipt says what became of it."""
         data = self.body(draft_forms.CreateMemory)
         project = self.project(data)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         draft = draft_of(data, project, self)
         prepared = write.prepare(project, [draft], self.caller)
-        return self.once(project.pk, lambda: receipt_answer(write.commit(prepared)[0]))
+        return self.run_once(
+            project.pk, lambda: receipt_answer(write.commit(prepared)[0])
+        )
 
     @extend_schema(
         operation_id="memories_list",
@@ -74,7 +76,7 @@ class MemoryBatchView(ProjectView):
         """Store up to 500 memories; each item has its own receipt and status."""
         data = self.body(draft_forms.CreateMemories)
         project = self.project(data)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         accepted, refused = self.parse(data["memories"], project)
         prepared = write.prepare(project, list(accepted.values()), self.caller)
@@ -87,7 +89,7 @@ class MemoryBatchView(ProjectView):
             prefetch_related_objects(written, "file_links__file")
             return 200, {"results": [batch_answer(found[i]) for i in sorted(found)]}
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
     def parse(
         self, items: list[dict[str, Any]], project: Project

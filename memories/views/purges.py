@@ -51,7 +51,7 @@ class PurgeView(ProjectView):
             )
             return 200 if row.state == Purge.State.DONE else 202, _receipt(row)
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
 
 class PurgesView(ProjectView):
@@ -80,7 +80,7 @@ class PurgeReceiptView(ProjectView):
 
 
 class PurgeProofView(ProjectView):
-    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
         operation_id="purges_prove",

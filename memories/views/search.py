@@ -18,7 +18,7 @@ from search import search
 
 
 class SearchView(ProjectView):
-    keyed: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
         operation_id="search",

@@ -54,7 +54,7 @@ class TagsView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 201, tag_answer(tags.create(project, self.caller, **fields), self)
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
 
 def tag_answer(tag: Tag, door: ProjectView) -> dict[str, Any]:
@@ -107,4 +107,4 @@ class MergeTagView(ProjectView):
             return 200, tag_answer(tags.merge(tag, into, self.caller), self)
 
         # Of no project: the tag that names it goes by the merge.
-        return self.once(None, act)
+        return self.run_once(None, act)

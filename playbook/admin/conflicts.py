@@ -110,15 +110,15 @@ class ConflictAdmin(RowsAdmin):
         "decided_at",
         "note_shown",
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "supersede",
             "Supersede",
             Role.CURATOR,
             _supersede,
             "decided",
-            fits=_is_open,
-            asks="Which one stays",
+            is_possible=_is_open,
+            text_label="Which one stays",
             choices=(NEWER, OLDER),
             needs_text=True,
             is_final=True,
@@ -129,10 +129,10 @@ class ConflictAdmin(RowsAdmin):
             Role.CURATOR,
             _split,
             "split",
-            fits=_is_open,
-            asks="When the older holds; on a second line, when the newer does",
-            starts_with=lambda conflict: conflict.left.condition,
-            longest=2 * MAX_PART + 1,
+            is_possible=_is_open,
+            text_label="When the older holds; on a second line, when the newer does",
+            initial_text=lambda conflict: conflict.left.condition,
+            max_length=2 * MAX_PART + 1,
             needs_text=True,
         ),
         AdminAction(
@@ -141,8 +141,8 @@ class ConflictAdmin(RowsAdmin):
             Role.CURATOR,
             _reject,
             "rejected",
-            fits=_is_open,
-            asks="Why",
+            is_possible=_is_open,
+            text_label="Why",
             is_final=True,
         ),
         AdminAction(
@@ -151,7 +151,7 @@ class ConflictAdmin(RowsAdmin):
             Role.CURATOR,
             _reopen,
             "waiting for a decision again",
-            fits=_is_decided,
+            is_possible=_is_decided,
         ),
     ]
 
@@ -164,7 +164,7 @@ class ConflictAdmin(RowsAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return conflict_list.with_sides(super().get_queryset(request))
 
-    def seen(self, row: Any) -> str:
+    def row_version(self, row: Any) -> str:
         """The versions of its sides, and which decision it is."""
         sides = _seen_versions(row)
         return f"{sides.left} {sides.right} {row.decided_at or ''}"
@@ -197,7 +197,7 @@ class ConflictAdmin(RowsAdmin):
             shown = evidence_panel(list(evidence(side)))
             yield Panel(f"{title}: evidence", shown.head, shown.rows, shown.empty)
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
 
 

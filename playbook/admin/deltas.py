@@ -162,7 +162,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             },
         ),
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "accept",
             "Accept",
@@ -171,7 +171,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "accepted",
-            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.PENDING,
+            is_possible=lambda delta: delta.status == PlaybookDelta.DeltaStatus.PENDING,
         ),
         AdminAction(
             "edit",
@@ -179,13 +179,13 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _edit,
             "edited and accepted",
-            fits=lambda delta: (
+            is_possible=lambda delta: (
                 delta.status == PlaybookDelta.DeltaStatus.PENDING
                 and delta.operation in WRITES_TEXT
             ),
-            asks="In your words",
-            starts_with=lambda delta: delta.content,
-            longest=MAX_CONTENT,
+            text_label="In your words",
+            initial_text=lambda delta: delta.content,
+            max_length=MAX_CONTENT,
             needs_text=True,
         ),
         AdminAction(
@@ -194,8 +194,8 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _reject,
             "rejected",
-            fits=lambda delta: delta.status in {"pending", "stale"},
-            asks="Reason",
+            is_possible=lambda delta: delta.status in {"pending", "stale"},
+            text_label="Reason",
             choices=tuple(REASONS),
             is_final=True,
         ),
@@ -207,7 +207,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "waiting for the entry as it is now",
-            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.STALE,
+            is_possible=lambda delta: delta.status == PlaybookDelta.DeltaStatus.STALE,
         ),
         AdminAction(
             "undo",
@@ -217,8 +217,8 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "undone",
-            fits=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
-            asks="Why",
+            is_possible=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
+            text_label="Why",
         ),
         AdminAction(
             "redo",
@@ -228,8 +228,10 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "in force again",
-            fits=lambda delta: delta.status == PlaybookDelta.DeltaStatus.REVERTED,
-            asks="Why",
+            is_possible=lambda delta: (
+                delta.status == PlaybookDelta.DeltaStatus.REVERTED
+            ),
+            text_label="Why",
         ),
     ]
 
@@ -292,5 +294,5 @@ class PlaybookDeltaAdmin(RowsAdmin):
     def evidence(self, request: HttpRequest, row: Any) -> Panel:
         return evidence_panel(row.evidence)
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

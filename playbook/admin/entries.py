@@ -79,7 +79,7 @@ def _restore(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
 @admin.register(PlaybookEntry)
 class PlaybookEntryAdmin(RowsAdmin):
     form = EntryForm
-    adds = changes = Role.CURATOR
+    add_role = change_role = Role.CURATOR
     list_display = [
         "label",
         "text",
@@ -126,15 +126,15 @@ class PlaybookEntryAdmin(RowsAdmin):
         ("Place", {"fields": ["tags", "priority", "pinned", "locked", "review_after"]}),
         ("Record", {"fields": ["reason"]}),
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "verify",
             "Still true",
             Role.CURATOR,
             lambda entry, caller, text: verification.verify(entry, caller, note=text),
             "confirmed",
-            fits=lambda entry: entry.is_live,
-            asks="Note",
+            is_possible=lambda entry: entry.is_live,
+            text_label="Note",
         ),
         AdminAction(
             "delete",
@@ -142,8 +142,8 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _remove,
             "deleted",
-            fits=lambda entry: entry.status != PlaybookEntry.EntryStatus.DELETED,
-            asks="Why",
+            is_possible=lambda entry: entry.status != PlaybookEntry.EntryStatus.DELETED,
+            text_label="Why",
             is_final=True,
         ),
         AdminAction(
@@ -152,8 +152,8 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _restore,
             "active again",
-            fits=lambda entry: entry.status != PlaybookEntry.EntryStatus.ACTIVE,
-            asks="Why",
+            is_possible=lambda entry: entry.status != PlaybookEntry.EntryStatus.ACTIVE,
+            text_label="Why",
         ),
     ]
 
@@ -278,7 +278,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
         yield history_panel(changes, most=10)
 
-    def past(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
         changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
         yield history_panel(changes, most=200)

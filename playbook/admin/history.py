@@ -67,14 +67,14 @@ class PlaybookChangeAdmin(RowsAdmin):
         "reverts_shown",
         "request_id",
     ]
-    deeds = [
+    row_actions = [
         AdminAction(
             "revert",
             "Take back",
             Role.CURATOR,
             _revert,
             "taken back by a new change",
-            asks="Why",
+            text_label="Why",
         ),
         AdminAction(
             "revert_since",
@@ -82,7 +82,7 @@ class PlaybookChangeAdmin(RowsAdmin):
             Role.CURATOR,
             _revert_since,
             "the present one again, but for what cannot come back",
-            asks="Why",
+            text_label="Why",
             needs_text=True,
             is_final=True,
         ),

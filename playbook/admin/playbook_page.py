@@ -30,8 +30,8 @@ PREVIEW = AdminPage(
     preview.PlaybookPreviewForm,
     preview.preview_result,
     "Show what an agent is given",
-    about="Nothing is kept of it: no entry counts as given.",
-    of_row=_of_project,
+    description="Nothing is kept of it: no entry counts as given.",
+    query_for_row=_of_project,
 )
 EXPORT = AdminPage(
     "export",
@@ -40,7 +40,7 @@ EXPORT = AdminPage(
     exchange.ExportForm,
     exchange.download,
     "Download",
-    of_row=_of_project,
+    query_for_row=_of_project,
 )
 IMPORT = AdminPage(
     "import",
@@ -49,11 +49,11 @@ IMPORT = AdminPage(
     exchange.ImportForm,
     exchange.import_result,
     "Import",
-    about="What a file would change waits for a curator; the same file twice changes "
+    description="What a file would change waits for a curator; the same file twice changes "
     "nothing more. JSON with history that a curator imports into an empty playbook is "
     "restored as it was, at once.",
-    posts=True,
-    of_row=_of_project,
+    uses_post=True,
+    query_for_row=_of_project,
 )
 
 
@@ -72,5 +72,5 @@ class PlaybookAdmin(RowsAdmin):
         changes = PlaybookChange.objects.visible_to(caller_of(request))
         yield history_panel(changes.filter(project_id=row.project_id))
 
-    def past(self, request: HttpRequest, row: Any) -> list[Panel]:
+    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

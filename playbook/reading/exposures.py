@@ -50,7 +50,7 @@ class FinishedTask:
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
     """The agent that something is given to; empty when nobody said which."""
-    return caller.acting_as(agent_id) if agent_id else caller.agent_id
+    return caller.agent_id_for(agent_id) if agent_id else caller.agent_id
 
 
 def record(

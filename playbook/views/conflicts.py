@@ -52,7 +52,7 @@ class ConflictDecisionView(ProjectView):
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
         conflict = conflict_list.get(conflict_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
-        if answered := self.replayed(conflict.project_id):
+        if answered := self.replay(conflict.project_id):
             return answered
         vectors = self.vectors(conflict, data)
 
@@ -62,7 +62,7 @@ class ConflictDecisionView(ProjectView):
             return 200, forms.ConflictOut(found).data
 
         try:
-            return self.once(conflict.project_id, act)
+            return self.run_once(conflict.project_id, act)
         except errors.Refusal as refusal:
             # With a key the note was taken back together with the decision.
             resolve_conflict.note_refusal(conflict, refusal, self.caller)

@@ -35,7 +35,7 @@ class DeltaDecisionView(ProjectView):
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         delta = delta_list.get(delta_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
-        if answered := self.replayed(delta.project_id):
+        if answered := self.replay(delta.project_id):
             return answered
         self.prepare(delta, data)
 
@@ -43,7 +43,7 @@ class DeltaDecisionView(ProjectView):
             return 200, self.answer(self.decide(delta, data))
 
         try:
-            return self.once(delta.project_id, act)
+            return self.run_once(delta.project_id, act)
         except operations.StaleEntry:
             # With a key the mark was taken back together with the decision.
             self.note_stale(delta)

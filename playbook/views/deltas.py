@@ -56,7 +56,7 @@ class DeltasView(ProjectView):
         """Propose a change; its status and gates say what became of it and why."""
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         person_edits.refuse_unknown_category(project, data)
         proposal = self.proposal(project, data)
@@ -65,7 +65,7 @@ class DeltasView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 201, delta_forms.DeltaOut(submission.submit(prepared)[0]).data
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
     def proposal(self, project: Project, data: dict[str, Any]) -> Proposal:
         entry = None
@@ -89,7 +89,7 @@ class DeltasView(ProjectView):
             entry=entry,
             expected_version=data.get("expected_version"),
             targets=tuple(self.target(project, t) for t in data.get("targets", ())),
-            agent_id=self.caller.acting_as(data.get("agent_id", "")),
+            agent_id=self.caller.agent_id_for(data.get("agent_id", "")),
             evidence=tuple(Quote(**quote) for quote in data.get("evidence", ())),
             **by_model,
         )
@@ -133,7 +133,7 @@ class BulkDeltasView(ProjectView):
         """Accept or reject up to a hundred deltas; each has its own outcome."""
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         accepts = data["action"] == "accept"
         made = bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}
@@ -149,7 +149,7 @@ class BulkDeltasView(ProjectView):
             )
             return 200, {"results": [bulk_item(outcome) for outcome in outcomes]}
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
 
 def bulk_item(outcome: bulk.BulkOutcome) -> dict[str, Any]:

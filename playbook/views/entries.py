@@ -102,7 +102,7 @@ class EntriesView(ProjectView):
         """Write an entry: a curator's is applied (201), a writer's waits (202)."""
         data = self.body(entry_forms.CreateEntry)
         project = self.project(data)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(project, changes)
@@ -111,7 +111,7 @@ class EntriesView(ProjectView):
 
 
 class EntryView(ProjectView):
-    keyed: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
 
     @extend_schema(
         operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
@@ -131,7 +131,7 @@ class EntryView(ProjectView):
         """Change an entry: at once by a curator, else as a delta that waits (202)."""
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.body(entry_forms.UpdateEntry)
-        if answered := self.replayed(entry.project_id):
+        if answered := self.replay(entry.project_id):
             return answered
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(entry.project, changes)
@@ -153,7 +153,7 @@ class EntryView(ProjectView):
         """Delete an entry: at once by a curator, else as a delta that waits (202)."""
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.query(entry_forms.DeleteEntryQuery)
-        if answered := self.replayed(entry.project_id):
+        if answered := self.replay(entry.project_id):
             return answered
         proposal = person_edits.removal(
             entry,
@@ -186,4 +186,4 @@ class VerifyEntryView(ProjectView):
             shown = responses.entry_in_full(self, entry_id)
             return 200, entry_forms.EntryDetail(shown).data
 
-        return self.once(entry.project_id, act)
+        return self.run_once(entry.project_id, act)

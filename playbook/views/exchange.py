@@ -48,7 +48,7 @@ class ImportPlaybookView(ProjectView):
         """
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
-        if answered := self.replayed(project.pk):
+        if answered := self.replay(project.pk):
             return answered
         person_edits.refuse_unknown_category(project, data)
         # Outside of the key's transaction: it is written in pieces, and posting it
@@ -66,4 +66,4 @@ class ImportPlaybookView(ProjectView):
         def act() -> tuple[int, dict[str, Any]]:
             return 201, dict(exchange_forms.ImportOut(imported).data)
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)

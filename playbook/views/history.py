@@ -115,7 +115,7 @@ class RevertPlaybookView(ProjectView):
             )
             return 200, change_forms.revert_output(done)
 
-        return self.once(project.pk, act)
+        return self.run_once(project.pk, act)
 
     def target(self, project: Project, data: dict[str, Any]) -> RevertTarget:
         for name, find in (

@@ -29,7 +29,7 @@ def submit_edit(
         waits = delta.status == PlaybookDelta.DeltaStatus.PENDING
         return 202 if waits else status, describe_result(door, delta)
 
-    return door.once(project.pk, act)
+    return door.run_once(project.pk, act)
 
 
 def describe_result(door: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:

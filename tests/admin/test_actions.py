@@ -27,10 +27,10 @@ from tests.admin.conftest import person
 from tests.playbook.conftest import reword
 
 
-def do(browser, row, deed, text="", **more):
+def do(browser, row, action, text="", **more):
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_do"
     given = {"text": text} | more
-    response = browser.post(reverse(name, args=[row.pk, deed]), given)
+    response = browser.post(reverse(name, args=[row.pk, action]), given)
     assert response.status_code in {200, 302}
     row.refresh_from_db()
     return [str(message) for message in get_messages(response.wsgi_request)]
@@ -88,9 +88,9 @@ class TestMemories:
         assert memory.superseded_by is None
         assert len(told) == 1
 
-    @pytest.mark.parametrize("deed", ["verify", "supersede", "delete"])
+    @pytest.mark.parametrize("action", ["verify", "supersede", "delete"])
     def test_one_that_the_page_did_not_show_is_left_as_it_is(
-        self, curator, project, alice, memory, deed
+        self, curator, project, alice, memory, action
     ):
         draft = Draft(content="Berths start at the pier", memory_type="learning")
         newer = write.store(project, draft, alice).memory
@@ -98,12 +98,12 @@ class TestMemories:
         changed = {"content": "Berths are counted from the south"}
         version = update.update_memory(memory, changed, alice, memory.version).version
 
-        [told] = do(curator, memory, deed, str(newer.pk), seen=seen)
+        [told] = do(curator, memory, action, str(newer.pk), seen=seen)
 
         assert "has changed since" in told
         assert memory.version == version
 
-    def test_the_answer_to_a_refused_deed_holds_no_other_form_to_send(
+    def test_the_answer_to_a_refused_action_holds_no_other_form_to_send(
         self, curator, memory
     ):
         url = reverse("admin:memories_memory_do", args=[memory.pk, "supersede"])
@@ -120,7 +120,7 @@ class TestMemories:
         html = viewer.get(page(memory)).content.decode()
         do(viewer, memory, "delete")
 
-        assert "am-deeds" not in html
+        assert "am-actions" not in html
         assert "Berths are counted" in html
         assert memory.deleted_at is None
 
@@ -362,18 +362,18 @@ class TestDeltas:
 
         assert (proposed.status, proposed.review_note) == ("rejected", "too vague")
 
-    @pytest.mark.parametrize("deed", ["accept", "edit", "reject", "undo"])
+    @pytest.mark.parametrize("action", ["accept", "edit", "reject", "undo"])
     def test_one_that_the_page_did_not_show_is_not_decided_about(
-        self, curator, proposed, deed
+        self, curator, proposed, action
     ):
-        if deed == "undo":
+        if action == "undo":
             do(curator, proposed, "accept")
         status, seen = proposed.status, seen_on(curator, page(proposed))
         PlaybookDelta.objects.update(
             content="Count no berths.", version=F("version") + 1
         )
 
-        *_, told = do(curator, proposed, deed, "Count the berths twice.", seen=seen)
+        *_, told = do(curator, proposed, action, "Count the berths twice.", seen=seen)
 
         assert "has changed since" in told
         assert proposed.status == status
@@ -385,8 +385,8 @@ class TestDeltas:
 
         html = curator.post(url, {"text": rule} | stale).content.decode()
 
-        deeds = html[html.index('<div class="am-deeds"') :]
-        opened = deeds[deeds.index('<details class="am-deed" open>') :]
+        row_actions = html[html.index('<div class="am-actions"') :]
+        opened = row_actions[row_actions.index('<details class="am-action" open>') :]
         assert re.search(r"<summary[^>]*>([^<]*)", opened)[1] == "Edit and accept"
         assert f">{escape(rule)}</textarea>" in opened
         assert f'name="seen" value="{proposed.version}"' in opened
@@ -787,7 +787,7 @@ class TestConflicts:
         assert "Never moor at the north berth." in html
 
     @pytest.mark.parametrize(
-        ("deed", "text", "state", "statuses"),
+        ("action", "text", "state", "statuses"),
         [
             ("supersede", "the newer", "superseded", ["superseded", "active"]),
             ("supersede", "the older", "superseded", ["active", "superseded"]),
@@ -795,8 +795,8 @@ class TestConflicts:
             ("reject", "no", "rejected", ["active", "deprecated"]),
         ],
     )
-    def test_a_curator_decides(self, curator, conflict, deed, text, state, statuses):
-        do(curator, conflict, deed, text)
+    def test_a_curator_decides(self, curator, conflict, action, text, state, statuses):
+        do(curator, conflict, action, text)
 
         assert conflict.state == state
         rows = PlaybookEntry.objects.light().order_by("pk")
@@ -821,7 +821,7 @@ class TestConflicts:
 
     @pytest.mark.parametrize("side", ["left", "right"])
     @pytest.mark.parametrize(
-        ("deed", "text"),
+        ("action", "text"),
         [
             ("supersede", "the newer"),
             ("split", "at low tide\nat high tide"),
@@ -829,13 +829,13 @@ class TestConflicts:
         ],
     )
     def test_a_side_that_the_page_did_not_show_is_not_decided_about(
-        self, curator, conflict, side, deed, text
+        self, curator, conflict, side, action, text
     ):
         seen = seen_on(curator, page(conflict))
         entry = getattr(conflict, side)
         PlaybookEntry.objects.filter(pk=entry.pk).update(version=F("version") + 1)
 
-        [told] = do(curator, conflict, deed, text, seen=seen)
+        [told] = do(curator, conflict, action, text, seen=seen)
 
         assert "has changed since" in told
         assert conflict.state == "open"

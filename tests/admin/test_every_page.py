@@ -104,13 +104,13 @@ class TestCharlie:
         row = world[model]
         before = type(row)._base_manager.filter(pk=row.pk).values().get()
         registered = admin.site._registry[model]
-        for deed in getattr(registered, "deeds", ()):
+        for action in getattr(registered, "row_actions", ()):
             name = f"admin:{model._meta.app_label}_{model._meta.model_name}_do"
-            target = reverse(name, args=[quote(row.pk), deed.name])
+            target = reverse(name, args=[quote(row.pk), action.name])
             charlies.post(target, {"text": "wrong"})
             charlies.post(
                 url(model, "changelist"),
-                {"action": deed.name, "_selected_action": [str(row.pk)]},
+                {"action": action.name, "_selected_action": [str(row.pk)]},
             )
         charlies.post(url(model, "change", row), {"name": "mine", "content": "mine"})
         charlies.post(url(model, "delete", row), {"post": "yes"})

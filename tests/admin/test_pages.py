@@ -92,7 +92,7 @@ def keep_few_memories(beta, caller):
 
 def send(browser, name, page, given):
     url = reverse(f"admin:{name}")
-    if page.posts:
+    if page.uses_post:
         content = {"content": f"[gotchas-00077] :: {SCRIPT}"}
         return browser.post(url, content | given, follow=True)
     return browser.get(f"{url}?{urlencode(given)}")

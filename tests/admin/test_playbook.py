@@ -126,17 +126,17 @@ class TestTakingBack:
 
         assert "1 memories are gone and support nothing again" in told[-2]
 
-    @pytest.mark.parametrize("deed", ["revert", "revert_since"])
+    @pytest.mark.parametrize("action", ["revert", "revert_since"])
     def test_a_writer_is_neither_offered_nor_allowed_it(
-        self, browser_of, entry, alice, deed
+        self, browser_of, entry, alice, action
     ):
         first = newest_change()
         reword(entry, alice, "Moor at the south berth.")
         writer = browser_of(Role.WRITER)
 
-        do(writer, first, deed, "why")
+        do(writer, first, action, "why")
 
-        assert "am-deeds" not in writer.get(page(first)).content.decode()
+        assert "am-actions" not in writer.get(page(first)).content.decode()
         entry.refresh_from_db()
         assert entry.content == "Moor at the south berth."
 

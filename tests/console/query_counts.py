@@ -205,7 +205,7 @@ QUERIES = {
     "console:weekly": 11,
 }
 
-# Forms of rows that only the service writes and ends, or a deed of their own does.
+# Forms of rows that only the service writes and ends, or a action of their own does.
 GIVEN_TO_NOBODY = {
     "admin:access_apikey_delete",
     "admin:access_idempotencykey_add",

@@ -99,7 +99,7 @@ class TestAKey:
         assert not key.replaced_by
 
 
-def test_a_note_of_a_deed_is_escaped_unless_it_is_safe(owner, key):
+def test_a_note_of_an_action_is_escaped_unless_it_is_safe(owner, key):
     url = reverse("admin:access_apikey_do", args=[key.pk, "rotate"])
 
     answer = owner.post(url, {"text": "a day"})

@@ -49,8 +49,8 @@ class TestTheList:
     def test_a_failed_one_is_retried_or_discarded_from_there(self, curator, project):
         jobs = [a_job(project, "failed") for _ in range(2)]
 
-        for job, deed in zip(jobs, ("retry", "discard"), strict=True):
-            curator.post(LIST, {"action": deed, "_selected_action": [str(job.pk)]})
+        for job, action in zip(jobs, ("retry", "discard"), strict=True):
+            curator.post(LIST, {"action": action, "_selected_action": [str(job.pk)]})
             job.refresh_from_db()
 
         assert [job.state for job in jobs] == ["waiting", "discarded"]

@@ -231,7 +231,7 @@ class TestALongJob:
             while run.job.cursor.get("done", 0) < 3:
                 done = run.job.cursor.get("done", 0) + 1
                 run.step(done, 3, cursor={"done": done})
-                run.give_way()
+                run.yield_turn()
             return {"by": run.job.attempts}
 
         handled.act = act

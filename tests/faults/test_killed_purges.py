@@ -7,9 +7,8 @@ import signal
 
 import pytest
 from django.db import connection
-from tests.memories.test_purging import traces
 
-from common.erasure import handlers
+from common.erasure import row_erasure
 from jobs.models import Job
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
 from memories.personal_data import MemoryErasure
@@ -17,6 +16,7 @@ from memories.retention import erase
 from tests.faults.test_killed_compactions import die_at, finished, killed
 from tests.memories.conftest import lines
 from tests.memories.conftest import stored as stored
+from tests.memories.retention.test_erase import traces
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -25,9 +25,9 @@ pytestmark = [
 ASKED = {"user_id": "bob"}
 # In the middle of the masks, when all are written, and just before the commit.
 MOMENTS = [
-    (handlers, "_take", 2),
-    (MemoryErasure, "after", 1),
-    (erase.recording, "record", 1),
+    (row_erasure, "_erase_batch", 2),
+    (MemoryErasure, "finish", 1),
+    (erase.trail, "record", 1),
 ]
 
 

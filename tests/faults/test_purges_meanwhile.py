@@ -7,7 +7,6 @@ from threading import Event
 
 import pytest
 from django.db import connection
-from tests.memories.test_purging import traces
 
 from common.erasure import handlers
 from jobs import runner
@@ -17,6 +16,7 @@ from memories.models import DuplicateFinding, Memory, PossibleDuplicate
 from memories.retention import erase
 from memories.store import files, write
 from memories.store.drafts import Draft, FileRef
+from tests.memories.retention.test_erase import traces
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = (
@@ -88,12 +88,12 @@ def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypa
             pass
         return found
 
-    def before(*args):
+    def prepare(*args):
         is_looked_at.set()
 
     first = store("The first of two that speak of a file")
     purges, is_looked_at, ensure = [], Event(), files.ensure
-    monkeypatch.setattr(handlers.ErasureHandler, "before", before)
+    monkeypatch.setattr(handlers.ErasureHandler, "prepare", prepare)
     monkeypatch.setattr(files, "ensure", purged_meanwhile)
 
     with ThreadPoolExecutor(1) as owner:

@@ -116,10 +116,10 @@ class TestEveryRoute:
             assert found.json()["results"] == [], path
 
 
-@pytest.mark.parametrize("deed", ["deduplications", "compactions"])
-def test_a_bound_key_starts_no_job_on_what_is_of_all_users(key_of, project, deed):
+@pytest.mark.parametrize("action", ["deduplications", "compactions"])
+def test_a_bound_key_starts_no_job_on_what_is_of_all_users(key_of, project, action):
     asked = {"project_id": str(project.pk)}
-    answer = key_of("u2").post(f"{API}/{deed}", asked)
+    answer = key_of("u2").post(f"{API}/{action}", asked)
 
     assert answer.status_code == 403
     assert "bound to a user" in answer.json()["detail"]
@@ -297,8 +297,8 @@ class TestATagOfBoth:
         )
         return mine, other, Tag.objects.get(name="deploy").pk
 
-    @pytest.mark.parametrize("deed", ["rename", "merge", "delete"])
-    def test_it_stays_what_it_was_for_the_other(self, carried, key_of, project, deed):
+    @pytest.mark.parametrize("action", ["rename", "merge", "delete"])
+    def test_it_stays_what_it_was_for_the_other(self, carried, key_of, project, action):
         mine, other, tag = carried
         u2, path = key_of("u2"), f"{API}/tags/{tag}"
         tags.create(project, SYSTEM, name="ship")
@@ -306,9 +306,9 @@ class TestATagOfBoth:
             "rename": lambda: u2.patch(path, {"name": "sail"}),
             "merge": lambda: u2.post(f"{path}/merge", {"into": "ship"}),
             "delete": lambda: u2.delete(path),
-        }[deed]()
+        }[action]()
 
-        left = {"rename": ["sail"], "merge": ["ship"], "delete": []}[deed]
+        left = {"rename": ["sail"], "merge": ["ship"], "delete": []}[action]
         assert answer.status_code in (200, 204), answer.content
         assert Memory.objects.get(pk=mine).tags == left
         assert Memory.objects.get(pk=other).tags == ["deploy"]
@@ -441,19 +441,19 @@ class TestWhatIsLeftBehind:
 
         assert told[0] == told[1]
 
-    @pytest.mark.parametrize("deed", ["linked", "synced", "renamed"])
-    def test_a_file_of_both_tells_neither_its_past(self, kept, key_of, project, deed):
+    @pytest.mark.parametrize("action", ["linked", "synced", "renamed"])
+    def test_a_file_of_both_tells_neither_its_past(self, kept, key_of, project, action):
         u2, named = key_of("u2"), {"project_id": str(project.pk)}
         moved = named | {"old_path": kept.file, "new_path": "src/open.py"}
         posted(key_of("u1"), "files/rename", moved)
-        path = "src/mine.py" if deed == "renamed" else "src/open.py"
-        if deed == "synced":
+        path = "src/mine.py" if action == "renamed" else "src/open.py"
+        if action == "synced":
             seen = [{"path": path, "hash": "1"}]
             posted(u2, "files/sync", named | {"files": seen})
         else:
             remember(u2, project, "I read it, too", "x", tags=[], file_paths=[path])
         answers = []
-        if deed == "renamed":
+        if action == "renamed":
             moved = named | {"old_path": path, "new_path": "src/open.py"}
             answers.append(posted(u2, "files/rename", moved))
         asked = named | {"path": "src/open.py"}
