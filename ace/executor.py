@@ -42,7 +42,7 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         ),
         metadata={"feedback_source": task.feedback_source},
         # A task is told as it was, however short, and whatever the quotas.
-        shortest=1,
+        min_length=1,
         is_kept_over_quota=True,
     )
 

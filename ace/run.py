@@ -99,7 +99,7 @@ def _start(
         notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)
     draft = replace(draft, notes=notes)
     prepared = store_write.prepare(project, [draft], caller)
-    for refusal in prepared.refused.values():
+    for refusal in prepared.refusals.values():
         raise refusal
     run = AceRun(
         project=project,

@@ -49,7 +49,7 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
     caller.require(Role.VIEWER, project.pk)
     file = (
         File.objects.visible_to(caller)
-        .counted_for(caller)
+        .with_memory_count(caller)
         .filter(project=project, file_path=path)
         .first()
     )

@@ -272,7 +272,7 @@ class Memory(models.Model):
         """The scope as it is written in the API."""
         return Scope(
             self.scope_kind, self.scope_key, self.scope_type, self.scope_user
-        ).shown
+        ).to_dict()
 
     @property
     def is_keyed_fact(self) -> bool:
@@ -284,13 +284,13 @@ class Memory(models.Model):
         return self.expires_at is not None and self.expires_at < timezone.now()
 
     @property
-    def has_left(self) -> bool:
+    def is_inactive(self) -> bool:
         return bool(self.deleted_at or self.archived_at or self.is_expired)
 
     @property
     def is_current(self) -> bool:
         """Whether reads and searches find it by default, as rows of `current()`."""
-        return not (self.is_duplicate or self.superseded_by_id or self.has_left)
+        return not (self.is_duplicate or self.superseded_by_id or self.is_inactive)
 
     @property
     def embedding(self) -> Vector | None:

@@ -1,4 +1,4 @@
-"""What stands near a memory, and whether it says the same."""
+"""Decide whether a memory repeats another one, or only resembles it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from common.text.contradiction import disagreement
 from inference.embedding.vector import Vector
 from memories.models import Memory, MemoryVector, PossibleDuplicate
 from projects.models import Project
-from search import near as search_near
-from search.near import Neighbours
+from search.near import Neighbours, find_neighbours, neighbours_statement
 from search.semantic import Scores
 
-# Neighbours looked at: the nearest may be guarded while the next is a duplicate.
+# More than one: the nearest may contradict the memory while the next one repeats it.
 MAX_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """A neighbour above the threshold; `why_not_merged` says what guards it."""
+    """A neighbour above the threshold; `why_not_merged` is the contradiction, if any."""
 
     memory: Memory
     similarity: float
@@ -34,19 +33,19 @@ class Similarity:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The original that a memory repeats, if any, and the ones it only resembles."""
+    """The original that a memory repeats, else the memories that it only resembles."""
 
     original: Similarity | None
-    doubts: tuple[Similarity, ...] = ()
+    possible: tuple[Similarity, ...] = ()
 
 
 NO_VERDICT = Verdict(None)
 
 
 def candidates(memory: Memory) -> Any:
-    """What may be the original of a memory.
+    """Rows that a memory may be a duplicate of.
 
-    Current, not expired, of the same project, scope, sensitivity and key.
+    Current rows of the same project, scope, sensitivity and key.
     """
     return (
         Memory.objects.current()
@@ -61,14 +60,14 @@ def candidates(memory: Memory) -> Any:
 
 
 def is_comparable(memory: Memory) -> bool:
-    """Whether it may repeat another one: a fact with a key is compared by that alone."""
+    """Whether a memory is compared by its vector; a fact with a key is compared by its key."""
     return not (memory.kept_apart or memory.is_keyed_fact)
 
 
 def probe(project: Project, vectors: Sequence[Vector]) -> Statement:
-    """The statement that finds what of a project is near vectors, for `judge`."""
+    """Build the statement that finds a project's neighbours of vectors, for `compare_new`."""
     threshold = project.options.dedup.threshold
-    return search_near.neighbours_statement(
+    return neighbours_statement(
         Memory, vectors, project_id=project.pk, threshold=threshold
     )
 
@@ -76,37 +75,39 @@ def probe(project: Project, vectors: Sequence[Vector]) -> Statement:
 def compare_new(
     memory: Memory,
     vector: Vector,
-    close: Neighbours,
-    stored: Sequence[tuple[Memory, Vector]],
+    neighbours: Neighbours,
+    inserted: Sequence[tuple[Memory, Vector]],
 ) -> Verdict:
-    """Compare a new memory with what was close to it, and with what was stored since."""
+    """Compare a new memory with its neighbours and with those inserted before it."""
     threshold = memory.project.options.dedup.threshold
-    cosines = {other.pk: vector.cosine(theirs) for other, theirs in stored}
-    since = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
-    return compare(memory, vector, threshold=threshold, close=close.beside(since))
+    cosines = {other.pk: vector.cosine(theirs) for other, theirs in inserted}
+    extra = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
+    neighbours = neighbours.beside(extra)
+    return compare(memory, vector, threshold=threshold, neighbours=neighbours)
 
 
 def compare_stored(
     project: Project, embedded: Sequence[tuple[Memory, Vector]]
 ) -> Iterator[tuple[Memory, Verdict]]:
-    """Judge stored memories, one after the other; what became of one counts for the next.
+    """Compare stored memories one by one, each with the rows before it in the sequence.
 
-    Each is compared with those before it, not with those behind.
+    The caller applies each verdict before it takes the next one.
     """
     options = project.options.dedup
     if not options.enabled:
         return
-    behind = {memory.pk for memory, _ in embedded}
-    found = find_near_each(project.pk, embedded, threshold=options.threshold)
-    for memory, vector, close in found:
-        behind.discard(memory.pk)
-        among = Memory.objects.exclude(pk__in=behind)
-        yield (
+    later = {memory.pk for memory, _ in embedded}
+    pairs = find_near_each(project.pk, embedded, threshold=options.threshold)
+    for memory, vector, neighbours in pairs:
+        later.discard(memory.pk)
+        verdict = compare(
             memory,
-            compare(
-                memory, vector, threshold=options.threshold, among=among, close=close
-            ),
+            vector,
+            threshold=options.threshold,
+            rows=Memory.objects.exclude(pk__in=later),
+            neighbours=neighbours,
         )
+        yield memory, verdict
 
 
 def compare(
@@ -114,33 +115,34 @@ def compare(
     vector: Vector,
     *,
     threshold: float,
-    among: Any = None,
-    close: Neighbours | None = None,
+    rows: Any = None,
+    neighbours: Neighbours | None = None,
 ) -> Verdict:
-    """Compare a memory with its nearest peers (REQ-MEM-DEDUP-001).
+    """Compare a memory with its nearest candidates (REQ-MEM-DEDUP-001).
 
-    Similarity alone merges opposites, so a guard must find no disagreement. `among`
-    narrows the peers; `close` is what is near in the project, when that is known.
+    Vectors of opposites are similar, so a pair that contradicts itself is no duplicate.
+    `rows` narrows the candidates; pass `neighbours` if they are already known.
     """
     if not is_comparable(memory):
         return NO_VERDICT
-    close = close or find_near(memory.project_id, [vector], threshold=threshold)[0]
-    if close.is_empty:
+    if neighbours is None:
+        (neighbours,) = find_near(memory.project_id, [vector], threshold=threshold)
+    if neighbours.is_empty:
         return NO_VERDICT
-    rows = candidates(memory) if among is None else among & candidates(memory)
-    alike = find_similar(memory, vector, rows, threshold=threshold, close=close)
-    if merged := _first_duplicate(alike):
-        return Verdict(merged)
-    return Verdict(None, tuple(alike))
+    peers = candidates(memory) if rows is None else rows & candidates(memory)
+    similar = find_similar(
+        memory, vector, peers, threshold=threshold, neighbours=neighbours
+    )
+    if original := _first_duplicate(similar):
+        return Verdict(original)
+    return Verdict(None, tuple(similar))
 
 
 def find_near(
     project_id: uuid.UUID, vectors: Sequence[Vector], *, threshold: float
 ) -> list[Neighbours]:
-    """What of a project is at or above a cosine, for each vector."""
-    return search_near.find_neighbours(
-        Memory, vectors, project_id=project_id, threshold=threshold
-    )
+    """Find a project's rows at or above a cosine, for each vector."""
+    return find_neighbours(Memory, vectors, project_id=project_id, threshold=threshold)
 
 
 def find_near_each(
@@ -149,29 +151,35 @@ def find_near_each(
     *,
     threshold: float,
 ) -> Iterator[tuple[Memory, Vector, Neighbours]]:
-    """The stored memories that have others near them, each with what is near."""
-    found = find_near(
+    """Find the stored memories that have neighbours, each with its neighbours."""
+    near = find_near(
         project_id, [vector for _, vector in embedded], threshold=threshold
     )
-    for (memory, vector), close in zip(embedded, found, strict=True):
-        others = close.without(memory.pk)
+    for (memory, vector), neighbours in zip(embedded, near, strict=True):
+        others = neighbours.without(memory.pk)
         if not others.is_empty:
             yield memory, vector, others
 
 
 def find_similar(
-    memory: Memory, vector: Vector, rows: Any, *, threshold: float, close: Neighbours
+    memory: Memory,
+    vector: Vector,
+    rows: Any,
+    *,
+    threshold: float,
+    neighbours: Neighbours,
 ) -> list[Similarity]:
-    """The nearest of its peers at or above a cosine, nearest first, each guarded.
+    """Find the nearest of `rows` at or above a cosine, nearest first.
 
-    The project's nearest rows are asked first. Where they are not all that are so
-    near, and those that are peers decide nothing, every peer is compared. A pair that
-    a person decided about is not brought up again.
+    Looks among the project's `neighbours` first. If these are not all there are and
+    do not decide, scans every row. Leaves out pairs that a person decided.
     """
     rows = rows.exclude(pk__in=_decided_ids(memory))
-    alike = _similarities(memory, rows.filter(pk__in=list(close.scores)), close.scores)
-    if close.is_all or len(alike) == MAX_NEIGHBOURS or _first_duplicate(alike):
-        return alike
+    near = rows.filter(pk__in=list(neighbours.scores))
+    similar = _similarities(memory, near, neighbours.scores)
+    is_enough = len(similar) == MAX_NEIGHBOURS or _first_duplicate(similar)
+    if neighbours.is_all or is_enough:
+        return similar
     scores = _scan_exactly(rows, vector, memory.project_id, threshold)
     return _similarities(memory, rows.filter(pk__in=list(scores)), scores)
 
@@ -187,8 +195,8 @@ def _decided_ids(memory: Memory) -> set[uuid.UUID]:
 def _scan_exactly(
     rows: Any, vector: Vector, project_id: uuid.UUID, threshold: float
 ) -> Scores:
-    """The nearest of these rows, by an exact scan of the project's vectors."""
-    found = (
+    """Find the nearest of these rows without an index."""
+    nearest = (
         MemoryVector.objects.filter(
             project_id=project_id, model=vector.model, memory__in=rows
         )
@@ -196,21 +204,21 @@ def _scan_exactly(
         .order_by("distance", "memory_id")
         .values_list("memory_id", "distance")[:MAX_NEIGHBOURS]
     )
-    return {pk: 1 - distance for pk, distance in found if 1 - distance >= threshold}
+    return {pk: 1 - distance for pk, distance in nearest if 1 - distance >= threshold}
 
 
 def _similarities(memory: Memory, rows: Any, scores: Scores) -> list[Similarity]:
-    found = {row.pk: row for row in rows.light()}
-    nearest = [pk for pk in scores if pk in found][:MAX_NEIGHBOURS]
-    return [similarity_of(memory, found[pk], scores[pk]) for pk in nearest]
+    others = {row.pk: row for row in rows.light()}
+    nearest = [pk for pk in scores if pk in others][:MAX_NEIGHBOURS]
+    return [similarity_of(memory, others[pk], scores[pk]) for pk in nearest]
 
 
-def _first_duplicate(alike: Sequence[Similarity]) -> Similarity | None:
-    return next((near for near in alike if near.why_not_merged is None), None)
+def _first_duplicate(similar: Sequence[Similarity]) -> Similarity | None:
+    return next((each for each in similar if each.why_not_merged is None), None)
 
 
 def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarity:
-    """What a cosine above the threshold says of two memories, once it is guarded."""
+    """Check a pair above the threshold for a contradiction."""
     return Similarity(
         memory=other,
         similarity=round(similarity, 4),
@@ -219,49 +227,46 @@ def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarit
 
 
 def lock_unchanged(original: Memory) -> Memory | None:
-    """Lock an original until the transaction ends; None when it is one no more.
-
-    What it said when it was judged must be what it says now.
-    """
-    locked = Memory.objects.select_for_update(no_key=True).filter(
+    """Lock an original; None if it changed or is not current since it was compared."""
+    rows = Memory.objects.select_for_update(no_key=True).filter(
         pk=original.pk,
         similarity_hash=original.similarity_hash,
         sensitivity=original.sensitivity,
     )
-    held: Memory | None = locked.current().first()
-    return held
+    locked: Memory | None = rows.current().first()
+    return locked
 
 
-def lock_all_unchanged(judged: Iterable[Memory]) -> set[uuid.UUID]:
-    """Lock memories until the transaction ends; which say what they said when judged."""
-    said = {memory.pk: memory.similarity_hash for memory in judged}
-    locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=said)
+def lock_all_unchanged(memories: Iterable[Memory]) -> set[uuid.UUID]:
+    """Lock memories; return the ids of those unchanged and current since they were compared."""
+    hashes = {memory.pk: memory.similarity_hash for memory in memories}
+    locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=hashes)
     rows = locked.current().order_by("pk").values_list("pk", "similarity_hash")
-    return {pk for pk, digest in rows if digest == said[pk]}
+    return {pk for pk, digest in rows if digest == hashes[pk]}
 
 
 def record_possible(
-    memory: Memory, doubts: Sequence[Similarity]
+    memory: Memory, similar: Sequence[Similarity]
 ) -> tuple[Similarity, ...]:
-    """Show pairs that only look alike to a person; a known pair is not filed twice.
+    """Record possible duplicates for a person to decide; a known pair stays as it is.
 
-    `memory` is held. Returns the doubts that are left: the others' texts are gone.
+    The caller has locked `memory`. Returns the pairs whose other memory is unchanged.
     """
-    if not doubts:
+    if not similar:
         return ()
-    held = lock_all_unchanged(doubt.memory for doubt in doubts)
-    left = tuple(doubt for doubt in doubts if doubt.memory.pk in held)
+    unchanged = lock_all_unchanged(each.memory for each in similar)
+    recorded = tuple(each for each in similar if each.memory.pk in unchanged)
     PossibleDuplicate.objects.bulk_create(
         [
             PossibleDuplicate(
                 project_id=memory.project_id,
-                memory=max(memory, doubt.memory, key=lambda row: row.pk),
-                other=min(memory, doubt.memory, key=lambda row: row.pk),
-                similarity=doubt.similarity,
-                why_not_merged=(doubt.why_not_merged or "")[:300],
+                memory=max(memory, each.memory, key=lambda row: row.pk),
+                other=min(memory, each.memory, key=lambda row: row.pk),
+                similarity=each.similarity,
+                why_not_merged=(each.why_not_merged or "")[:300],
             )
-            for doubt in left
+            for each in recorded
         ],
         ignore_conflicts=True,
     )
-    return left
+    return recorded

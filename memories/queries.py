@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
+from django.apps import apps
+from django.contrib.postgres.fields import ArrayField
 from django.db import connections, models
-from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, When
+from django.db.models import Case, Exists, F, Func, OuterRef, Q, Subquery, When
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
@@ -15,19 +17,19 @@ from memories.scopes import Scope
 from projects.models import Project
 from search.columns import SEARCH_COLUMNS, search_columns_of
 
-# `current()` without the clock, which no index can hold.
+# `current()` without the expiry: an index condition cannot depend on the clock.
 CURRENT_COLUMNS: dict[str, Any] = {
     "is_duplicate": False,
     "superseded_by__isnull": True,
     "archived_at__isnull": True,
     "deleted_at__isnull": True,
 }
-# The scopes that a read without scope covers (docs/api.md, "Search").
+# The scopes that a read without a scope covers (docs/api.md, "Search").
 SHARED_SCOPES = ("workspace", "org")
-# The scopes of one user, which a key bound to another user never reaches.
+# The scopes of one user: a key bound to another user cannot read them.
 PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
-# The user that a memory is of: by its column, else by its scope (`Scope.owner`).
+# The user a memory belongs to: its `user_id`, else the user of its scope (`Scope.owner`).
 OWNER = Case(
     When(~Q(user_id=""), then=F("user_id")),
     When(scope_kind="user", then=F("scope_key")),
@@ -35,7 +37,7 @@ OWNER = Case(
 )
 
 
-# What no agent wrote: `Caller.agent_id_for` names the caller then.
+# Memories that no agent wrote: `Caller.agent_id_for` stored the caller's name instead.
 OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
 IS_SHARED = """
@@ -49,15 +51,15 @@ SELECT EXISTS (
 
 
 def is_shared_with(project: Project) -> tuple[str, list[Any]]:
-    """The question whether another project of the organization shares current org rows.
+    """Return SQL that tells whether another project shares current org rows with this one.
 
-    Asked by every search: as a queryset, building it took longer than answering.
+    Plain SQL, because every search runs it and building the queryset takes longer than the query.
     """
     organization = project.organization_id
     return IS_SHARED, [organization, str(organization), project.pk]
 
 
-# Whether a current memory has this text: asked by every write, as above.
+# Whether a current memory has this text. Plain SQL for the same reason: every write runs it.
 IS_KNOWN = """
 SELECT EXISTS (
     SELECT FROM memories_memory
@@ -71,7 +73,7 @@ SELECT EXISTS (
 
 @dataclass(frozen=True)
 class Filters:
-    """What a read is narrowed to; an empty field narrows nothing (REQ-MEM-SEARCH-005).
+    """The filters of a read; an empty field does not filter (REQ-MEM-SEARCH-005).
 
     `file_paths` match exactly, or as a prefix when they end in `/` or `*`.
     """
@@ -90,11 +92,10 @@ class Filters:
 
 class MemoryQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
-        """Rows of projects that the caller may read; a bound user's private ones only.
+        """Rows the caller may read: of its projects, without other users' private scopes.
 
-        Deleted, expired and duplicate rows are among them: see `readable()` and
-        `current()`. Those of one `project`, as a door has just read it, are found
-        without looking it up again.
+        Includes deleted, expired and duplicate rows: see `readable()` and `current()`.
+        With `project`, only its rows, and without a query for the caller's projects.
         """
         if project is None:
             rows = self.filter(project__in=Project.objects.visible_to(caller))
@@ -114,7 +115,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return self.filter(_unexpired())
 
     def readable(self) -> Self:
-        """What can be opened by its id: neither deleted nor expired."""
+        """Rows that can be read by id: neither deleted nor expired."""
         return self.unexpired().filter(deleted_at=None)
 
     def current(self) -> Self:
@@ -128,14 +129,14 @@ class MemoryQuerySet(models.QuerySet[Any]):
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
 
-    def covering(
+    def in_reach(
         self, project: Project, scope: Scope | None, shared: bool | None = None
     ) -> Self:
         """The rows that a read of a project covers, with or without a scope.
 
-        Without one: workspace and org rows of the project, and org rows of the
-        organization's other projects whose key is the organization itself. `shared` is
-        whether there are such rows, for who has asked `is_shared_with` already.
+        Without a scope: workspace and org rows of the project, and org rows of the
+        organization's other projects whose key is the organization itself. Pass
+        `shared` if the answer of `is_shared_with` is already known.
         """
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
@@ -144,17 +145,17 @@ class MemoryQuerySet(models.QuerySet[Any]):
             with connections[self.db].cursor() as cursor:
                 cursor.execute(*is_shared_with(project))
                 (shared,) = cursor.fetchone()
-        return self.filter(own | self._shared_arm(project) if shared else own)
+        return self.filter(own | self._shared_rows(project) if shared else own)
 
     @staticmethod
-    def _shared_arm(project: Project) -> Q:
+    def _shared_rows(project: Project) -> Q:
         return Q(
             scope_kind="org",
             organization_id=project.organization_id,
             scope_key=str(project.organization_id),
         ) & ~Q(project=project)
 
-    def matching(self, filters: Filters) -> Self:
+    def filter_by(self, filters: Filters) -> Self:
         rows = (
             self.current_or_duplicate()
             if filters.include_duplicates
@@ -181,27 +182,28 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return rows
 
     def about_files(self, paths: tuple[str, ...]) -> Self:
-        from memories.models import MemoryFile  # models import this
-
         wanted = Q()
         for path in paths:
             if path.endswith(("/", "*")):
                 wanted |= Q(file__file_path__startswith=path.rstrip("*"))
             else:
                 wanted |= Q(file__file_path=path)
-        links = MemoryFile.objects.filter(wanted, memory=OuterRef("pk"))
+        links = _rows("MemoryFile").filter(wanted, memory=OuterRef("pk"))
         return self.filter(Exists(links))
 
     def light(self) -> Self:
-        """Without the search columns, which only search reads."""
+        """Defer the search columns, which only search reads."""
         return self.defer(*SEARCH_COLUMNS)
 
     def in_full(self) -> Self:
-        """With what the API shows of a memory, in a fixed number of queries."""
-        from memories.models import MemoryFile  # models import this
-
-        links = MemoryFile.objects.select_related("file")
+        """Prefetch what the API returns of a memory, in a fixed number of queries."""
+        links = _rows("MemoryFile").select_related("file")
         return self.light().prefetch_related(models.Prefetch("file_links", links))
+
+
+def _rows(model: str) -> Any:
+    """The manager of a model of this app; `memories.models` imports this module."""
+    return apps.get_model("memories", model)._default_manager
 
 
 def _unexpired() -> Q:
@@ -210,39 +212,34 @@ def _unexpired() -> Q:
 
 class MemoryChangeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # models import this
-
         rows = self.filter(project_id__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        seen = Memory.objects.visible_to(caller)
+        seen = _rows("Memory").visible_to(caller)
         return rows.filter(memory_id__in=seen.values("pk"))
 
 
 class FileQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Files of visible projects; of a bound user those that it knows.
+        """Files of visible projects; for a bound user, only the files it knows.
 
-        One of its memories speaks of them, or the project itself told their content
-        (`files/sync`). A path that nothing links to any more may be another user's.
+        It knows a file that one of its memories links to, and one whose content a sync
+        reported (`files/sync`). A path without links may have been another user's.
         """
-        from memories.models import Memory, MemoryFile
-
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        seen = MemoryFile.objects.filter(
-            file=OuterRef("pk"), memory__in=Memory.objects.visible_to(caller)
+        seen = _rows("MemoryFile").filter(
+            file=OuterRef("pk"), memory__in=_rows("Memory").visible_to(caller)
         )
         return rows.filter(Exists(seen) | ~Q(last_content_hash=""))
 
-    def counted_for(self, caller: Caller) -> Self:
-        """With `memory_count`: the current memories that the caller may see."""
-        from memories.models import Memory, MemoryFile
-
-        seen = Memory.objects.visible_to(caller).current()
+    def with_memory_count(self, caller: Caller) -> Self:
+        """Annotate `memory_count`: the current memories that the caller may see."""
+        seen = _rows("Memory").visible_to(caller).current()
         counts = (
-            MemoryFile.objects.filter(file=OuterRef("pk"), memory__in=seen)
+            _rows("MemoryFile")
+            .filter(file=OuterRef("pk"), memory__in=seen)
             .order_by()
             .values("file")
             .annotate(n=models.Count("memory", distinct=True))
@@ -252,22 +249,22 @@ class FileQuerySet(models.QuerySet[Any]):
 
 class TagQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Tags of visible projects; of a bound user those that it knows.
+        """Tags of visible projects; for a bound user, only the tags it knows.
 
-        One of its memories carries them, or somebody put them into the vocabulary
-        openly. A word that nothing carries any more may be another user's.
+        It knows a tag of one of its memories, and one that somebody created or edited
+        as a tag. A tag without memories may have been another user's.
         """
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        openly = AuditEvent.objects.filter(
+        edits = AuditEvent.objects.filter(
             object_id=Cast(OuterRef("pk"), models.CharField()),
             verb__in=["tag.create", "tag.update"],
         )
-        return rows.filter(Exists(_memories_with_tag(caller)) | Exists(openly))
+        return rows.filter(Exists(_memories_with_tag(caller)) | Exists(edits))
 
-    def counted_for(self, caller: Caller) -> Self:
-        """With `usage_count`: the current memories that the caller may see."""
+    def with_usage_count(self, caller: Caller) -> Self:
+        """Annotate `usage_count`: the current memories that the caller may see."""
         counts = (
             _memories_with_tag(caller)
             .current()
@@ -280,33 +277,24 @@ class TagQuerySet(models.QuerySet[Any]):
 
 def _memories_with_tag(caller: Caller) -> Any:
     """Visible memories that carry the tag of the outer query."""
-    from django.contrib.postgres.fields import ArrayField
-    from django.db.models.expressions import Func
-
-    from memories.models import Memory  # models import this
-
     one = Func(
         OuterRef("name"),
         template="ARRAY[%(expressions)s]::varchar[]",
         output_field=ArrayField(models.CharField(max_length=64)),
     )
-    rows = Memory.objects.visible_to(caller)
+    rows = _rows("Memory").visible_to(caller)
     return rows.filter(project=OuterRef("project"), tags__contains=one)
 
 
 class FindingQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # models import this
-
-        seen = Memory.objects.visible_to(caller)
+        seen = _rows("Memory").visible_to(caller)
         return self.filter(memory__in=seen, original__in=seen)
 
 
 class PossibleDuplicateQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        from memories.models import Memory  # models import this
-
-        seen = Memory.objects.visible_to(caller)
+        seen = _rows("Memory").visible_to(caller)
         return self.filter(
             project__in=Project.objects.visible_to(caller),
             memory__in=seen,
@@ -314,27 +302,25 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
         )
 
     def in_full(self) -> Self:
-        """With both memories as the API shows them, in a fixed number of queries."""
+        """Prefetch both memories as the API returns them, in a fixed number of queries."""
         return self.light().prefetch_related(
             "memory__file_links__file", "other__file_links__file"
         )
 
     def light(self) -> Self:
-        """With both memories, without what only search reads."""
+        """Join both memories and defer their search columns."""
         heavy = search_columns_of("memory", "other")
         return self.select_related("memory", "other").defer(*heavy)
 
-    def waiting(self) -> Self:
-        """Open pairs of which both sides are still current."""
-        from memories.models import Memory  # models import this
-
-        now = Memory.objects.current().values("pk")
-        return self.filter(state="open", memory__in=now, other__in=now)
+    def undecided(self) -> Self:
+        """Open pairs whose two memories are still current."""
+        current = _rows("Memory").current().values("pk")
+        return self.filter(state="open", memory__in=current, other__in=current)
 
 
 class PurgeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Of projects that the caller owns, and not as one user of them."""
+        """Purges of projects that the caller owns; none for a key bound to a user."""
         if caller.user_id:
             return self.none()
         rows = self.filter(project__in=Project.objects.visible_to(caller))

@@ -59,7 +59,7 @@ class ScopedStore:
                 "content": content,
                 "memory_type": memory_types.classify(content),
                 # Requirement 000 knows no least length.
-                "shortest": 1,
+                "min_length": 1,
                 **self.defaults,
                 **fields,
                 "tags": tuple(fields.get("tags", ())),

@@ -1,4 +1,4 @@
-"""Whose a memory is: the five scopes of requirement 000, and who may name them."""
+"""Scopes: whom a memory belongs to (requirement 000), and who may name which scope."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from common.caller import Caller
 from common.erasure.redaction import redact_name
 from projects.models import Project
 
-# The fields that each kind is written with in the API.
+# The key field of each kind of scope in the API.
 KEY_FIELDS = {
     "session": "session_id",
     "user": "user_id",
@@ -25,7 +25,7 @@ KEY_FIELDS = {
 
 @dataclass(frozen=True)
 class Scope:
-    """A kind and its opaque key; `type` of objects, `user` of a user's session."""
+    """A kind and its opaque key; `type` is of objects, `user` of a user's session."""
 
     kind: str
     key: str
@@ -34,21 +34,20 @@ class Scope:
 
     @property
     def hash(self) -> str:
-        """One fixed-width column that two memories share when their scopes are equal."""
+        """A hash of fixed width: equal for equal scopes."""
         parts = json.dumps([self.kind, self.type, self.key, self.user])
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
-    @property
-    def shown(self) -> dict[str, str]:
-        """The scope as it is written in the API."""
-        shown = {"kind": self.kind, KEY_FIELDS[self.kind]: self.key}
+    def to_dict(self) -> dict[str, str]:
+        """The scope as the API writes it."""
+        scope = {"kind": self.kind, KEY_FIELDS[self.kind]: self.key}
         if self.kind == "object":
-            return {**shown, "object_type": self.type}
-        return {**shown, "user_id": self.user} if self.user else shown
+            return {**scope, "object_type": self.type}
+        return {**scope, "user_id": self.user} if self.user else scope
 
     @property
     def owner(self) -> str:
-        """The user whose scope it is; empty for what is shared."""
+        """The user the scope belongs to; empty for a shared scope."""
         return self.key if self.kind == "user" else self.user
 
     @property
@@ -63,10 +62,10 @@ class Scope:
 
 
 def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -> Scope:
-    """The scope that a request names; workspace of the project when it names none.
+    """Return the scope a request names; the project's workspace if it names none.
 
-    A key bound to a user reaches the user and session scopes of that user only:
-    another user's scope does not exist for it.
+    A key bound to a user can name only that user's user and session scopes: for any
+    other one it gets NotFound.
     """
     if not value:
         return Scope("workspace", str(project.pk))
@@ -85,9 +84,9 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
 
 
 def narrower_scopes(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
-    """What joins a read of a user's rows: the named session, the user's and nobody's.
+    """The session scopes that a read of a user scope also covers.
 
-    None is discovered.
+    Only the named session: with the user's name in it, and without one.
     """
     if scope is None or scope.kind != "user" or not session_id:
         return ()

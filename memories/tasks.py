@@ -12,10 +12,10 @@ from memories.maintenance import embedding_job, vector_index_job
 from memories.models import Memory
 from memories.retention import (
     compaction_policy,
+    consolidation,
     erase,
     project_deletion,
 )
-from memories.retention import consolidate as consolidation
 from memories.store import quotas, search_columns
 from projects.models import Project
 from search import statistics

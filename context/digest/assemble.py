@@ -143,13 +143,13 @@ def readable(
 ) -> MemoryQuerySet:
     """The current memories that a digest may show."""
     seen = Memory.objects.visible_to(caller)
-    rows: MemoryQuerySet = seen.covering(project, None)
+    rows: MemoryQuerySet = seen.in_reach(project, None)
     for scope in scopes:
-        rows = rows | seen.covering(project, scope)
+        rows = rows | seen.in_reach(project, scope)
     allowed = tuple(options.allow_sensitivities)
     if not allowed:
         return rows.none()
-    rows = rows.matching(Filters(sensitivities=allowed))
+    rows = rows.filter_by(Filters(sensitivities=allowed))
     if options.agents == "own" and agent_id:
         own = Memory.objects.filter(agent_id=agent_id)
         repeated = Exists(own.filter(duplicate_of=OuterRef("pk")))

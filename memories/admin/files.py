@@ -107,7 +107,7 @@ class FileAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).counted_for(caller_of(request))
+        return super().get_queryset(request).with_memory_count(caller_of(request))
 
     @admin.display(description="memories")
     def memories(self, file: Any) -> int:

@@ -62,7 +62,7 @@ class TagAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).counted_for(caller_of(request))
+        return super().get_queryset(request).with_usage_count(caller_of(request))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         fields = list(self.fields or [])

@@ -1,4 +1,4 @@
-"""Mark duplicates of stored memories: by a verdict, by a person's decision, by a scan job.
+"""Mark duplicates among stored memories: by a verdict, a person's decision or a scan job.
 
-May import `memories.store` and the modules below it.
+May import `memories.store` and what is below it.
 """

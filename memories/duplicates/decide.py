@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Record a person's decision about a pair of similar memories."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from memories.store import history, originals
 
 @write
 def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
-    """Make a duplicate a memory of its own again; the pair is never marked again."""
+    """Make a duplicate an original again; the pair is never marked again."""
     caller.require(Role.CURATOR, memory.project_id)
     memory = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
     if memory.deleted_at or not memory.is_duplicate or memory.duplicate_of is None:
         raise NotADuplicate
     if fact := originals.lock_current_fact(memory):
         raise errors.StateConflict(
-            f"A key has one current fact, and {fact.pk} is it. Change that one, or store "
+            f"A key has one current fact, which is {fact.pk}. Change that one, or store "
             "this one with another key."
         )
     before = history.snapshot(memory)
@@ -39,7 +39,7 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
 def _record_decision(
     memory: Memory, other: Memory, state: str, caller: Caller, *, note: str = ""
 ) -> PossibleDuplicate:
-    """Keep what a person decided about a pair."""
+    """Record the decision about a pair, in the pair and in the audit trail."""
     newer, older = sorted((memory, other), key=lambda row: row.pk, reverse=True)
     pair, _ = PossibleDuplicate.objects.update_or_create(
         memory=newer,
@@ -73,7 +73,7 @@ def _record_decision(
 def decide(
     pair: PossibleDuplicate, verdict: str, caller: Caller, *, note: str = ""
 ) -> PossibleDuplicate:
-    """Settle a possible duplicate: `merged` marks the newer one, `kept_both` neither."""
+    """Decide a possible duplicate: `merged` marks the newer memory, `kept_both` neither."""
     caller.require(Role.CURATOR, pair.project_id)
     pair = PossibleDuplicate.objects.select_for_update().get(pk=pair.pk)
     if pair.state != PossibleDuplicate.State.OPEN:
@@ -90,8 +90,8 @@ def decide(
             )
         if not near_duplicates.candidates(newer).filter(pk=original.pk).exists():
             raise errors.StateConflict(
-                "The two have different sensitivities or keys: who may read the one "
-                "would not find the other. Change one of them, or keep both."
+                "The two memories differ in sensitivity or key: a reader of one might "
+                "not find the other. Change one of them, or keep both."
             )
         originals.mark_duplicate(
             newer, original, caller, reason=note or "merged by a person"

@@ -1,4 +1,4 @@
-"""Which memories say the same: marked, doubted, unmarked."""
+"""Compare stored memories and mark those that repeat another one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from projects.models import Project
 
 
 def check(memory: Memory, vector: Vector) -> Verdict:
-    """Judge a stored memory and record the verdict: mark it, or file the doubts."""
+    """Compare a stored memory and apply the verdict."""
     return check_all(memory.project, [(memory, vector)])[0]
 
 
 def check_all(
     project: Project, embedded: Sequence[tuple[Memory, Vector]]
 ) -> list[Verdict]:
-    """Judge stored memories, the earliest first: it is the original of the others."""
+    """Compare stored memories and apply the verdicts, the earliest memory first.
+
+    So the earliest of several becomes the original of the others.
+    """
     current = _current_ids([memory for memory, _ in embedded])
     verdicts = {}
     for memory, verdict in near_duplicates.compare_stored(
@@ -47,10 +50,13 @@ def _current_ids(memories: Sequence[Memory]) -> set[uuid.UUID]:
 
 
 def apply_verdict(
-    memory: Memory, verdict: Verdict, caller: Caller, *, found: str = ""
+    memory: Memory, verdict: Verdict, caller: Caller, *, source: str = ""
 ) -> None:
-    """Mark a memory as its verdict says, or file its doubts."""
+    """Mark a memory as a duplicate, or record its possible duplicates.
+
+    `source` is appended to the reason in the history.
+    """
     if verdict.original and (original := lock_unchanged(verdict.original.memory)):
-        reason = f"cosine {verdict.original.similarity}{found}"
+        reason = f"cosine {verdict.original.similarity}{source}"
         originals.mark_duplicate(memory, original, caller, reason=reason)
-    record_possible(memory, verdict.doubts)
+    record_possible(memory, verdict.possible)

@@ -1,4 +1,4 @@
-"""Duplicates of a whole project, found by a job that can be watched and stopped."""
+"""Scan a whole project for duplicates, by a job with progress."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from inference.embedding.vector import Vector
 from jobs import queue, runner
 from jobs.models import Job
 from memories import near_duplicates
-from memories import near_duplicates as memories_near_duplicates
 from memories.duplicates import mark
 from memories.models import DuplicateFinding, Memory, MemoryVector
 from memories.near_duplicates import Verdict
 from projects.models import Project
 
 KIND = "deduplicate"
-SCAN_BATCH = 100  # memories compared between two steps; what a killed attempt repeats
+SCAN_BATCH = 100  # memories between two steps; a killed attempt repeats at most these
 
 
 @write
@@ -70,12 +69,12 @@ def scan_project(run: runner.JobRun) -> dict[str, Any]:
             compare_batch(batch, job)
             run.step(done, total, cursor={"last": str(last)})
         run.yield_turn()
-    found = DuplicateFinding.objects.filter(job_id=job.pk)
-    kept = found.exclude(why_not_merged="").count()
+    findings = DuplicateFinding.objects.filter(job_id=job.pk)
+    possible = findings.exclude(why_not_merged="").count()
     result: dict[str, Any] = {
         "scanned": done,
-        "duplicates": found.count() - kept,
-        "possible_duplicates": kept,
+        "duplicates": findings.count() - possible,
+        "possible_duplicates": possible,
         "applied": bool(job.args["apply"]),
     }
     trail.record(
@@ -90,28 +89,31 @@ def scan_project(run: runner.JobRun) -> dict[str, Any]:
 
 
 def compare_batch(batch: Sequence[Memory], job: Job) -> None:
-    """Look for the originals of memories, with the threshold and wish of the job."""
+    """Compare memories with earlier ones, and record what is found for the job."""
     threshold = job.args["threshold"]
-    found = near_duplicates.find_near_each(
+    pairs = near_duplicates.find_near_each(
         batch[0].project_id, _with_vectors(batch), threshold=threshold
     )
-    for memory, vector, close in found:
-        among = _earlier_rows(memory, job)
+    for memory, vector, neighbours in pairs:
         verdict = near_duplicates.compare(
-            memory, vector, threshold=threshold, among=among, close=close
+            memory,
+            vector,
+            threshold=threshold,
+            rows=_earlier_rows(memory, job),
+            neighbours=neighbours,
         )
         if verdict != near_duplicates.NO_VERDICT:
             _record_findings(memory, verdict, job)
 
 
 def forget_findings() -> None:
-    """Delete what a job found that is gone: none asks for it any more."""
+    """Delete the findings of jobs that no longer exist."""
     jobs = Job.objects.filter(pk=OuterRef("job_id"))
     delete_in_batches(DuplicateFinding.objects.filter(~Exists(jobs)))
 
 
 def _with_vectors(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
-    """Those that the active model has embedded, with their vectors."""
+    """Pair memories with their vectors of the active model; leave out those without one."""
     stored = MemoryVector.objects.filter(
         memory__in=batch, model=active_model.get().name
     )
@@ -120,11 +122,11 @@ def _with_vectors(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
 
 
 def _record_findings(memory: Memory, verdict: Verdict, job: Job) -> None:
-    near = [verdict.original] if verdict.original else verdict.doubts
-    held = memories_near_duplicates.lock_all_unchanged(
-        [memory, *(likeness.memory for likeness in near)]
+    similar = [verdict.original] if verdict.original else verdict.possible
+    unchanged = near_duplicates.lock_all_unchanged(
+        [memory, *(each.memory for each in similar)]
     )
-    if memory.pk not in held:
+    if memory.pk not in unchanged:
         return
     DuplicateFinding.objects.bulk_create(
         [
@@ -132,12 +134,12 @@ def _record_findings(memory: Memory, verdict: Verdict, job: Job) -> None:
                 job_id=job.pk,
                 project_id=memory.project_id,
                 memory=memory,
-                original=likeness.memory,
-                similarity=likeness.similarity,
-                why_not_merged=likeness.why_not_merged or "",
+                original=each.memory,
+                similarity=each.similarity,
+                why_not_merged=each.why_not_merged or "",
             )
-            for likeness in near
-            if likeness.memory.pk in held
+            for each in similar
+            if each.memory.pk in unchanged
         ],
         ignore_conflicts=True,
     )
@@ -146,19 +148,21 @@ def _record_findings(memory: Memory, verdict: Verdict, job: Job) -> None:
 
 
 def _apply(memory: Memory, verdict: Verdict, job: Job) -> None:
-    """Mark a memory, or file its doubts, unless it changed since it was read."""
-    if fresh := memories_near_duplicates.lock_unchanged(memory):
-        found_by = f", found by job {job.pk}"
-        mark.apply_verdict(fresh, verdict, SYSTEM, found=found_by)
+    """Apply a verdict unless the memory changed since it was read."""
+    if fresh := near_duplicates.lock_unchanged(memory):
+        source = f", found by job {job.pk}"
+        mark.apply_verdict(fresh, verdict, SYSTEM, source=source)
 
 
 def _earlier_rows(memory: Memory, job: Job) -> QuerySet[Memory]:
-    """Earlier memories that this scan did not find to be duplicates themselves.
+    """Earlier memories that this scan did not find to be duplicates.
 
-    So that a dry run finds what a run that applies would.
+    So a dry run finds the same pairs as a scan that applies.
     """
-    found = DuplicateFinding.objects.filter(
+    duplicates = DuplicateFinding.objects.filter(
         job_id=job.pk, why_not_merged="", memory=OuterRef("pk")
     )
-    rows: QuerySet[Memory] = Memory.objects.filter(~Exists(found), pk__lt=memory.pk)
+    rows: QuerySet[Memory] = Memory.objects.filter(
+        ~Exists(duplicates), pk__lt=memory.pk
+    )
     return rows

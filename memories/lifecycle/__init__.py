@@ -1,4 +1,4 @@
-"""Change, delete, restore, confirm, supersede, promote and expire a memory.
+"""Change, delete, restore, confirm, supersede, promote and expire memories.
 
-May import `memories.duplicates`, `memories.store` and the modules below them.
+May import `memories.duplicates`, `memories.store` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Delete memories: one, or all of a scope. The rows stay."""
 
 from __future__ import annotations
 

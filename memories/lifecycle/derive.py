@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from common.caller import Caller
 from common.db import write
 from inference.embedding.vector import Vector
-from memories.lifecycle import delete, derive, lookup
+from memories.lifecycle import delete, lookup
 from memories.models import Memory
 from memories.store import (
     admission,
@@ -79,7 +79,7 @@ def commit(made: Derivation, caller: Caller) -> Receipt:
         lookup.lock_undeleted(memory, memory.version)
         for memory in sorted(made.sources, key=lambda m: m.pk)
     ]
-    receipt = derive._insert_derived(
+    receipt = _insert_derived(
         made.project, made.draft, held, made.vector, caller, reason=made.reason
     )
     assert receipt.memory

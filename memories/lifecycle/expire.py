@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Archive memories whose expiry has passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find one memory for a caller, and lock it for a change."""
 
 from __future__ import annotations
 

@@ -66,6 +66,6 @@ def _draft(
         "promoted_from": memory.pk,
         "created_in_session_id": memory.created_in_session_id or session,
         # What was stored once may be short; a new text is as any other.
-        "shortest": 1 if content is None else None,
+        "min_length": 1 if content is None else None,
     }
     return Draft(**(kept | changed))

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Bring a deleted, archived or superseded memory back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.retired_into = None
     else:
         memory.archived_at = None
-    if memory.superseded_by and memory.superseded_by.has_left:
+    if memory.superseded_by and memory.superseded_by.is_inactive:
         memory.superseded_by = None
     originals.assign(memory)
     if memory.is_duplicate:
@@ -57,5 +57,5 @@ def is_restorable(memory: Memory) -> bool:
     return bool(
         memory.deleted_at
         or (memory.archived_at and not memory.is_expired)
-        or (memory.superseded_by and memory.superseded_by.has_left)
+        or (memory.superseded_by and memory.superseded_by.is_inactive)
     )

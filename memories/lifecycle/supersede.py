@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Replace a memory by a newer one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Confirm that a memory still holds."""
 
 from __future__ import annotations
 

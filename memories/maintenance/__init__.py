@@ -1,4 +1,4 @@
-"""Jobs that keep vectors and their indexes in step with the memories.
+"""Jobs that keep vectors and their indexes up to date.
 
-May import `memories.duplicates`, `memories.store` and the modules below them.
+May import `memories.duplicates`, `memories.store` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""Read memories: search, structured reads, explanations and lineage.
+"""Read memories: by a search, by id, by scope; explain a search and list a memory's lineage.
 
-May import `memories.store.search_columns`, `memories.queries` and the modules below them.
+May import `memories.store` and what is below it.
 """

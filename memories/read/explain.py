@@ -121,7 +121,7 @@ def _drops(
 ) -> Iterator[DropReason]:
     """In the order in which a search asks: what it covers, filters, lanes, the end."""
     itself = Memory.objects.visible_to(asked.caller).filter(pk=memory.pk)
-    if not itself.covering(asked.project, asked.scope).exists():
+    if not itself.in_reach(asked.project, asked.scope).exists():
         yield _out_of_scope(asked, memory, itself)
     yield from _drops_by_filters(asked.filters, itself)
     parsed = queries.parse(asked.question.query)
@@ -142,15 +142,15 @@ def _drops(
 def _out_of_scope(
     asked: SearchContext, memory: Memory, itself: MemoryQuerySet
 ) -> DropReason:
-    is_shared = itself.covering(asked.project, None).exists()
+    is_shared = itself.in_reach(asked.project, None).exists()
     if memory.project_id != asked.project.pk and not is_shared:
         return DropReason("project_id", "it is another project's, and not shared")
-    covered = asked.scope.shown if asked.scope else "workspace and org"
+    covered = asked.scope.to_dict() if asked.scope else "workspace and org"
     return DropReason("scope", f"it is of {memory.scope}; this search covers {covered}")
 
 
 def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[DropReason]:
-    if not itself.matching(NO_FILTERS).exists():
+    if not itself.filter_by(NO_FILTERS).exists():
         yield DropReason("state", "it is archived or superseded")
     if not filters.include_duplicates and itself.filter(is_duplicate=True).exists():
         yield DropReason("include_duplicates", "it is a duplicate")
@@ -159,7 +159,7 @@ def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop
         # Not naming any sensitivity narrows as well.
         narrows = name not in MATCH_OPTIONS and (value or name == "sensitivities")
         alone = {"tags_match": filters.tags_match, name: value}
-        if narrows and not itself.matching(replace(NO_FILTERS, **alone)).exists():
+        if narrows and not itself.filter_by(replace(NO_FILTERS, **alone)).exists():
             yield DropReason(name, "it does not fit")
 
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find what a memory came from and what was made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Read memories without a query: by id, or the rows of a scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def readable_rows(
     """The rows that a read covers, after every filter; `shared` as in `covering`."""
     is_of_one = scope is not None or shared is False
     seen = Memory.objects.visible_to(caller, project if is_of_one else None)
-    rows: MemoryQuerySet = seen.covering(project, scope, shared).matching(filters)
+    rows: MemoryQuerySet = seen.in_reach(project, scope, shared).filter_by(filters)
     return rows
 
 

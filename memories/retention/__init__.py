@@ -1,5 +1,4 @@
-"""Keep less: compaction, its summaries and schedule, consolidation at a quota, purge, and the
+"""Keep fewer memories: compaction, consolidation when a quota is reached, and purge.
 
-end of a project.
-May import `memories.lifecycle`, `memories.duplicates` and everything below them.
+May import every room of `memories` but `views`, `serializers`, `admin` and `maintenance`.
 """

@@ -202,7 +202,7 @@ def _draft(
         expires_at=wish.expires_at or _earliest(sources),
         compacted_from=tuple(memory.pk for memory in sources),
         notes=_notes(summary),
-        shortest=1,
+        min_length=1,
     )
 
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Undo a compaction: restore its sources and delete its result."""
 
 from __future__ import annotations
 

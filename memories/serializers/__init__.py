@@ -1,1 +1,4 @@
-"""What comes in and what goes out, a file for each noun; none of them writes."""
+"""Input and output of the REST API, a file for each noun; no serializer writes.
+
+May import the models and what `memories.store`, `memories.read` and `memories.retention` return.
+"""

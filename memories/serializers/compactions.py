@@ -18,7 +18,7 @@ class CompactionsQuery(InProject, PageQuery):
 class GroupOut(serializers.Serializer[Any]):
     """Memories that would become one."""
 
-    scope = serializers.DictField(child=serializers.CharField(), source="scope.shown")
+    scope = serializers.DictField(child=serializers.CharField(), source="scope.to_dict")
     kind = serializers.CharField()
     sensitivity = serializers.CharField()
     expires_at = serializers.DateTimeField(allow_null=True)

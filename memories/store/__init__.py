@@ -1,5 +1,5 @@
-"""Write memories: drafts and their checks, the write itself, and what a write keeps in step:
+"""Write memories: check a draft, compare it, insert its row.
 
-history, files, tags, vectors, and who is the original of a text.
-May import `memories.near_duplicates` and the modules below it.
+Also what every write keeps up to date: history, files, tags, vectors, search columns, quotas
+and the original of each text. May import `memories.near_duplicates` and what is below it.
 """

@@ -1,4 +1,4 @@
-"""Whether the quotas of a project have room for what is about to be written."""
+"""Admit drafts of a write as far as the quotas of the project have room."""
 
 from __future__ import annotations
 
@@ -18,63 +18,63 @@ from projects.options import QuotaSettings
 def over_quota(
     project: Project, drafts: Mapping[int, Draft]
 ) -> dict[int, QuotaExceeded]:
-    """The drafts, in their order, that would pass 110 % of a quota.
+    """Return a refusal for each draft that would pass 110 % of a quota, by its position.
 
-    In the transaction of the write: it holds the project's row, so that writers of one
-    project count one after the other and never pass it together.
+    Call it in the transaction of the write: it locks the project's row, so that two
+    writers of a project cannot pass a quota together.
     """
     if project.options.quotas == QuotaSettings():
         return {}
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    room = QuotaTracker(project, len(drafts))
-    found = {position: room.take(draft) for position, draft in drafts.items()}
-    if any(quota.is_reached for quota in room.quotas.values()):
+    tracker = QuotaTracker(project, len(drafts))
+    refusals = {position: tracker.admit(draft) for position, draft in drafts.items()}
+    if any(quota.is_reached for quota in tracker.quotas.values()):
         quotas.consolidate_later(project)
-    return {position: refusal for position, refusal in found.items() if refusal}
+    return {position: refusal for position, refusal in refusals.items() if refusal}
 
 
 class QuotaTracker:
-    """The quotas that a batch of `size` counts in, as they are used draft by draft."""
+    """The use of each quota while the drafts of a batch of `size` are admitted."""
 
     def __init__(self, project: Project, size: int) -> None:
         self.project = project
         self.size = size
         self.quotas: dict[tuple[str, str], Quota] = {}
 
-    def take(self, draft: Draft) -> QuotaExceeded | None:
-        """Count a draft, or say why there is no room for it."""
-        own = [self.counted(quota) for quota in _quotas_of(self.project, draft)]
+    def admit(self, draft: Draft) -> QuotaExceeded | None:
+        """Count a draft in its quotas, or return the refusal of the first full one."""
+        own = [self.usage_of(quota) for quota in _quotas_of(self.project, draft)]
         is_tight = any(quota.used + self.size > quota.most for quota in own)
         if is_tight and _adds_nothing(self.project, draft):
             return None
         if full := next((quota for quota in own if quota.is_full), None):
             return full.refusal
         for quota in own:
-            self.quotas[quota.place] = replace(quota, used=quota.used + 1)
+            self.quotas[quota.key] = replace(quota, used=quota.used + 1)
         return None
 
-    def counted(self, quota: Quota) -> Quota:
-        if quota.place not in self.quotas:
-            self.quotas[quota.place] = quotas.count_used(self.project, quota)
-        return self.quotas[quota.place]
+    def usage_of(self, quota: Quota) -> Quota:
+        if quota.key not in self.quotas:
+            self.quotas[quota.key] = quotas.count_used(self.project, quota)
+        return self.quotas[quota.key]
 
 
 def _quotas_of(project: Project, draft: Draft) -> Iterator[Quota]:
-    """The quotas that a draft would count in, not counted yet."""
+    """The quotas that a draft counts in, without their use."""
     assert draft.scope
-    wanted = project.options.quotas
-    if wanted.memories is not None:
-        yield Quota("memories", "", wanted.memories)
+    limits = project.options.quotas
+    if limits.memories is not None:
+        yield Quota("memories", "", limits.memories)
     owner = draft.user_id or draft.scope.owner
-    if wanted.per_user is not None and owner:
-        yield Quota("per_user", owner, wanted.per_user)
-    of_kind: int | None = getattr(wanted.per_kind, draft.kind)
+    if limits.per_user is not None and owner:
+        yield Quota("per_user", owner, limits.per_user)
+    of_kind: int | None = getattr(limits.per_kind, draft.kind)
     if of_kind is not None:
         yield Quota("per_kind", draft.kind, of_kind)
 
 
 def _adds_nothing(project: Project, draft: Draft) -> bool:
-    """Whether it repeats a text, or takes the place of an older fact."""
+    """Whether a draft repeats a text or supersedes a fact, so that no live row is added."""
     assert draft.scope
     same = Q(pk=None)
     if draft.kind == Memory.Kind.FACT and draft.key:

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Check a draft against the rules of its project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from projects.models import Project
 
 
 def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
-    """Apply the project's rules to a draft, or refuse it with the field's name."""
+    """Normalise a draft and apply the project's rules, or refuse it with the field's name."""
     refuse_short(project, draft)
     draft = replace(
         draft,
@@ -27,8 +27,8 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
 
 
 def refuse_short(project: Project, draft: Draft) -> None:
-    """Notes have the project's minimum length; facts and episodes may be one word."""
-    least = draft.shortest
+    """Refuse a content below the project's minimum, which holds for notes only."""
+    least = draft.min_length
     if least is None:
         least = project.options.content_min if draft.kind == "note" else 1
     if len(draft.content.strip()) < least:

@@ -1,4 +1,4 @@
-"""A memory on its way in: checked, masked and classified, not yet written."""
+"""A draft: a memory that is not stored yet, and the row that is built of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FileRef:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a caller wants to store. Lengths are the serializers' work: docs/limits.md."""
+    """A memory as a caller sends it; serializers check the lengths (docs/limits.md)."""
 
     content: str
     memory_type: str = ""
@@ -61,13 +61,13 @@ class Draft:
     provenance: dict[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
-    # Of what was made from other memories; such a one is no duplicate of any.
+    # Set on a memory that is made from others; it is never a duplicate.
     promoted_from: uuid.UUID | None = None
     compacted_from: tuple[uuid.UUID, ...] = ()
     notes: tuple[str, ...] = ()
-    # The least length of the content; None: what the project asks of this kind.
-    shortest: int | None = None
-    # Where a quota is full: stored and archived at once, instead of refused.
+    # The minimum length of the content; None: as the project's settings say.
+    min_length: int | None = None
+    # When a quota is full, archive the memory instead of refusing it.
     is_kept_over_quota: bool = False
 
     @functools.cached_property
@@ -75,11 +75,11 @@ class Draft:
         return plain_text.similarity_hash(self.content)
 
     @property
-    def place(self) -> tuple[str, str]:
-        """What writers of the same texts lock by, in the same order.
+    def lock_key(self) -> tuple[str, str]:
+        """The sort key by which every writer orders its inserts, and so its locks.
 
-        What has a key is by its key: facts first, in the order of the batch, as the last
-        of them is the current one.
+        Memories with a key sort by it, facts before others. Facts of one key keep the
+        order of the batch: the last one becomes the current fact.
         """
         if not self.key:
             return self.similarity_hash, ""
@@ -97,7 +97,7 @@ class Draft:
 
 
 def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
-    """Each file once in each relation."""
+    """Clean the paths and keep one reference for each file and relation."""
     cleaned = (replace(ref, path=clean_path(ref.path)) for ref in files)
     return tuple(
         {(ref.path, ref.relation): ref for ref in cleaned if ref.path}.values()
@@ -105,7 +105,7 @@ def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
 
 
 def clean_path(path: str) -> str:
-    """A path as files are named: without `./` before it."""
+    """Strip spaces and a leading `./` from a path."""
     return path.strip().removeprefix("./")
 
 
@@ -138,7 +138,7 @@ COPIED_FIELDS = [
 
 
 def build(project: Project, draft: Draft, language: str) -> Memory:
-    """An unsaved memory with every column that follows from its text."""
+    """Build an unsaved memory, with the columns that are computed from its text."""
     assert draft.scope
     memory = Memory(
         project=project,

@@ -1,4 +1,4 @@
-"""Files of the code base: linked by memories, renamed, and kept in step with it."""
+"""Files of the code base: link them to memories, rename them, sync their hashes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from projects.models import Project
 
 RenameHook = Callable[[Project, str, str], None]
 UPDATE_BATCH = 500  # rows of one UPDATE
-# What apps above keep by path, such as the anchors of playbook entries, moves along.
+# Called by `rename`: apps above store paths, too, such as the anchors of playbook entries.
 RENAME_HOOKS: list[RenameHook] = []
 
 
 def on_rename(move: RenameHook) -> RenameHook:
-    """Register a function of project, old and new path; it runs in the transaction."""
+    """Register a function (project, old path, new path) that runs in a rename's transaction."""
     RENAME_HOOKS.append(move)
     return move
 
 
 def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
-    """The rows of these paths, made where missing, seen just now: {path: file}.
+    """Create missing files and set when each was last seen; return {path: file}.
 
-    Sorted, and one statement, so that concurrent writers lock in one order.
+    Sorted, in one statement, so that concurrent writers lock in one order.
     """
-    wanted = sorted(set(paths))
-    if not wanted:
+    ordered = sorted(set(paths))
+    if not ordered:
         return {}
     now = timezone.now()
     rows = [
@@ -46,7 +46,7 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
             first_seen_at=now,
             last_seen_at=now,
         )
-        for path in wanted
+        for path in ordered
     ]
     File.objects.bulk_create(
         rows,
@@ -54,14 +54,16 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
         unique_fields=["project", "file_path"],
         update_fields=["last_seen_at"],
     )
-    found = File.objects.filter(project=project, file_path__in=wanted)
-    return {file.file_path: file for file in found}
+    files = File.objects.filter(project=project, file_path__in=ordered)
+    return {file.file_path: file for file in files}
 
 
-def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> None:
-    """Link a new memory to files; one without any is not asked for them again."""
+def link(
+    memory: Memory, refs: Sequence[FileRef], file_rows: Mapping[str, File]
+) -> None:
+    """Link a new memory to files; without any, cache that it has none."""
     if not refs:
-        # A fact may have those of a note that made room for it.
+        # A fact may have inherited the links of a note that is now its duplicate.
         if not memory.is_keyed_fact:
             _cache_no_links(memory)
         return
@@ -69,11 +71,11 @@ def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> 
         [
             MemoryFile(
                 memory=memory,
-                file=known[ref.path],
+                file=file_rows[ref.path],
                 relation_type=ref.relation,
                 line_start=ref.line_start,
                 line_end=ref.line_end,
-                content_hash=ref.content_hash or known[ref.path].last_content_hash,
+                content_hash=ref.content_hash or file_rows[ref.path].last_content_hash,
             )
             for ref in refs
         ],
@@ -82,14 +84,14 @@ def link(memory: Memory, refs: Sequence[FileRef], known: Mapping[str, File]) -> 
 
 
 def _cache_no_links(memory: Any) -> None:
-    # Empty in itself, too: who filters it further asks again.
+    # An empty queryset of its own class: filtering it runs a query, as usual.
     none: Any = MemoryFile.objects.none()
     none._result_cache = []
     memory._prefetched_objects_cache = {"file_links": none}
 
 
 def copy_links(source: Memory, target: Memory) -> None:
-    """Give `target` the links of `source` that it lacks: a duplicate's evidence."""
+    """Copy the links of `source` that `target` lacks, as from a duplicate to its original."""
     MemoryFile.objects.bulk_create(
         [
             MemoryFile(
@@ -131,7 +133,7 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.first_seen_at = min(file.first_seen_at, target.first_seen_at)
         moments = [at for at in (file.changed_at, target.changed_at) if at]
         target.changed_at = max(moments, default=None)
-        # What the caller knew by its content, it knows under the new path.
+        # A bound user knows a file by its synced content: it must know the new path, too.
         target.last_content_hash = target.last_content_hash or file.last_content_hash
         file.delete()
     else:
@@ -169,9 +171,9 @@ def sync(
 ) -> dict[str, int]:
     """Compare files with their present hashes; None says that a file is gone.
 
-    Links that were made against another content become suspect: shown marked,
-    never hidden. Returns {"files", "changed", "gone", "suspect"}; of the links of all
-    users that became so, a bound caller is told the number of those that it sees.
+    Links to an earlier content become suspect; they stay visible. Returns the numbers
+    {"files", "changed", "gone", "suspect"}; a bound caller gets the number of suspect
+    links that it can see.
     """
     caller.require(Role.WRITER, project.pk)
     known = {
@@ -193,11 +195,11 @@ def sync(
     columns = ["last_content_hash", "last_seen_at", "changed_at"]
     File.objects.bulk_update(known.values(), columns, batch_size=UPDATE_BATCH)
     present = {path: digest for path, digest in seen.items() if digest is not None}
-    made = ensure(project, set(present) - set(known))
-    for path, file in made.items():
+    created = ensure(project, set(present) - set(known))
+    for path, file in created.items():
         file.last_content_hash = present[path]
     File.objects.bulk_update(
-        made.values(), ["last_content_hash"], batch_size=UPDATE_BATCH
+        created.values(), ["last_content_hash"], batch_size=UPDATE_BATCH
     )
     suspect = _mark_suspect(changed, gone)
     if caller.user_id:
@@ -223,14 +225,14 @@ def sync(
 
 
 def _is_changed(file: File, digest: str | None) -> bool:
-    """Whether a known content gave way to another one, or came back."""
+    """Whether a file has another hash than before, or is back after it was gone."""
     if digest is None or not file.last_content_hash:
         return False
     return digest != file.last_content_hash or file.is_gone
 
 
 def _mark_suspect(changed: Sequence[File], gone: Sequence[File]) -> int:
-    """Mark the links to what is gone, and those that hold an earlier content."""
+    """Mark links to files that are gone, and links to an earlier content; count them."""
     is_stale = Q(file__in=changed) & ~Q(content_hash=F("file__last_content_hash"))
     links = MemoryFile.objects.filter(Q(file__in=gone) | is_stale, suspect_since=None)
     return links.update(suspect_since=timezone.now())

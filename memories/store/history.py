@@ -1,4 +1,4 @@
-"""The history row of a memory, written in the transaction of the change itself."""
+"""Write the history row and the audit row of a change, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from common.caller import Caller
 from common.db import Statement, execute_many, insert_statement
 from memories.models import Memory, MemoryChange
 
-# What the history keeps of a memory: everything a person can set or a rule can move.
+# The fields that the history keeps: all that a person or a rule can change.
 FIELDS = [
     "memory_type",
     "kind",
@@ -55,7 +55,7 @@ FIELDS = [
 
 
 def snapshot(memory: Memory) -> dict[str, Any]:
-    """The memory as JSON-friendly values: {field: value}."""
+    """Return the fields of a memory as JSON values: {field: value}."""
     return {name: _to_json(getattr(memory, name)) for name in FIELDS}
 
 
@@ -69,7 +69,7 @@ def record(
 ) -> None:
     """Add the history row and the audit row of one change.
 
-    `before` is the `state()` from before the change; None for a new memory.
+    `before` is the `snapshot()` from before the change; None for a new memory.
     """
     execute_many(*statements_of(caller, action, memory, before=before, reason=reason))
 
@@ -82,16 +82,16 @@ def statements_of(
     before: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> list[Statement]:
-    """The statements of `record`, to be sent with others."""
+    """Return the statements of `record`, to run them with others in one round trip."""
     rows = _rows(caller, action, memory, before, reason)
     return [insert_statement([row]) for row in rows]
 
 
 def record_new(
-    caller: Caller, made: Sequence[tuple[MemoryChange.Action, Memory]]
+    caller: Caller, new: Sequence[tuple[MemoryChange.Action, Memory]]
 ) -> None:
     """Add the history rows and the audit rows of new memories."""
-    rows = [_rows(caller, action, memory) for action, memory in made]
+    rows = [_rows(caller, action, memory) for action, memory in new]
     trail.record_all(event for event, _ in rows)
     MemoryChange.objects.bulk_create(change for _, change in rows)
 
@@ -132,7 +132,7 @@ def _rows(
 def changed_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both sides of what differs; of a new row, everything that is set."""
+    """Return what differs, before and after; for a new row, every field that is set."""
     if before is None:
         return {}, {k: v for k, v in after.items() if v not in (None, "", [], {})}
     names = [name for name in after if before.get(name) != after[name]]

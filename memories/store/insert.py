@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Insert one memory: as an original, as a duplicate, or as the newer fact of its key."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from common.caller import Caller
 from common.db import execute_many, insert_new
 from inference.embedding.vector import Vector
 from memories import near_duplicates
-from memories import near_duplicates as memories_near_duplicates
 from memories.models import Memory, MemoryChange
 from memories.near_duplicates import Verdict
 from memories.store import history, originals, vectors
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
 
-# Another writer can win the same place a few times, not for ever.
+# Another writer may insert the same text first, but not every time.
 ATTEMPTS = 5
 
 
@@ -27,38 +26,40 @@ def insert_memory(
     *,
     reason: str = "",
 ) -> Receipt:
+    """Insert a memory as what it turns out to be: original, duplicate or newer fact."""
     if verdict.original and (
-        original := memories_near_duplicates.lock_unchanged(verdict.original.memory)
+        original := near_duplicates.lock_unchanged(verdict.original.memory)
     ):
         cosine = f"cosine {verdict.original.similarity}"
         return _insert_duplicate(memory, original, draft, caller, cosine)
     memory.is_compared = vector is not None
-    same = None
+    older_fact = None
     for _ in range(ATTEMPTS):
-        if found := originals.lock_current_fact(memory):
-            if originals.is_same_fact(memory, found):
-                return _insert_duplicate(memory, found, draft, caller, "the same fact")
-            _supersede_fact(found, memory, caller)
-            same = found
+        if fact := originals.lock_current_fact(memory):
+            if originals.is_same_fact(memory, fact):
+                return _insert_duplicate(memory, fact, draft, caller, "the same fact")
+            _supersede_fact(fact, memory, caller)
+            older_fact = fact
         if insert_new([memory]):
             break
         if original := originals.resolve_original(memory, caller):
             return _insert_duplicate(memory, original, draft, caller, "the same text")
     else:
         raise errors.Busy
-    doubts = memories_near_duplicates.record_possible(memory, verdict.doubts)
-    told = history.statements_of(caller, action_of(draft), memory, reason=reason)
+    possible = near_duplicates.record_possible(memory, verdict.possible)
+    statements = history.statements_of(caller, action_of(draft), memory, reason=reason)
     if vector:
-        vectors.put([(memory, vector)], after=told)
+        vectors.put([(memory, vector)], before=statements)
     else:
-        execute_many(*told)
-    if same and same.pk not in (draft.promoted_from, *draft.compacted_from):
-        # A source leaves no heirs: what was made of it says what they say.
-        originals.promote_successor(same, caller)
+        execute_many(*statements)
+    sources = (draft.promoted_from, *draft.compacted_from)
+    if older_fact and older_fact.pk not in sources:
+        # A source gets no successor: the new memory repeats its duplicates, too.
+        originals.promote_successor(older_fact, caller)
     return Receipt(
-        status="superseded_key" if same else "stored",
+        status="superseded_key" if older_fact else "stored",
         memory=memory,
-        possible_duplicates=doubts,
+        possible_duplicates=possible,
         semantic=vector is not None,
         notes=draft.notes,
     )
@@ -75,7 +76,7 @@ def action_of(draft: Draft) -> MemoryChange.Action:
 def _insert_duplicate(
     memory: Memory, original: Memory, draft: Draft, caller: Caller, reason: str
 ) -> Receipt:
-    """Keep the row and its history; it points to the original and is not searched."""
+    """Insert a duplicate: it has a history and points to its original; searches skip it."""
     memory.is_duplicate = True
     memory.duplicate_of = original
     memory.save(force_insert=True)
@@ -86,7 +87,7 @@ def _insert_duplicate(
 
 
 def _supersede_fact(old: Memory, new: Memory, caller: Caller) -> None:
-    # The foreign key is deferred: `new` is inserted later in this transaction.
+    # The foreign key is deferred: `new` is inserted later in the transaction.
     before = history.snapshot(old)
     old.superseded_by_id = new.pk
     old.version += 1

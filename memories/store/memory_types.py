@@ -1,4 +1,4 @@
-"""Which of the six memory types a text is, by whole words and not by substrings."""
+"""Classify a text as one of the six memory types, by whole words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CODEBASE = whole_words(
 
 
 def classify(content: str) -> MemoryType:
-    """Classify a text that stands alone: a fact, an episode, a note."""
+    """Return the memory type of a text without context: a fact, an episode, a note."""
     text = without_absences(content[:MAX_TEXT])
     if FIX_DONE.search(text) and (TROUBLE.search(text) or FIX_GOAL.match(text)):
         return "error_fix"

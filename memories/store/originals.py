@@ -1,4 +1,7 @@
-"""Who holds a place: one original of a text, one current fact of a key."""
+"""Originals: a text has one in its scope, and a key has one current fact.
+
+When an original is deleted, archived or changed, one of its duplicates succeeds it.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from common import errors
 from common.caller import SYSTEM, Caller
 from memories.models import Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
-from memories.store import files, history
+from memories.store import files, history, vectors
 
 
 def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
-    """Take a memory out of every read for good, and let a duplicate take its place."""
+    """Archive a memory and let a duplicate succeed it."""
     before = history.snapshot(memory)
     memory.archived_at = timezone.now()
     memory.version += 1
@@ -28,54 +31,51 @@ def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
 
 
 def release(memory: Memory, caller: Caller) -> None:
-    """Let heirs take the place of what left, and of originals that were retired for it.
+    """Let duplicates succeed a memory that is no longer current.
 
-    These left their duplicates behind it: it said what they said.
+    Also releases the sources that were deleted for it: their duplicates had no successor
+    while the memory repeated their texts.
     """
     promote_successor(memory, caller)
-    made_of = filter(None, [memory.promoted_from, *memory.compacted_from])
-    retired = Memory.objects.filter(
-        pk__in=list(made_of),
-        retired_into=memory.pk,
-    )
+    source_ids = filter(None, [memory.promoted_from, *memory.compacted_from])
+    retired = Memory.objects.filter(pk__in=list(source_ids), retired_into=memory.pk)
     for original in retired.order_by("pk"):
         release(original, caller)
 
 
 def promote_successor(memory: Memory, caller: Caller) -> None:
-    """Make the earliest live duplicate of an original that left the new original.
+    """Make the earliest live duplicate of `memory`, facts first, the new original.
 
-    A fact before a note, as in `repeated`. Called in the transaction in which `memory`
-    stopped being current. Where its key has a newer fact, that supersedes a duplicate
-    which is a fact, and a note is next.
+    Call it in the transaction in which `memory` stops being current. If the key has a
+    newer fact, that one supersedes a successor which is a fact; the next one succeeds.
     """
-    heir = (
+    successor = (
         Memory.objects.select_for_update(no_key=True)
         .unexpired()
         .filter(duplicate_of=memory, deleted_at=None, archived_at=None)
         .order_by(Case(When(kind=Memory.Kind.FACT, then=0), default=1), "pk")
         .first()
     )
-    if heir is None:
+    if successor is None:
         return
-    before = history.snapshot(heir)
-    assign(heir)
-    others = Memory.objects.filter(duplicate_of=memory).exclude(pk=heir.pk)
-    if heir.superseded_by:
-        others = others.filter(kind=heir.kind)
-    others.update(duplicate_of=heir.duplicate_of or heir)
+    before = history.snapshot(successor)
+    assign(successor)
+    others = Memory.objects.filter(duplicate_of=memory).exclude(pk=successor.pk)
+    if successor.superseded_by:
+        others = others.filter(kind=successor.kind)
+    others.update(duplicate_of=successor.duplicate_of or successor)
     action = MemoryChange.Action.UNMARK
-    history.record(caller, action, heir, before=before, reason="its original left")
-    embed_if_missing(heir)
-    if heir.superseded_by:
+    history.record(caller, action, successor, before=before, reason="its original left")
+    embed_if_missing(successor)
+    if successor.superseded_by:
         promote_successor(memory, caller)
 
 
 def assign(memory: Memory) -> None:
-    """Save a row as an original, or as a duplicate of whoever holds its place.
+    """Save a row as an original, or as a duplicate of the original that exists.
 
-    Re-election, restore and a changed text all come through here, so that a place
-    is never held twice.
+    Every change that can make a row an original goes through here, so that a text never
+    has two.
     """
     memory.version += 1
     memory.is_duplicate, memory.duplicate_of = False, None
@@ -88,16 +88,16 @@ def assign(memory: Memory) -> None:
         with transaction.atomic():
             memory.save()
     except IntegrityError as error:
-        # Another writer took the place between the look and the save.
+        # Another writer inserted the same text after the query above.
         raise errors.Busy from error
 
 
 def mark_duplicate(
     memory: Memory, original: Memory, caller: Caller, *, reason: str
 ) -> None:
-    """Point a memory, and what pointed to it, at an original that is held.
+    """Mark a memory, and its own duplicates, as duplicates of a locked original.
 
-    The row stays; the original takes over its file links as evidence.
+    The original gets the memory's file links.
     """
     before = history.snapshot(memory)
     copies = Memory.objects.filter(duplicate_of=memory).exclude(pk=original.pk)
@@ -112,23 +112,24 @@ def mark_duplicate(
 
 
 def _lock_unexpired(
-    holder: Callable[[Memory], Memory | None], memory: Memory, caller: Caller
+    lock: Callable[[Memory], Memory | None], memory: Memory, caller: Caller
 ) -> Memory | None:
-    """Who holds a place; one that has expired is archived, and its heir has it."""
-    found = holder(memory)
-    if found is None or not found.is_expired:
-        return found
-    archive(found, caller, reason="expired")
-    return holder(memory)
+    """Lock a row by `lock`; if it has expired, archive it and lock its successor."""
+    row = lock(memory)
+    if row is None or not row.is_expired:
+        return row
+    archive(row, caller, reason="expired")
+    return lock(memory)
 
 
 def resolve_original(memory: Memory, caller: Caller) -> Memory | None:
-    """The original of a memory's text; a note that says what a fact says makes room.
+    """Lock the original of a memory's text; None if the memory is the original.
 
-    Behind a note, the current fact of its key would be found nowhere.
+    A fact takes precedence: a note with its text becomes its duplicate. As a duplicate of
+    a note, the current fact of a key would be hidden.
     """
     original = _lock_unexpired(lock_original, memory, caller)
-    is_in_force = not (memory.has_left or memory.superseded_by_id)
+    is_in_force = not (memory.is_inactive or memory.superseded_by_id)
     is_fact = memory.is_keyed_fact and is_in_force
     if original and is_fact and not original.is_keyed_fact:
         mark_duplicate(original, memory, caller, reason="a fact says the same")
@@ -137,10 +138,7 @@ def resolve_original(memory: Memory, caller: Caller) -> Memory | None:
 
 
 def is_same_fact(memory: Memory, fact: Memory) -> bool:
-    """Whether a fact says the same as the current one of its key, to the same readers.
-
-    What was made of others, or unmarked, repeats nothing.
-    """
+    """Whether a memory repeats the current fact of its key, for the same readers."""
     return (
         fact.similarity_hash == memory.similarity_hash
         and fact.value == memory.value
@@ -151,7 +149,7 @@ def is_same_fact(memory: Memory, fact: Memory) -> bool:
 
 
 def lock_original(memory: Memory) -> Memory | None:
-    """Hold the live row with the same text, whether it has expired or not."""
+    """Lock the live row with the same text, even if it has expired."""
     if memory.kept_apart:
         return None
     return _lock_holder(
@@ -163,29 +161,28 @@ def lock_original(memory: Memory) -> Memory | None:
 
 
 def lock_current_fact(memory: Memory) -> Memory | None:
-    """Hold the current fact of the same scope and key, other than this one."""
+    """Lock another current fact of the same scope and key."""
     return _lock_holder(memory, kind=Memory.Kind.FACT) if memory.is_keyed_fact else None
 
 
-def _lock_holder(memory: Memory, **place: Any) -> Memory | None:
-    """Hold another live row of the same scope and key that has this in common, too."""
-    found: Memory | None = (
+def _lock_holder(memory: Memory, **columns: Any) -> Memory | None:
+    """Lock another live row of the same scope and key with these columns."""
+    row: Memory | None = (
         Memory.objects.select_for_update(no_key=True)
         .filter(
             project_id=memory.project_id,
             scope_hash=memory.scope_hash,
             key=memory.key,
-            **place,
+            **columns,
             **CURRENT_COLUMNS,
         )
         .exclude(pk=memory.pk)
         .first()
     )
-    return found
+    return row
 
 
 def embed_if_missing(memory: Memory) -> None:
-    from memories.store import vectors  # its job compares through here
-
+    """Enqueue the embedding job if a memory has no vector, as duplicates have none."""
     if memory.embedding is None:
         vectors.embed_later(memory.project_id)

@@ -1,6 +1,6 @@
-"""How many live memories a project, a user and a kind may have (docs/compaction.md).
+"""Quotas: how many live memories a project, a user and a kind may have (docs/compaction.md).
 
-Live is what no column says is over: an expired memory counts until it is archived.
+A memory is live until a column says otherwise: an expired one counts until it is archived.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from memories.queries import CURRENT_COLUMNS, OWNER, MemoryQuerySet
 from projects.models import Project
 
 KIND = "consolidate"
-MAX_LISTED = 20  # users, those with the most memories, of whom the usage tells
-# A consolidation that found too little to do is not started again before this.
+MAX_LISTED = 20  # users in the usage: those with the most memories
+# The pause after a consolidation that could not bring the quotas below their limits.
 COOLDOWN = timedelta(minutes=5)
 
 
@@ -36,7 +36,7 @@ class QuotaExceeded(errors.StateConflict):
 
 @dataclass(frozen=True)
 class Quota:
-    """`name` is the setting; `of` the user or the kind that it counts."""
+    """A limit and its use; `name` is the setting, `of` the user or kind that it counts."""
 
     name: str
     of: str
@@ -44,17 +44,17 @@ class Quota:
     used: int = 0
 
     @property
-    def place(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         return self.name, self.of
 
     @property
     def most(self) -> int:
-        """110 %: what would pass it is refused."""
+        """The hard limit, 110 %: a write beyond it is refused."""
         return self.limit * 11 // 10
 
     @property
     def is_reached(self) -> bool:
-        """Whether consolidation has something to do."""
+        """Whether a consolidation is due."""
         return self.used >= self.limit
 
     @property
@@ -77,7 +77,7 @@ class Quota:
 
 
 def live_rows(project: Project, quota: Quota | None = None) -> MemoryQuerySet:
-    """The rows that count: in all, or for one quota."""
+    """The live rows of a project, or those that one quota counts."""
     rows: MemoryQuerySet = Memory.objects.filter(project=project, **CURRENT_COLUMNS)
     if quota is None or quota.name == "memories":
         return rows
@@ -88,12 +88,12 @@ def live_rows(project: Project, quota: Quota | None = None) -> MemoryQuerySet:
 
 
 def count_used(project: Project, quota: Quota) -> Quota:
-    """The quota as it is used now."""
+    """Return the quota with its present use."""
     return replace(quota, used=live_rows(project, quota).count())
 
 
 def usage(project: Project, caller: Caller) -> list[Quota]:
-    """Each quota of a project with what is used of it; a bound user sees its own."""
+    """Return each quota of a project with its use; a bound user sees its own."""
     caller.require(Role.VIEWER, project.pk)
     return [
         *_project_quotas(project),
@@ -102,13 +102,13 @@ def usage(project: Project, caller: Caller) -> list[Quota]:
 
 
 def at_limit(project: Project) -> list[Quota]:
-    """The quotas that are used to 100 % or more."""
+    """Return the quotas that are used to 100 % or more."""
     fixed = [quota for quota in _project_quotas(project) if quota.is_reached]
     return fixed + _user_quotas(project, least=project.options.quotas.per_user or 0)
 
 
 def _project_quotas(project: Project) -> list[Quota]:
-    """All but those of users, of whom there may be many."""
+    """The quotas of the project and of kinds, with their use."""
     wanted = project.options.quotas
     limits = [("memories", "", wanted.memories)]
     limits += [("per_kind", kind, limit) for kind, limit in wanted.per_kind]
@@ -133,7 +133,7 @@ def _user_quotas(project: Project, *, least: int, user: str = "") -> list[Quota]
 
 @write
 def consolidate_later(project: Project) -> None:
-    """Start the job of memories/retention/consolidate.py, unless one waits or was in vain."""
+    """Start a consolidation, unless one waits or the last one could not help."""
     if _is_in_vain(project.pk):
         return
     args = {"threshold": project.options.dedup.threshold, "apply": True}
@@ -157,7 +157,7 @@ def _is_in_vain(project_id: uuid.UUID) -> bool:
 
 
 def consolidate_due() -> None:
-    """Start what no write has started: a quota was lowered, or memories grew old."""
+    """Start consolidations that no write started, as after a quota was lowered."""
     for project in Project.objects.live().filter(settings__has_key="quotas"):
         if at_limit(project):
             consolidate_later(project)

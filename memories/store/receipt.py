@@ -1,4 +1,4 @@
-"""What became of a write."""
+"""The receipt of a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memories.near_duplicates import Similarity
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of one write, and whether it can be searched yet."""
+    """The result of one write, and whether a search finds the memory yet."""
 
     status: str  # stored | duplicate | superseded_key | rejected
     memory: Memory | None = None
@@ -23,6 +23,6 @@ class Receipt:
 
     @property
     def searchable(self) -> dict[str, bool]:
-        """By which lanes a search finds it by now."""
-        found = self.memory is not None and self.memory.is_current
-        return {"keyword": found, "semantic": found and self.semantic}
+        """Which lanes of a search find the memory now."""
+        is_current = self.memory is not None and self.memory.is_current
+        return {"keyword": is_current, "semantic": is_current and self.semantic}

@@ -1,4 +1,4 @@
-"""What of a memory the keyword lane sees."""
+"""Fill the columns of a memory that the keyword lane searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CORPUS = "memories"
 
 
 def fill(memory: Memory, language: str) -> None:
-    """Set the columns that follow from the text; the next save writes them."""
+    """Set the columns that are computed from the text, without saving."""
     memory.similarity_hash = plain_text.similarity_hash(memory.content)
     arms = [columns.partition_lexeme("p", memory.project_id)]
     if memory.scope_kind == Memory.Scope.ORG:
@@ -25,13 +25,13 @@ def fill(memory: Memory, language: str) -> None:
 
 
 def _unrepeated_texts(memory: Memory) -> list[str]:
-    """Goal and result, unless the content repeats them: no word counts twice."""
+    """Goal and result, unless the content contains them: no word counts twice."""
     parts = filter(None, (memory.goal, memory.result))
     return [part for part in parts if not _is_repeated(memory.content, part)]
 
 
 def _is_repeated(content: str, part: str) -> bool:
-    """Whether a part stands there word by word, as `pass` does not in `password`."""
+    """Whether the content contains a part as whole words: "pass" is not in "password"."""
     return part in content and _normalise(part) in _normalise(content)
 
 

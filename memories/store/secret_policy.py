@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Mask, refuse or allow secrets in a draft, as the project's settings say."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class SecretFound(errors.Refusal):
 
 
 def guard_draft(mode: str, draft: Draft) -> Draft:
-    """Mask, refuse or allow what looks like a secret, as the project says."""
+    """Mask, refuse or allow secrets in every text of a draft."""
     fields = (*TEXT_FIELDS, *JSON_FIELDS)
     values, names = guard(mode, [getattr(draft, name) for name in fields])
     tags, more = guard(mode, list(draft.tags))
-    found = ", ".join(dict.fromkeys(names + more))
-    if not found:
+    kinds = ", ".join(dict.fromkeys(names + more))
+    if not kinds:
         return draft
-    notes = (*draft.notes, f"masked: {found}")
+    notes = (*draft.notes, f"masked: {kinds}")
     guarded = dict(zip(fields, values, strict=True))
     masked = replace(draft, **guarded, tags=tuple(tags), notes=notes)
     _refuse_long(masked)
@@ -34,32 +34,32 @@ def guard_draft(mode: str, draft: Draft) -> Draft:
 
 
 def _refuse_long(draft: Draft) -> None:
-    """A mask can be longer than what it hides."""
+    """Refuse a text that its masks made too long."""
     for name, values, most in (
         ("title", [draft.title], MAX_TITLE),
         ("tags", draft.tags, MAX_TAG),
     ):
         if any(len(value) > most for value in values):
-            told = f"With its secret masked, this is longer than {most} characters."
-            raise errors.Invalid(errors={name: [told]})
+            message = f"With its secret masked, this is longer than {most} characters."
+            raise errors.Invalid(errors={name: [message]})
 
 
 def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
-    """A JSON value with its secrets masked, and their kinds; refused in mode reject."""
+    """Return a JSON value with its secrets masked, and their kinds; refuse in mode reject."""
     kinds: list[str] = []
     if mode == "allow":
         return value, kinds
 
-    def masked(text: str) -> str:
-        found = secrets.mask(text)
-        kinds.extend(found.kinds)
-        return found.text
+    def mask(text: str) -> str:
+        result = secrets.mask(text)
+        kinds.extend(result.kinds)
+        return result.text
 
-    changed = map_strings(value, masked)
+    masked = map_strings(value, mask)
     if kinds and mode == "reject":
         names = ", ".join(dict.fromkeys(kinds))
         raise SecretFound(f"The text holds a secret ({names}); take it out.")
-    return changed, kinds
+    return masked, kinds
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:

@@ -1,4 +1,4 @@
-"""The project's own vocabulary: made with the memories that use it, merged, renamed."""
+"""Tags of a project: create, rename, merge and delete them, in every memory that has them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TagExists(errors.StateConflict):
 
 
 def ensure(project: Project, names: Iterable[str]) -> None:
-    """Make the tags that are missing, sorted so that writers lock in one order."""
+    """Create the tags that are missing, sorted, so that writers lock in one order."""
     Tag.objects.bulk_create(
         [Tag(project=project, name=name) for name in sorted(set(names))],
         ignore_conflicts=True,
@@ -32,9 +32,9 @@ def ensure(project: Project, names: Iterable[str]) -> None:
 
 @write
 def create(project: Project, caller: Caller, **fields: str) -> Tag:
-    """Put a tag into the vocabulary, openly: every user of the project sees it.
+    """Create a tag that every user of the project sees.
 
-    One that the caller cannot see is taken over, as if it had not been there.
+    A tag of that name that the caller cannot see becomes this one.
     """
     caller.require(Role.WRITER, project.pk)
     name = fields.pop("name")
@@ -50,10 +50,10 @@ def create(project: Project, caller: Caller, **fields: str) -> Tag:
 
 @write
 def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
-    """Change a tag; a new name is written into every memory that carries the old.
+    """Change a tag; a new name replaces the old one in every memory.
 
-    Where memories that the caller cannot see carry it, it stays theirs, and the new
-    name is another tag.
+    If memories that the caller cannot see have the tag, it stays in them, and the new
+    name becomes a second tag.
     """
     caller.require(Role.CURATOR, tag.project_id)
     tag = Tag.objects.select_for_update().get(pk=tag.pk)
@@ -74,9 +74,9 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
 
 @write
 def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
-    """Give every memory of a tag the other one instead, and remove the tag.
+    """Replace a tag by another one in every memory, and delete it.
 
-    It stays while memories that the caller cannot see carry it.
+    It stays if memories that the caller cannot see have it.
     """
     caller.require(Role.CURATOR, tag.project_id)
     if tag.pk == into.pk or tag.project_id != into.project_id:
@@ -89,9 +89,9 @@ def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
 
 @write
 def delete(tag: Tag, caller: Caller) -> None:
-    """Remove a tag, and its name from every memory.
+    """Delete a tag and remove its name from every memory.
 
-    It stays while memories that the caller cannot see carry it.
+    It stays if memories that the caller cannot see have it.
     """
     caller.require(Role.CURATOR, tag.project_id)
     changed = _replace_in_memories(tag, None, caller)
@@ -124,8 +124,8 @@ def _replace_in_memories(tag: Tag, name: str | None, caller: Caller) -> int:
 
 
 def _row_of_new_name(tag: Tag, taken: Tag | None) -> Tag:
-    """The row of a tag's new name: its own, unless it stays or the name is taken."""
-    if taken is None and not _is_carried(tag):
+    """Return the row for a tag's new name: its own, unless it stays or the name is taken."""
+    if taken is None and not _is_used(tag):
         return tag
     row = taken or Tag(project_id=tag.project_id)
     row.description, row.category = tag.description, tag.category
@@ -134,18 +134,18 @@ def _row_of_new_name(tag: Tag, taken: Tag | None) -> Tag:
 
 
 def _refuse_visible(tag: Tag, caller: Caller) -> None:
-    """A name that only others use is free: to refuse it would tell of it."""
+    """Refuse a name only if the caller sees its tag: a refusal must not reveal others' tags."""
     if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
         raise TagExists
 
 
 def _delete_unused(tag: Tag) -> None:
-    """Remove a tag, unless memories carry it that the caller could not see."""
-    if not _is_carried(tag):
+    """Delete a tag unless memories still have it, which the caller cannot see."""
+    if not _is_used(tag):
         tag.delete()
 
 
-def _is_carried(tag: Tag) -> bool:
+def _is_used(tag: Tag) -> bool:
     rows = Memory.objects.filter(project_id=tag.project_id, tags__contains=[tag.name])
     return rows.exists()
 
@@ -164,7 +164,7 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
 
 
 def find_tag(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
-    """The visible tag of a project with this name, or with this id."""
+    """Find a visible tag of a project by its name or id."""
     rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
     found = rows.filter(name=name_or_id).first()
     if found is None:

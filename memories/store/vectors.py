@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Embed memories with the write that stores them, or leave them to a job."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from memories.models import Memory
 
 log = structlog.get_logger(__name__)
 
-
-# A larger batch is answered at once and embedded by a job.
+# A larger batch is stored without vectors; a job embeds it.
 MAX_INLINE = 20
 
 
 def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
-    """The vectors of these texts, or None and why there are none yet."""
+    """Embed texts; return their vectors, or None and a note that says why."""
     try:
         return active_model.embed(texts), ""
     except InferenceError as error:
@@ -33,15 +32,15 @@ def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
 
 
 def put(
-    embedded: Sequence[tuple[Memory, Vector]], *, after: Sequence[Statement] = ()
+    embedded: Sequence[tuple[Memory, Vector]], *, before: Sequence[Statement] = ()
 ) -> None:
-    """Store the vectors of one project's memories, all by one model, at least one.
+    """Store vectors of one project's memories, at least one, all by the same model.
 
-    When the model is the active one no more, a job makes others. These statements go
-    in the same message, before.
+    Runs the statements `before` in the same round trip. If the model is no longer the
+    active one, enqueues a job that embeds anew.
     """
     memory, vector = embedded[0]
-    if not active_model.is_active(vector, [*after, insert_statement(embedded)]):
+    if not active_model.is_active(vector, [*before, insert_statement(embedded)]):
         embed_later(memory.project_id)
 
 
@@ -54,7 +53,7 @@ def insert_statement(embedded: Sequence[tuple[Memory, Vector]]) -> Statement:
     return STORE.format(rows=rows), params
 
 
-# As models, vectors took longer to write into a statement than to store.
+# Plain SQL: with models, building the statement took longer than running it.
 STORE = """
 INSERT INTO memories_memoryvector (id, memory_id, project_id, model, embedding)
 VALUES {rows}

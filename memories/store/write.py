@@ -1,4 +1,4 @@
-"""Store memories: one function for every door, with a receipt for each."""
+"""Write memories: prepare drafts, then commit them in one transaction."""
 
 from __future__ import annotations
 
@@ -34,25 +34,24 @@ from memories.store.quotas import QuotaExceeded
 from memories.store.receipt import Receipt
 from projects import search_language
 from projects.models import Project
-from search import near as search_near
-from search.near import Neighbours
+from search.near import Neighbours, read_neighbours
 
 
 @dataclass(frozen=True)
 class PreparedBatch:
-    """Drafts that passed the project's rules, their rows and vectors: {position: …}."""
+    """Accepted drafts with their rows and vectors, and the refusals: {position in the batch: …}."""
 
     project: Project
     caller: Caller
     drafts: dict[int, Draft]
     rows: dict[int, Memory]
-    refused: dict[int, errors.Refusal] = field(default_factory=dict)
+    refusals: dict[int, errors.Refusal] = field(default_factory=dict)
     vectors: dict[int, Vector] = field(default_factory=dict)
     note: str = ""
 
 
 def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
-    """Store one memory; raises the refusal instead of returning it."""
+    """Store one memory; raise its refusal instead of returning it."""
     receipt = commit(prepare(project, [draft], caller))[0]
     if receipt.refusal:
         raise receipt.refusal
@@ -60,43 +59,43 @@ def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
 
 
 def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> PreparedBatch:
-    """Check, mask and embed drafts: all that is slow, before any transaction.
+    """Check, mask and embed drafts: the slow part of a write, outside its transaction.
 
-    A refused draft keeps its place and its reason; the others go on. What is known
-    as an exact duplicate is not embedded, and neither is a large batch: a job will.
+    A refused draft does not stop the others. Exact duplicates are not embedded; a large
+    batch is embedded by a job.
     """
     caller.require(Role.WRITER, project.pk)
     accepted: dict[int, Draft] = {}
-    refused: dict[int, errors.Refusal] = {}
+    refusals: dict[int, errors.Refusal] = {}
     for position, item in enumerate(items):
         try:
             accepted[position] = draft_checks.check_draft(project, item, caller)
         except errors.Refusal as refusal:
-            refused[position] = refusal
+            refusals[position] = refusal
     rows = _build_rows(project, accepted)
     if len(items) > vectors.MAX_INLINE:
         note = "not embedded yet: a job embeds large batches"
-        return PreparedBatch(project, caller, accepted, rows, refused, note=note)
+        return PreparedBatch(project, caller, accepted, rows, refusals, note=note)
     fresh = [p for p, draft in accepted.items() if not _is_known(project, draft)]
-    # By this thread: to hand them to another one takes half a millisecond.
-    made, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
-    found = dict(zip(fresh, made, strict=True)) if made else {}
-    return PreparedBatch(project, caller, accepted, rows, refused, found, note)
+    # In this thread: handing the texts to another one takes half a millisecond.
+    embedded, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
+    by_position = dict(zip(fresh, embedded, strict=True)) if embedded else {}
+    return PreparedBatch(project, caller, accepted, rows, refusals, by_position, note)
 
 
 def _build_rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
-    """Unsaved rows, in the order in which they are locked."""
+    """Build unsaved rows, in the order in which writers lock."""
     language = project.options.search.language
-    in_order = sorted(accepted, key=lambda p: (*accepted[p].place, p))
+    in_order = sorted(accepted, key=lambda p: (*accepted[p].lock_key, p))
     return {p: drafts.build(project, accepted[p], language) for p in in_order}
 
 
 @write
 def commit(prepared: PreparedBatch) -> list[Receipt]:
-    """Write prepared drafts in one transaction; a receipt for each, in their order.
+    """Write prepared drafts in one transaction; return a receipt for each, in order.
 
-    The project where it has quotas, files, then tags, its language, then memories by
-    their place: writers of the same texts lock in the same order and cannot deadlock.
+    Every writer locks in the same order, so that two cannot deadlock: the project if it
+    has quotas, files, tags, the search language, then memories by `Draft.lock_key`.
     """
     project = prepared.project
     over = admission.over_quota(project, prepared.drafts)
@@ -105,16 +104,16 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
         for position, draft in prepared.drafts.items()
         if position not in over or draft.is_kept_over_quota
     }
-    refused = {p: over[p] for p in over if p not in accepted}
-    known = files.ensure(
+    refusals = prepared.refusals | {p: over[p] for p in over if p not in accepted}
+    file_rows = files.ensure(
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
     tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
-    # Behind the waits for other writers, so that what these wrote is compared.
-    language, close = _lock_and_probe(prepared)
+    # After the locks above: what the writers before this one stored is compared too.
+    language, neighbours = _lock_and_probe(prepared)
     receipts = {
-        position: _rejection(refusal)
-        for position, refusal in (*prepared.refused.items(), *refused.items())
+        position: Receipt(status="rejected", refusal=refusal)
+        for position, refusal in refusals.items()
     }
     ids = {position: uuid7() for position in sorted(accepted)}
     built = {
@@ -123,22 +122,22 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
         if position in accepted
     }
     stored = _insert_together(prepared, built)
-    beside: list[tuple[Memory, Vector]] = []
+    inserted: list[tuple[Memory, Vector]] = []
     for position, memory in built.items():
         draft = accepted[position]
         vector = prepared.vectors.get(position)
         verdict = near_duplicates.NO_VERDICT
-        if vector and position in close:
+        if vector and position in neighbours:
             verdict = near_duplicates.compare_new(
-                memory, vector, close[position], beside
+                memory, vector, neighbours[position], inserted
             )
         receipt = stored.get(position) or insert_memory(
             memory, draft, vector, prepared.caller, verdict
         )
         assert receipt.memory
         if vector:
-            beside.append((memory, vector))
-        files.link(receipt.memory, draft.files, known)
+            inserted.append((memory, vector))
+        files.link(receipt.memory, draft.files, file_rows)
         if receipt.duplicate_of:
             files.copy_links(receipt.memory, receipt.duplicate_of)
         if not receipt.semantic and not receipt.duplicate_of and prepared.note:
@@ -155,28 +154,24 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
 
 
 def _lock_and_probe(prepared: PreparedBatch) -> tuple[str, dict[int, Neighbours]]:
-    """The project's language, held, and what is close to each vector: in one message."""
+    """Lock the search language and find each vector's neighbours, in one round trip."""
     project, vectors = prepared.project, prepared.vectors
     rows = prepared.rows if project.options.dedup.enabled else {}
     compared = [
         p for p in rows if p in vectors and near_duplicates.is_comparable(rows[p])
     ]
-    looks = (
-        [near_duplicates.probe(project, [vectors[p] for p in compared])]
-        if compared
-        else []
-    )
-    *near, _, language = execute_many(
-        *looks, *search_language.pin_statements(project.pk)
-    )
-    close = search_near.read_neighbours(near[0], len(compared)) if near else []
-    return search_language.read_pinned(language), dict(
-        zip(compared, close, strict=True)
-    )
+    probes = []
+    if compared:
+        probes = [near_duplicates.probe(project, [vectors[p] for p in compared])]
+    pin = search_language.pin_statements(project.pk)
+    *near, _, language = execute_many(*probes, *pin)
+    neighbours = read_neighbours(near[0], len(compared)) if near else []
+    by_position = dict(zip(compared, neighbours, strict=True))
+    return search_language.read_pinned(language), by_position
 
 
 def _copy_with_new_id(row: Memory, memory_id: uuid.UUID, language: str) -> Memory:
-    """A copy to store, with an id of now; a transaction that is repeated makes another."""
+    """Copy a prepared row, with a new id: a repeated transaction must not reuse the row."""
     memory = copy(row)
     memory.pk = memory_id
     if memory.content_tsv.language != language:
@@ -185,7 +180,7 @@ def _copy_with_new_id(row: Memory, memory_id: uuid.UUID, language: str) -> Memor
 
 
 def _refresh_facts(facts: Sequence[Memory]) -> None:
-    """Read again what a later fact of the same batch did to an earlier one."""
+    """Reload the columns of a fact that a later fact of the batch may have changed."""
     if len(facts) < 2:
         return
     names = ("superseded_by_id", "is_duplicate", "duplicate_of_id", "version")
@@ -199,31 +194,38 @@ def _refresh_facts(facts: Sequence[Memory]) -> None:
 def _insert_together(
     prepared: PreparedBatch, built: Mapping[int, Memory]
 ) -> dict[int, Receipt]:
-    """Insert the rows of a large batch that nothing has to be compared with: {place: …}.
+    """Insert the rows of a large batch with one statement; return {position: receipt}.
 
-    Left out are facts with a key, and what is a duplicate: these go one by one.
+    Leaves out facts with a key and exact duplicates: these are inserted one by one.
     """
     if prepared.vectors or len(built) <= vectors.MAX_INLINE:
         return {}
     plain = {
-        place: memory for place, memory in built.items() if not memory.is_keyed_fact
+        position: memory
+        for position, memory in built.items()
+        if not memory.is_keyed_fact
     }
     inserted = insert_new(list(plain.values()))
-    rows = {place: memory for place, memory in plain.items() if memory.pk in inserted}
+    rows = {
+        position: memory for position, memory in plain.items() if memory.pk in inserted
+    }
     history.record_new(
         prepared.caller,
-        [(action_of(prepared.drafts[place]), memory) for place, memory in rows.items()],
+        [
+            (action_of(prepared.drafts[position]), memory)
+            for position, memory in rows.items()
+        ],
     )
     return {
-        place: Receipt("stored", memory, notes=prepared.drafts[place].notes)
-        for place, memory in rows.items()
+        position: Receipt("stored", memory, notes=prepared.drafts[position].notes)
+        for position, memory in rows.items()
     }
 
 
 def _archive_over_quota(
     receipt: Receipt, full: QuotaExceeded, caller: Caller
 ) -> Receipt:
-    """Archive at once what no quota has room for, and which may not be lost."""
+    """Archive a memory that is over a quota but must not be refused."""
     if receipt.memory is None or receipt.duplicate_of:
         return receipt
     note = f"archived at once: the quota {full.extra['quota']} is full"
@@ -232,11 +234,8 @@ def _archive_over_quota(
 
 
 def _is_known(project: Project, draft: Draft) -> bool:
+    """Whether a current memory has the same text, scope, sensitivity and key."""
     assert draft.scope
-    place = [draft.scope.hash, draft.sensitivity, draft.key, draft.similarity_hash]
-    ((known,),) = execute_many((IS_KNOWN, [project.pk, *place, timezone.now()]))
-    return bool(known[0])
-
-
-def _rejection(refusal: errors.Refusal) -> Receipt:
-    return Receipt(status="rejected", refusal=refusal)
+    columns = [draft.scope.hash, draft.sensitivity, draft.key, draft.similarity_hash]
+    ((row,),) = execute_many((IS_KNOWN, [project.pk, *columns, timezone.now()]))
+    return bool(row[0])

@@ -1,1 +1,4 @@
-"""Doors of memories, a file for each noun: parse, call one function, answer."""
+"""REST views of memories, a file for each noun: parse, call one function, answer.
+
+May import every other room of `memories` but `admin`.
+"""

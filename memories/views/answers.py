@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The answers that several views of memories give."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from common.api import problem
 from common.api.serializers import represent
 from memories.lifecycle import lookup
 from memories.models import Memory
-from memories.read import lineage as read_lineage
+from memories.read.lineage import related_ids
 from memories.serializers import memories as memory_forms
 from memories.store.receipt import Receipt
 
@@ -42,11 +42,11 @@ def detail_response(memory: Memory, door: ProjectView) -> Response:
 
 
 def detail_answer(memory: Memory, door: ProjectView) -> dict[str, Any]:
-    lineage = read_lineage.related_ids(memory, door.caller)
-    shown: dict[str, Any] = memory_forms.MemoryDetail(
+    lineage = related_ids(memory, door.caller)
+    answer: dict[str, Any] = memory_forms.MemoryDetail(
         memory, context={"lineage": lineage}
     ).data
-    return shown
+    return answer
 
 
 def answer_once(

@@ -58,7 +58,7 @@ class PossibleDuplicatesView(ProjectView):
             project=project, state=data["state"]
         )
         if data["state"] == PossibleDuplicate.State.OPEN:
-            rows = rows.waiting()
+            rows = rows.undecided()
         return self.page(rows.in_full(), duplicate_forms.PossibleDuplicateOut)
 
 

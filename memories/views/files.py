@@ -30,7 +30,7 @@ class FilesView(ProjectView):
         rows = File.objects.visible_to(self.caller).filter(project=project)
         if "path" in data:
             rows = rows.filter(file_path__startswith=data["path"])
-        return self.page(rows.counted_for(self.caller), file_forms.FileOut)
+        return self.page(rows.with_memory_count(self.caller), file_forms.FileOut)
 
 
 class RenameFileView(ProjectView):
@@ -48,7 +48,7 @@ class RenameFileView(ProjectView):
             file = files.rename(
                 project, data["old_path"], data["new_path"], self.caller
             )
-            rows = File.objects.visible_to(self.caller).counted_for(self.caller)
+            rows = File.objects.visible_to(self.caller).with_memory_count(self.caller)
             told = {"caller": self.caller}
             return 200, file_forms.FileOut(rows.get(pk=file.pk), context=told).data
 

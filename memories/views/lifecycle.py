@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Restore, confirm, supersede and delete memories; list their history."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
 from memories import scopes
-from memories.lifecycle import delete, lookup, restore
-from memories.lifecycle import supersede as lifecycle_supersede
-from memories.lifecycle import verify as lifecycle_verify
+from memories.lifecycle import delete, lookup, restore, supersede, verify
 from memories.models import Memory, MemoryChange
 from memories.serializers import drafts as draft_forms
 from memories.serializers import fields
@@ -59,13 +57,11 @@ class VerifyMemoryView(ProjectView):
         """Confirm that a memory still holds."""
         data = self.body(fields.Note)
 
-        def verify() -> Memory:
+        def act() -> Memory:
             memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
-            return lifecycle_verify.verify_memory(
-                memory, self.caller, note=data["note"]
-            )
+            return verify.verify_memory(memory, self.caller, note=data["note"])
 
-        return answer_once(self, memory_id, verify)
+        return answer_once(self, memory_id, act)
 
 
 class SupersedeMemoryView(ProjectView):
@@ -78,14 +74,14 @@ class SupersedeMemoryView(ProjectView):
         """Say that another memory replaces this one."""
         data = self.body(draft_forms.Supersede)
 
-        def supersede() -> Memory:
+        def act() -> Memory:
             memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
             by = lookup.get_memory(data["by"], self.caller)
-            return lifecycle_supersede.supersede_memory(
+            return supersede.supersede_memory(
                 memory, by, self.caller, note=data["note"]
             )
 
-        return answer_once(self, memory_id, supersede)
+        return answer_once(self, memory_id, act)
 
 
 class DeleteByScopeView(ProjectView):

@@ -12,7 +12,7 @@ from access.project_view import ProjectView
 from common import replicas
 from common.api.serializers import represent
 from common.caller import Role
-from memories.read import search as read_search
+from memories.read.search import find
 from memories.serializers import search as search_forms
 from search import search
 
@@ -33,6 +33,6 @@ class SearchView(ProjectView):
         project = self.project(data, Role.VIEWER)
         wanted = search_forms.request_of(data, project, self.caller)
         answer = replicas.read_from_replica(
-            lambda: read_search.find(project, wanted, self.caller, vector)
+            lambda: find(project, wanted, self.caller, vector)
         )
         return Response(represent(search_forms.SearchAnswer, answer))

@@ -35,7 +35,7 @@ class TagsView(ProjectView):
             rows = rows.filter(category=data["category"])
         if "q" in data:
             rows = rows.filter(name__icontains=data["q"])
-        return self.page(rows.counted_for(self.caller), tag_forms.TagOut)
+        return self.page(rows.with_usage_count(self.caller), tag_forms.TagOut)
 
     @extend_schema(
         operation_id="tags_create",
@@ -58,7 +58,7 @@ class TagsView(ProjectView):
 
 
 def tag_answer(tag: Tag, door: ProjectView) -> dict[str, Any]:
-    rows = Tag.objects.visible_to(door.caller).counted_for(door.caller)
+    rows = Tag.objects.visible_to(door.caller).with_usage_count(door.caller)
     data: dict[str, Any] = tag_forms.TagOut(rows.get(pk=tag.pk)).data
     return data
 

@@ -1,4 +1,4 @@
-"""The two doors to the scoped store, with one way to use them."""
+"""The two interfaces of the scoped store, with one way to use them."""
 
 from __future__ import annotations
 

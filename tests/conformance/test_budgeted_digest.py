@@ -1,4 +1,4 @@
-"""The cases of budgeted_digest.yaml, through both doors."""
+"""The cases of budgeted_digest.yaml, through both interfaces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.conformance.doors import dated
 
 from context.digest import assemble
 from inference.embedding import fake
 from memories import scoped_store, scopes
+from tests.conformance.interfaces import dated
 
 DATA = yaml.safe_load((Path(__file__).parent / "budgeted_digest.yaml").read_text())
 

@@ -1,4 +1,4 @@
-"""The cases of scoped_store.yaml, through both doors."""
+"""The cases of scoped_store.yaml, through both interfaces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.conformance.doors import InProcess, Refused, Rest
+
+from tests.conformance.interfaces import InProcess, Refused, Rest
 
 DATA = yaml.safe_load((Path(__file__).parent / "scoped_store.yaml").read_text())
 PAIRS = [

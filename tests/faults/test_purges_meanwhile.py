@@ -53,7 +53,7 @@ def purged_after(project, alice, monkeypatch):
 
         def judged(*args, **kwargs):
             verdict = judge(*args, **kwargs)
-            if verdict.doubts:
+            if verdict.possible:
                 with ThreadPoolExecutor(1) as owner:
                     owner.submit(purge).result()
             return verdict

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
-from tests.search.test_vector_indexes import ROWS, drop_all, fill
 
 from inference.embedding.vector import Vector
 from memories import near_duplicates
@@ -13,6 +12,7 @@ from memories.models import Memory, MemoryVector, PossibleDuplicate
 from memories.scopes import Scope
 from memories.store.drafts import Draft, build
 from search import near, vector_index
+from tests.search.test_vector_index import ROWS, drop_all, fill
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIKE = 0.75  # as near as rows of one topic are to each other
@@ -37,11 +37,11 @@ def exact(memory):
     """The same by a scan of every peer."""
     vector = memory.vectors.get().vector
     unknown = near.Neighbours({}, is_all=False)
-    return near_duplicates.compare(memory, vector, threshold=LIKE, close=unknown)
+    return near_duplicates.compare(memory, vector, threshold=LIKE, neighbours=unknown)
 
 
 def shown(found):
-    both = [*found.doubts, *([found.original] if found.original else [])]
+    both = [*found.possible, *([found.original] if found.original else [])]
     return [(near.memory.pk, near.similarity, near.why_not_merged) for near in both]
 
 
@@ -83,7 +83,7 @@ class TestByIndex:
     def test_what_is_no_peer_does_not_hide_one_that_is(self, project, monkeypatch):
         monkeypatch.setattr(near, "MAX_NEIGHBOURS", 3)
         memory, *_ = some(project, 1)
-        topic = [row.pk for row, *_ in [(n.memory,) for n in exact(memory).doubts]]
+        topic = [row.pk for row, *_ in [(n.memory,) for n in exact(memory).possible]]
         hidden = Memory.objects.filter(pk__in=topic[:3])
         hidden.update(sensitivity="sensitive")
 
@@ -93,7 +93,7 @@ class TestByIndex:
 
     def test_a_pair_that_was_decided_is_not_brought_up(self, project):
         memory, *_ = some(project, 1)
-        first = verdict(memory).doubts[0].memory
+        first = verdict(memory).possible[0].memory
         newer, older = max(memory, first, key=pk), min(memory, first, key=pk)
         PossibleDuplicate.objects.create(
             project=project, memory=newer, other=older, similarity=1, state="kept_both"

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Stems of English words, for comparing two texts."""
 
 from __future__ import annotations
 

@@ -382,7 +382,7 @@ class TestConcurrency:
 
         assert Memory.objects.count() == 16 * 12
         assert Memory.objects.filter(is_duplicate=False).count() == 12
-        assert Tag.objects.counted_for(alice).get().usage_count == 12
+        assert Tag.objects.with_usage_count(alice).get().usage_count == 12
 
     @pytest.mark.django_db(transaction=True)
     def test_batches_in_any_order_do_not_deadlock(self, project, alice):
@@ -407,7 +407,7 @@ class TestConcurrency:
             list(pool.map(write, range(8)))
 
         assert Memory.objects.filter(is_duplicate=False).count() == 20
-        assert {f.memory_count for f in File.objects.counted_for(alice)} == {1}
+        assert {f.memory_count for f in File.objects.with_memory_count(alice)} == {1}
 
     @pytest.mark.django_db(transaction=True)
     def test_what_was_written_of_the_same_file_meanwhile_is_compared(self, store):
