@@ -1,4 +1,4 @@
-"""How a run asks the language model, and how long it may wait for it."""
+"""Ask the language model for a run, within a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def max_wait(project: Project) -> timedelta:
-    """How long a run may wait for the model, all its calls together."""
+    """Return how long all calls of a run may wait for the model together."""
     return timedelta(
         seconds=settings.LANGUAGE_TIMEOUT if model_access.is_enabled(project) else 0
     )
@@ -28,12 +28,12 @@ def max_wait(project: Project) -> timedelta:
 def ask(
     run: AceRun,
     prompt: Prompt,
-    told: str,
+    text: str,
     shape: type[Shape],
     *,
     purpose: str,
     max_tokens: int,
 ) -> Answer[Shape]:
-    """Raises InferenceError; then the rules go on alone."""
-    question = Question(purpose, prompt.version, prompt.text, told, max_tokens)
+    """Ask the model; raises InferenceError, after which the rules decide alone."""
+    question = Question(purpose, prompt.version, prompt.text, text, max_tokens)
     return client.ask(question, shape, model_access.account_for(run.project, run.pk))

@@ -1,4 +1,4 @@
-"""The prompts of reflector and curator: files in `ace/prompts`."""
+"""Read the prompts of reflector and curator from `ace/prompts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model says a task teaches, as far as the task's own words bear it out."""
+"""Ask a language model for lessons of a task; keep those that quote the task."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from projects import model_access
 from projects.models import Project
 
 PURPOSE = "reflector"
-MAX_TOKENS = 2_500  # of an answer with five lessons, their quotes, and some to spare
+MAX_TOKENS = 2_500  # of an answer: five lessons with their quotes, and some to spare
 MAX_LESSONS, MAX_QUOTES = 5, 5
-# A shorter quote stands in every text and bears nothing out.
+# A shorter quote occurs in every text and proves nothing.
 MIN_QUOTE = 8
-MAX_SENTENCE = 500  # characters of what is shown to people only
-# As sure as the rules are of advice (docs/ace.md, "Lessons").
+MAX_SENTENCE = 500  # characters; of texts that only people read
+# Equal to the confidence of the rules in advice (docs/ace.md, "Lessons").
 CONFIDENCE = {"human": 0.8, "test": 0.7, "environment": 0.7}
 OWN_WORD_CONFIDENCE = {"success": 0.5}
 DEFAULT_CONFIDENCE = 0.3
@@ -42,7 +42,7 @@ class QuoteAnswer(BaseModel):
 
 
 class LessonAnswer(BaseModel):
-    """One lesson of the answer; the enums of a project are added to it."""
+    """One lesson of the answer, without the enums of a project."""
 
     content: str
     condition: str
@@ -62,7 +62,7 @@ class ReflectionAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class ReflectionProducer:
-    """Who reflected: columns of the Reflection and keys of each of its lessons."""
+    """The producer: columns of the Reflection and keys of each of its lessons."""
 
     producer: str = Producer.RULE
     producer_name: str = "reflector"
@@ -71,9 +71,9 @@ class ReflectionProducer:
 
 @dataclass(frozen=True)
 class ModelLessons:
-    """What the model adds to what the rules made of a task; blank where it adds nothing."""
+    """The lessons of the model, and texts that replace those of the rules unless blank."""
 
-    author: ReflectionProducer = ReflectionProducer()
+    producer: ReflectionProducer = ReflectionProducer()
     lessons: tuple[TaskLesson, ...] = ()
     error_identification: str = ""
     root_cause: str = ""
@@ -82,16 +82,16 @@ class ModelLessons:
     notes: tuple[str, ...] = ()
 
 
-def reflect(run: AceRun, task: Task, read: RuleFindings) -> ModelLessons:
-    """Ask the model about a task whose outcome the rules know; it cannot change that."""
-    if read.outcome.value == "unknown" or not model_access.is_enabled(run.project):
+def reflect(run: AceRun, task: Task, findings: RuleFindings) -> ModelLessons:
+    """Ask the model about a task with a known outcome, which it cannot change."""
+    if findings.outcome.value == "unknown" or not model_access.is_enabled(run.project):
         return ModelLessons()
     try:
         answer = model_call.ask(
             run,
             prompt_files.read("reflector"),
-            reflector_prompt.build(task, run.project, read),
-            answer_shape(run.project),
+            reflector_prompt.build(task, run.project, findings),
+            answershape(run.project),
             purpose=PURPOSE,
             max_tokens=MAX_TOKENS,
         )
@@ -99,11 +99,11 @@ def reflect(run: AceRun, task: Task, read: RuleFindings) -> ModelLessons:
         return ModelLessons(
             notes=(f"reflector: the rules alone, because: {error.detail}",)
         )
-    return _to_model_lessons(task, read, answer.value, model=answer.model)
+    return _to_model_lessons(task, findings, answer.value, model=answer.model)
 
 
-def answer_shape(project: Project) -> type[ReflectionAnswer]:
-    """The answer's form, with the project's categories and root causes as enums."""
+def answershape(project: Project) -> type[ReflectionAnswer]:
+    """Return the schema of the answer, with the project's categories and root causes."""
     category = schemas.one_of(project.options.categories)
     code = schemas.one_of(reflector_prompt.root_causes(project))
     lesson: Any = create_model(
@@ -121,58 +121,60 @@ def answer_shape(project: Project) -> type[ReflectionAnswer]:
 
 
 def _to_model_lessons(
-    task: Task, read: RuleFindings, said: ReflectionAnswer, *, model: str
+    task: Task, findings: RuleFindings, answer: ReflectionAnswer, *, model: str
 ) -> ModelLessons:
-    drawn = [_lesson(task, read, lesson) for lesson in said.lessons[:MAX_LESSONS]]
-    dropped = drawn.count(None)
-    note = (
-        f"reflector: {dropped} lessons of the model had no quote that stands in the run"
-    )
+    lessons = [
+        _lesson(task, findings, lesson) for lesson in answer.lessons[:MAX_LESSONS]
+    ]
+    dropped = lessons.count(None)
+    note = f"reflector: {dropped} lessons of the model had no quote from the run"
     return ModelLessons(
-        author=ReflectionProducer(
+        producer=ReflectionProducer(
             Producer.MODEL, model[:100], prompt_files.read("reflector").version
         ),
-        lessons=tuple(lesson for lesson in drawn if lesson),
-        error_identification=clip(said.error_identification.strip(), MAX_SENTENCE),
-        root_cause=said.root_cause,
-        correct_approach=clip(said.correct_approach.strip(), MAX_SENTENCE),
-        key_insight=clip(said.key_insight.strip(), MAX_SENTENCE),
+        lessons=tuple(lesson for lesson in lessons if lesson),
+        error_identification=clip(answer.error_identification.strip(), MAX_SENTENCE),
+        root_cause=answer.root_cause,
+        correct_approach=clip(answer.correct_approach.strip(), MAX_SENTENCE),
+        key_insight=clip(answer.key_insight.strip(), MAX_SENTENCE),
         notes=(note,) if dropped else (),
     )
 
 
-def _lesson(task: Task, read: RuleFindings, said: LessonAnswer) -> TaskLesson | None:
-    """None without a quote that is in the run."""
-    evidence = tuple(dict.fromkeys(_evidence(task, said.quotes)))
-    content = said.content.strip()
+def _lesson(
+    task: Task, findings: RuleFindings, answer: LessonAnswer
+) -> TaskLesson | None:
+    """Return the lesson; None if none of its quotes is in the run."""
+    evidence = tuple(dict.fromkeys(_evidence(task, answer.quotes)))
+    content = answer.content.strip()
     if not evidence or not content:
         return None
     return TaskLesson(
-        condition=clip(said.condition.strip(), MAX_SENTENCE),
-        action=clip(said.action.strip(), MAX_SENTENCE),
+        condition=clip(answer.condition.strip(), MAX_SENTENCE),
+        action=clip(answer.action.strip(), MAX_SENTENCE),
         content=content,
-        category=said.category,  # type: ignore[arg-type]  # of the project's own list
-        root_cause=said.root_cause,
+        category=answer.category,  # type: ignore[arg-type]  # of the project's own list
+        root_cause=answer.root_cause,
         evidence=evidence,
         signature=error_signature.build("model", "", None, content),
-        confidence=_confidence(task, read),
+        confidence=_confidence(task, findings),
     )
 
 
-def _confidence(task: Task, read: RuleFindings) -> float:
-    alone = OWN_WORD_CONFIDENCE.get(read.outcome.value, DEFAULT_CONFIDENCE)
+def _confidence(task: Task, findings: RuleFindings) -> float:
+    alone = OWN_WORD_CONFIDENCE.get(findings.outcome.value, DEFAULT_CONFIDENCE)
     return CONFIDENCE.get(task.feedback_source, alone)
 
 
 def _evidence(task: Task, quotes: Sequence[QuoteAnswer]) -> Iterator[Evidence]:
-    """The quotes that are in the run, word for word, where they are."""
+    """Yield the quotes that are in the run, word for word, with their places."""
     fields = [*_fields(task)]
-    for said in quotes[:MAX_QUOTES]:
-        quote = said.quote.strip()[:MAX_QUOTE]
+    for quote_answer in quotes[:MAX_QUOTES]:
+        quote = quote_answer.quote.strip()[:MAX_QUOTE]
         if len(quote) < MIN_QUOTE:
             continue
-        # The field that was named, if there is one of the name, then any other.
-        for field in sorted(fields, key=lambda field: field != said.field):
+        # The field that the answer names first, then every other one.
+        for field in sorted(fields, key=lambda field: field != quote_answer.field):
             start = task.text(field).find(quote)
             if start >= 0:
                 yield spans.make("quote", field, start, start + len(quote), quote)

@@ -1,4 +1,4 @@
-"""Second phase: how the task ended, what shows it, and what it teaches."""
+"""Reflect on a task by the rules: outcome, evidence, lessons and votes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class RuleFindings:
-    """What the rules made of a task, before anything is written."""
+    """The result of the rules for a task, before anything is stored."""
 
     outcome: TaskOutcome
     evidence: Sequence[Evidence]
@@ -35,93 +35,97 @@ class RuleFindings:
     root_cause: str
     abstention: str
     rows: tuple[causes.CauseRow, ...] = ()
-    sightings: Sequence[UnresolvedError] = ()
+    unresolved_errors: Sequence[UnresolvedError] = ()
 
 
 def reflect(
     task: Task,
     project: Project,
     *,
-    used: Sequence[PlaybookEntry],
-    cited: set[uuid.UUID],
+    entries: Sequence[PlaybookEntry],
+    cited_ids: set[uuid.UUID],
 ) -> RuleFindings:
-    """Read a task by the rules alone (REQ-MEM-ACE-002)."""
-    ended = task_outcome.resolve(task)
-    found = spans.find(task)
+    """Reflect on a task by the rules alone (REQ-MEM-ACE-002)."""
+    outcome = task_outcome.resolve(task)
+    evidence = spans.find(task)
     rows = project_causes(project)
-    drawn = lessons.draw(task, ended, found, rows)
-    failed = [span for span in found if span.error_type or span.code]
+    drawn_lessons = lessons.draw(task, outcome, evidence, rows)
+    errors = [span for span in evidence if span.error_type or span.code]
     return RuleFindings(
-        outcome=ended,
-        evidence=found,
-        lessons=drawn.lessons,
-        insights=drawn.insights,
-        votes=votes(task, ended, failed, used=used, cited=cited),
-        root_cause=_root_cause(ended, found, failed, rows),
-        abstention=drawn.abstention or "",
+        outcome=outcome,
+        evidence=evidence,
+        lessons=drawn_lessons.lessons,
+        insights=drawn_lessons.insights,
+        votes=votes(task, outcome, errors, entries=entries, cited_ids=cited_ids),
+        root_cause=_root_cause(outcome, evidence, errors, rows),
+        abstention=drawn_lessons.abstention or "",
         rows=rows,
-        sightings=unresolved_errors.find(task, found, drawn.lessons, rows),
+        unresolved_errors=unresolved_errors.find(
+            task, evidence, drawn_lessons.lessons, rows
+        ),
     )
 
 
 def _root_cause(
-    ended: TaskOutcome,
-    found: Sequence[Evidence],
-    failed: Sequence[Evidence],
+    outcome: TaskOutcome,
+    evidence: Sequence[Evidence],
+    errors: Sequence[Evidence],
     rows: tuple[causes.CauseRow, ...],
 ) -> str:
-    """Why it went wrong, also without an error: a loop has none. Blank if it did not."""
-    went_wrong = ended.value in ("failure", "partial")
-    return causes.root_cause(found, rows) if failed or went_wrong else ""
+    """Return the root cause, also of a failure without an error; blank for a success."""
+    went_wrong = outcome.value in ("failure", "partial")
+    return causes.root_cause(evidence, rows) if errors or went_wrong else ""
 
 
 def votes(
     task: Task,
-    ended: TaskOutcome,
-    failed: Sequence[Evidence],
+    outcome: TaskOutcome,
+    errors: Sequence[Evidence],
     *,
-    used: Sequence[PlaybookEntry],
-    cited: set[uuid.UUID],
+    entries: Sequence[PlaybookEntry],
+    cited_ids: set[uuid.UUID],
 ) -> list[Vote]:
-    """One vote for each entry that the agent was given; none on an unknown outcome."""
-    if ended.value == "unknown":
+    """Return a vote for each entry that the agent got; none for an unknown outcome."""
+    if outcome.value == "unknown":
         return []
-    return [_vote(task, ended, failed, entry, entry.pk in cited) for entry in used]
+    return [
+        _vote(task, outcome, errors, entry, entry.pk in cited_ids) for entry in entries
+    ]
 
 
 def _vote(
     task: Task,
-    ended: TaskOutcome,
-    failed: Sequence[Evidence],
+    outcome: TaskOutcome,
+    errors: Sequence[Evidence],
     entry: PlaybookEntry,
     is_cited: bool,
 ) -> Vote:
-    if is_cited and ended.value == "success":
+    if is_cited and outcome.value == "success":
         return Vote(entry.pk, "helpful", "The agent cited it and the task succeeded.")
-    if is_cited and ended.value == "failure" and _is_implicated(task, entry, failed):
+    if is_cited and outcome.value == "failure" and _is_implicated(task, entry, errors):
         return Vote(
             entry.pk,
             "harmful",
-            "The agent cited it, the task failed, and what failed is what it speaks of.",
+            "The agent cited it, the task failed, and it is about what failed.",
         )
     return Vote(entry.pk, "neutral", "Given to the agent; nothing ties it to the end.")
 
 
 def _is_implicated(
-    task: Task, entry: PlaybookEntry, failed: Iterable[Evidence]
+    task: Task, entry: PlaybookEntry, errors: Iterable[Evidence]
 ) -> bool:
-    """Whether an entry told the wrong answer, or names a tool or identifier that failed."""
+    """Return whether the entry gives the wrong answer or names a failed tool or identifier."""
     wrong = corrections.wrong_answer(task)
     if wrong and wrong in literals.find_literals(entry.action or entry.content):
         return True
-    named = {word.lower() for word in literals.find_identifiers(entry.content)}
+    names = {word.lower() for word in literals.find_identifiers(entry.content)}
     words = {word.lower() for word in entry.content.split()}
-    for span in failed:
+    for span in errors:
         quote = spans.quote(task, span)
-        if named & {word.lower() for word in literals.find_identifiers(quote)}:
+        if names & {word.lower() for word in literals.find_identifiers(quote)}:
             return True
         tool = _tool(task, span.field)
-        if tool and (tool in named or tool in words):
+        if tool and (tool in names or tool in words):
             return True
     return False
 
@@ -132,7 +136,7 @@ def _tool(task: Task, field: str) -> str:
 
 
 def project_causes(project: Project) -> tuple[causes.CauseRow, ...]:
-    """The project's own root causes, before the built-in ones."""
+    """Return the project's own root causes."""
     return tuple(
         causes.CauseRow(row.code, phrases=tuple(word.lower() for word in row.words))
         for row in project.options.root_causes
@@ -140,10 +144,10 @@ def project_causes(project: Project) -> tuple[causes.CauseRow, ...]:
 
 
 def to_json(task: Task, span: Evidence) -> dict[str, Any]:
-    """A span as the API shows it; `field`, `start` and `end` slice to the quote."""
+    """Return a span as the API gives it; `field`, `start` and `end` locate the quote."""
     return {**dataclasses.asdict(span), "quote": spans.quote(task, span)}
 
 
-def from_json(shown: Mapping[str, Any]) -> Evidence:
-    """A span as it was before `as_json`."""
-    return Evidence(**{name: v for name, v in shown.items() if name != "quote"})
+def from_json(data: Mapping[str, Any]) -> Evidence:
+    """Return the span that `to_json` was given."""
+    return Evidence(**{name: v for name, v in data.items() if name != "quote"})

@@ -1,4 +1,4 @@
-"""The playbook entries that a finished task names as given to it or used by it."""
+"""Find the playbook entries that a finished task names: injected or cited ones."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from playbook.models import PlaybookEntry
 from projects.models import Project
 
 CITED, INJECTED = "cited_entry_ids", "injected_entry_ids"
-# Names that nothing here has, as far as one note tells of them.
+# Unknown names that one note lists.
 MAX_LISTED = 20
 
 
 def find(
     project: Project, request: Mapping[str, Any], *fields: str
 ) -> list[PlaybookEntry]:
-    """The entries of the project that the request names by id, label or alias."""
+    """Return the entries of the project that the request names by id, label or alias."""
     names = list(_names(request, *fields))
     if not names:
         return []
     ids = [value for name in names if (value := _uuid(name))]
     live = Q(aliases__overlap=names, status=PlaybookEntry.EntryStatus.ACTIVE)
     rows = PlaybookEntry.objects.filter(project=project).light()
-    named = rows.filter(Q(pk__in=ids) | Q(label__in=names) | live)
-    return list(named.order_by("pk"))
+    entries = rows.filter(Q(pk__in=ids) | Q(label__in=names) | live)
+    return list(entries.order_by("pk"))
 
 
 def unknown_name_notes(project: Project, request: Mapping[str, Any]) -> tuple[str, ...]:
-    """What to tell of names that no entry has: they get no vote."""
+    """Return a note about the names that no entry has, which get no vote."""
     names = dict.fromkeys(_names(request, CITED, INJECTED))
     known: set[str] = set()
     for entry in find(project, request, CITED, INJECTED):
         known.update((str(entry.pk), entry.label, *entry.aliases))
-    strange = [name for name in names if str(_uuid(name) or name) not in known]
-    if not strange:
+    unknown = [name for name in names if str(_uuid(name) or name) not in known]
+    if not unknown:
         return ()
-    more = f" and {len(strange) - MAX_LISTED} more" if len(strange) > MAX_LISTED else ""
-    return (f"no such entry in the playbook: {', '.join(strange[:MAX_LISTED])}{more}",)
+    more = f" and {len(unknown) - MAX_LISTED} more" if len(unknown) > MAX_LISTED else ""
+    return (f"no such entry in the playbook: {', '.join(unknown[:MAX_LISTED])}{more}",)
 
 
 def _names(request: Mapping[str, Any], *fields: str) -> Iterator[str]:

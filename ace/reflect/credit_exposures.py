@@ -1,4 +1,4 @@
-"""What the agent of a finished task was given for it."""
+"""Link a finished task to the playbook entries that its agent got."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from playbook.reading import exposures
 
 
 def for_run(
-    run: AceRun, *, given: Iterable[PlaybookEntry], cited: Iterable[PlaybookEntry]
+    run: AceRun,
+    *,
+    injected_entries: Iterable[PlaybookEntry],
+    cited_entries: Iterable[PlaybookEntry],
 ) -> None:
-    """Link the run to what its agent was given since its last one.
+    """Link the run to the exposures of its agent since the agent's last run.
 
-    `given` and `cited` are the entries that the request names.
+    The request names the injected and the cited entries.
     """
     exposures.credit(
         exposures.FinishedTask(
@@ -23,7 +26,7 @@ def for_run(
             agent_id=run.agent_id,
             key_id=run.key_id,
             at=run.created_at,
-            given={entry.pk for entry in given},
-            cited={entry.pk for entry in cited},
+            given={entry.pk for entry in injected_entries},
+            cited={entry.pk for entry in cited_entries},
         )
     )

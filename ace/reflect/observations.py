@@ -1,4 +1,4 @@
-"""What runs showed without saying what to do, kept until a second run shows it too."""
+"""Store the errors of runs, and learn from those that occur in a second run."""
 
 from __future__ import annotations
 
@@ -25,77 +25,77 @@ from playbook.proposals.proposed_change import Operation, Producer, Proposal
 
 @dataclass(frozen=True)
 class ObservedError:
-    """Trouble of a run; `mended_by` is the lesson that says what to do about it."""
+    """An error of a run; `resolved_by` is the lesson that tells how to resolve it."""
 
     signature: str
     root_cause: str
     span: Evidence
     condition: str
-    observed: str
-    mended_by: str = ""
+    detail: str
+    resolved_by: str = ""
 
 
 @dataclass(frozen=True)
 class EarlierRuns:
-    """The runs that showed the same earlier, of which a common error has thousands."""
+    """The earlier runs with the same error, of which there may be thousands."""
 
     runs: int
     first_run: uuid.UUID
-    is_mended: bool
+    is_resolved: bool
 
 
-def learn(run: AceRun, task: Task, read: RuleFindings) -> RuleFindings:
-    """Keep what the run showed, and teach what an earlier run has shown as well.
+def learn(run: AceRun, task: Task, findings: RuleFindings) -> RuleFindings:
+    """Store the errors of the run; add a lesson for those that an earlier run had too.
 
-    Only runs that were kept before this one count: of two at once exactly one teaches,
-    and a run that is resumed says what it said.
+    Only runs stored before this one count: of two concurrent runs exactly one gets the
+    lesson, and a resumed run gets the same lessons again.
     """
-    shown = [*_unresolved_errors(read), *_resolved_errors(task, read)]
-    earlier = _store(run, task, shown) if shown else {}
+    errors = [*_unresolved_errors(findings), *_resolved_errors(task, findings)]
+    earlier = _store(run, task, errors) if errors else {}
     known = _known_signatures(run, earlier)
-    drawn = [
+    lessons = [
         lesson
-        for sighting in read.sightings
-        if sighting.signature not in known
-        and (lesson := _lesson(task, read, sighting, earlier.get(sighting.signature)))
+        for error in findings.unresolved_errors
+        if error.signature not in known
+        and (lesson := _lesson(task, findings, error, earlier.get(error.signature)))
     ]
-    if not drawn:
-        return read
-    return replace(read, lessons=[*read.lessons, *drawn], abstention="")
+    if not lessons:
+        return findings
+    return replace(findings, lessons=[*findings.lessons, *lessons], abstention="")
 
 
 def superseded_by_fix(run: AceRun) -> list[Proposal]:
-    """Retire what second sightings taught, now that this run shows the remedy."""
-    mended = Observation.objects.filter(run=run, seen__has_key="mended_by")
-    remedies = {f"seen|{row.signature}": row.seen["mended_by"] for row in mended}
+    """Return proposals to retire entries about errors that this run resolves."""
+    resolved = Observation.objects.filter(run=run, seen__has_key="mended_by")
+    remedies = {f"seen|{row.signature}": row.seen["mended_by"] for row in resolved}
     if not remedies:
         return []
     before = Observation.objects.filter(
-        project=run.project, signature__in=[row.signature for row in mended]
+        project=run.project, signature__in=[row.signature for row in resolved]
     )
-    taught = PlaybookDelta.objects.filter(
+    proposed = PlaybookDelta.objects.filter(
         project=run.project,
         run_id__in=before.values("run_id"),
         payload__signature__in=list(remedies),
         entry__status=PlaybookEntry.EntryStatus.ACTIVE,
     )
-    deltas = taught.exclude(run_id=run.pk).select_related("entry").order_by("pk")
-    found = {delta.entry_id: delta for delta in deltas}
+    deltas = proposed.exclude(run_id=run.pk).select_related("entry").order_by("pk")
+    by_entry = {delta.entry_id: delta for delta in deltas}
     return [
         _retirement(run, delta, remedies[delta.payload["signature"]])
-        for delta in found.values()
+        for delta in by_entry.values()
     ]
 
 
 def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[str]:
-    """What an active entry says already: that it came again is no vote for the entry."""
+    """Return the signatures that an active entry covers; a repetition is no vote for it."""
     often = [key for key, before in earlier.items() if before.runs > 1]
     if not often:
         return set()
-    shown = Observation.objects.filter(project=run.project, signature__in=often)
+    rows = Observation.objects.filter(project=run.project, signature__in=often)
     deltas = PlaybookDelta.objects.filter(
         project=run.project,
-        run_id__in=shown.exclude(run=run).values("run_id"),
+        run_id__in=rows.exclude(run=run).values("run_id"),
         payload__signature__in=[f"seen|{key}" for key in often],
         entry__status=PlaybookEntry.EntryStatus.ACTIVE,
     )
@@ -109,7 +109,7 @@ def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:
         operation=Operation.DEPRECATE,
         entry=delta.entry,
         expected_version=delta.entry.version,
-        reason=f"A run shows what mends it: {remedy}"[:1000],
+        reason=f"A run shows how to resolve it: {remedy}"[:1000],
         producer=Producer.RULE,
         producer_name="reflector",
         agent_id=run.agent_id,
@@ -121,20 +121,20 @@ def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:
     )
 
 
-def _unresolved_errors(read: RuleFindings) -> Iterator[ObservedError]:
-    for seen in read.sightings:
+def _unresolved_errors(findings: RuleFindings) -> Iterator[ObservedError]:
+    for error in findings.unresolved_errors:
         yield ObservedError(
-            signature=seen.signature,
-            root_cause=seen.root_cause,
-            span=seen.evidence[0],
-            condition=seen.condition,
-            observed=seen.detail,
+            signature=error.signature,
+            root_cause=error.root_cause,
+            span=error.evidence[0],
+            condition=error.condition,
+            detail=error.detail,
         )
 
 
-def _resolved_errors(task: Task, read: RuleFindings) -> Iterator[ObservedError]:
+def _resolved_errors(task: Task, findings: RuleFindings) -> Iterator[ObservedError]:
     found: dict[str, ObservedError] = {}
-    for lesson in read.lessons:
+    for lesson in findings.lessons:
         for span in lesson.evidence:
             if span.error_type:
                 key = unresolved_errors.observation_signature(task, span)
@@ -143,20 +143,20 @@ def _resolved_errors(task: Task, read: RuleFindings) -> Iterator[ObservedError]:
                     root_cause=lesson.root_cause,
                     span=span,
                     condition=lesson.condition,
-                    observed=spans.quote(task, span),
-                    mended_by=lesson.content,
+                    detail=spans.quote(task, span),
+                    resolved_by=lesson.content,
                 )
     yield from found.values()
 
 
 @write
 def _store(
-    run: AceRun, task: Task, shown: Sequence[ObservedError]
+    run: AceRun, task: Task, errors: Sequence[ObservedError]
 ) -> Mapping[str, EarlierRuns]:
-    """What earlier runs showed of the same trouble, by its signature."""
-    # One run at a time: ids made under the lock are in the order of the writing.
+    """Store the errors; return the earlier runs with the same errors, by signature."""
+    # One run at a time, so that the ids are in the order of the writes.
     revision.lock_playbook(run.project)
-    rows = [_row(run, task, each) for each in shown]
+    rows = [_row(run, task, error) for error in errors]
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
     own = Observation.objects.filter(run=run).order_by("pk").first()
     assert own  # of this call, or of an earlier one by the same run
@@ -180,42 +180,42 @@ def _count_runs(rows: QuerySet[Observation]) -> Mapping[str, EarlierRuns]:
         row["signature"]: EarlierRuns(
             runs=row["runs"],
             first_run=first_runs[row["signature"]],
-            is_mended=row["mended"] > 0,
+            is_resolved=row["mended"] > 0,
         )
         for row in counts
     }
 
 
-def _row(run: AceRun, task: Task, shown: ObservedError) -> Observation:
+def _row(run: AceRun, task: Task, error: ObservedError) -> Observation:
     seen = {
-        "condition": shown.condition,
-        "observed": shown.observed,
-        "cause": shown.root_cause,
-        "field": shown.span.field,
-        "start": shown.span.start,
-        "end": shown.span.end,
-        "quote": spans.quote(task, shown.span),
+        "condition": error.condition,
+        "observed": error.detail,
+        "cause": error.root_cause,
+        "field": error.span.field,
+        "start": error.span.start,
+        "end": error.span.end,
+        "quote": spans.quote(task, error.span),
     }
-    if shown.mended_by:
-        seen["mended_by"] = shown.mended_by
+    if error.resolved_by:
+        seen["mended_by"] = error.resolved_by
     return Observation(
         project=run.project,
         run=run,
-        signature=shown.signature,
-        root_cause=shown.root_cause,
+        signature=error.signature,
+        root_cause=error.root_cause,
         seen=seen,
     )
 
 
 def _lesson(
     task: Task,
-    read: RuleFindings,
-    sighting: UnresolvedError,
+    findings: RuleFindings,
+    error: UnresolvedError,
     earlier: EarlierRuns | None,
 ) -> TaskLesson | None:
-    """None when nobody saw it before, or somebody mended it: that lesson is better."""
-    if earlier is None or earlier.is_mended:
+    """Return the lesson; None without an earlier run, or if an earlier run resolved it."""
+    if earlier is None or earlier.is_resolved:
         return None
     runs = earlier.runs + 1
     reason = f"Run {earlier.first_run} showed it before; {runs} runs have shown it."
-    return unresolved_errors.to_lesson(task, sighting, read.outcome, reason)
+    return unresolved_errors.to_lesson(task, error, findings.outcome, reason)

@@ -1,4 +1,4 @@
-"""The reflector as a phase of a run: it reads, writes one Reflection, and reports."""
+"""Run the reflector as a phase of a run: store one Reflection, return its part of the result."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ace.models import AceRun, Reflection
-from ace.reflect import by_model as model_reflector
-from ace.reflect import by_rules, cited_entries, credit_exposures, observations
+from ace.reflect import (
+    by_model,
+    by_rules,
+    cited_entries,
+    credit_exposures,
+    observations,
+)
 from ace.reflect.by_model import ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import causes
@@ -27,88 +32,95 @@ from playbook.history.votes import Vote
 from playbook.models import PlaybookEntry
 from projects.models import Project
 
-# What an ACEResult shows; the Reflection keeps everything.
+# Limits of an ACEResult; the Reflection has everything.
 MAX_ERRORS = 20
 LESSON_FIELDS = ("content", "category", "root_cause", "confidence", "producer")
 
 
 def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
-    """Reflect on the run's task once; a second call reports the same.
+    """Reflect on the task of a run once; a second call returns the same.
 
-    What is reported is what was kept, so that of two processes both tell the same and
-    a language model is not asked again.
+    The result comes from the stored Reflection: two processes return the same, and a
+    language model is not asked twice.
     """
     credit_exposures.for_run(
         run,
-        given=cited_entries.find(run.project, run.request, cited_entries.INJECTED),
-        cited=cited_entries.find(run.project, run.request, cited_entries.CITED),
+        injected_entries=cited_entries.find(
+            run.project, run.request, cited_entries.INJECTED
+        ),
+        cited_entries=cited_entries.find(run.project, run.request, cited_entries.CITED),
     )
-    held = Reflection.objects.filter(run=run).first() or _create(run)
-    return _report(run.project, held)
+    reflection = Reflection.objects.filter(run=run).first() or _create(run)
+    return _report(run.project, reflection)
 
 
 def _create(run: AceRun) -> Reflection:
     task = tasks.parse(run.request)
-    read = _read_by_rules(run, task)
-    taught = model_reflector.reflect(run, task, read)
-    lessons = _lessons(task, read, taught)
+    findings = _read_by_rules(run, task)
+    model_lessons = by_model.reflect(run, task, findings)
+    lessons = _lessons(task, findings, model_lessons)
     related = neighbours.find_related(run.project, _subject(task, lessons))
-    kept, _ = Reflection.objects.get_or_create(
+    reflection, _ = Reflection.objects.get_or_create(
         run=run,
         defaults={
             "project": run.project,
             "lessons": lessons,
-            "votes": [_vote(vote) for vote in read.votes],
+            "votes": [_vote(vote) for vote in findings.votes],
             "related": [_related(near) for near in related],
-            **_outcome(read),
-            **_columns(task, read, taught),
+            **_outcome(findings),
+            **_columns(task, findings, model_lessons),
         },
     )
-    return kept
+    return reflection
 
 
 def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
-    """What the rules make of it, with what earlier runs have shown."""
+    """Reflect by the rules, and add the lessons of repeated errors."""
     cited = cited_entries.find(run.project, run.request, cited_entries.CITED)
-    used = cited_entries.find(
+    entries = cited_entries.find(
         run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
     )
-    read = by_rules.reflect(
-        task, run.project, used=used, cited={entry.pk for entry in cited}
+    findings = by_rules.reflect(
+        task, run.project, entries=entries, cited_ids={entry.pk for entry in cited}
     )
-    return observations.learn(run, task, read)
+    return observations.learn(run, task, findings)
 
 
 def _lessons(
-    task: Task, read: RuleFindings, taught: ModelLessons
+    task: Task, findings: RuleFindings, model_lessons: ModelLessons
 ) -> list[dict[str, Any]]:
-    """The model's lessons, then those of the rules that do not say the same."""
-    by_model = {plain_text.similarity_hash(lesson.content) for lesson in taught.lessons}
+    """Return the lessons of the model, then those of the rules with other content."""
+    known = {
+        plain_text.similarity_hash(lesson.content) for lesson in model_lessons.lessons
+    }
     others = [
         lesson
-        for lesson in read.lessons
-        if plain_text.similarity_hash(lesson.content) not in by_model
+        for lesson in findings.lessons
+        if plain_text.similarity_hash(lesson.content) not in known
     ]
     return [
-        *(_lesson(task, lesson, taught.author) for lesson in taught.lessons),
+        *(
+            _lesson(task, lesson, model_lessons.producer)
+            for lesson in model_lessons.lessons
+        ),
         *(_lesson(task, lesson, ReflectionProducer()) for lesson in others),
     ]
 
 
 def _lesson(
-    task: Task, lesson: TaskLesson, author: ReflectionProducer
+    task: Task, lesson: TaskLesson, producer: ReflectionProducer
 ) -> dict[str, Any]:
     return {
         **dataclasses.asdict(lesson),
         "evidence": [by_rules.to_json(task, span) for span in lesson.evidence],
-        **dataclasses.asdict(author),
+        **dataclasses.asdict(producer),
     }
 
 
 def _subject(task: Task, lessons: Sequence[Mapping[str, Any]]) -> str:
-    """What the task was about: its lessons, else its goal."""
-    told = " ".join(lesson["content"] for lesson in lessons)
-    return told or task.goal or task.result
+    """Return the text of the lessons, else the goal, else the result."""
+    text = " ".join(lesson["content"] for lesson in lessons)
+    return text or task.goal or task.result
 
 
 def _vote(vote: Vote) -> dict[str, Any]:
@@ -123,37 +135,40 @@ def _related(near: Neighbour) -> dict[str, Any]:
     return {"entry_id": str(near.entry.pk), "similarity": near.similarity}
 
 
-def _outcome(read: RuleFindings) -> dict[str, Any]:
+def _outcome(findings: RuleFindings) -> dict[str, Any]:
     return {
-        "outcome": read.outcome.value,
-        "outcome_source": read.outcome.source,
-        "outcome_confidence": read.outcome.confidence,
-        "outcome_reason": read.outcome.reason[:500],
+        "outcome": findings.outcome.value,
+        "outcome_source": findings.outcome.source,
+        "outcome_confidence": findings.outcome.confidence,
+        "outcome_reason": findings.outcome.reason[:500],
     }
 
 
-def _columns(task: Task, read: RuleFindings, taught: ModelLessons) -> dict[str, Any]:
-    lessons = [*taught.lessons, *read.lessons]
-    error = next((span for span in read.evidence if is_error(span)), None)
+def _columns(
+    task: Task, findings: RuleFindings, model_lessons: ModelLessons
+) -> dict[str, Any]:
+    lessons = [*model_lessons.lessons, *findings.lessons]
+    error = next((span for span in findings.evidence if is_error(span)), None)
     return {
-        "error_identification": taught.error_identification
+        "error_identification": model_lessons.error_identification
         or (error.message if error else ""),
-        "root_cause": taught.root_cause or read.root_cause,
-        "correct_approach": taught.correct_approach
+        "root_cause": model_lessons.root_cause or findings.root_cause,
+        "correct_approach": model_lessons.correct_approach
         or (lessons[0].action if lessons else ""),
-        "key_insight": taught.key_insight or (lessons[0].content if lessons else ""),
-        "evidence": [by_rules.to_json(task, span) for span in read.evidence],
-        "insights": _insights(task, read, taught),
-        "abstained": "" if taught.lessons else read.abstention[:500],
-        "notes": list(taught.notes),
-        **dataclasses.asdict(taught.author),
+        "key_insight": model_lessons.key_insight
+        or (lessons[0].content if lessons else ""),
+        "evidence": [by_rules.to_json(task, span) for span in findings.evidence],
+        "insights": _insights(task, findings, model_lessons),
+        "abstained": "" if model_lessons.lessons else findings.abstention[:500],
+        "notes": list(model_lessons.notes),
+        **dataclasses.asdict(model_lessons.producer),
     }
 
 
 def _insights(
-    task: Task, read: RuleFindings, taught: ModelLessons
+    task: Task, findings: RuleFindings, model_lessons: ModelLessons
 ) -> list[dict[str, Any]]:
-    found = [*map(rules.to_insight, taught.lessons), *read.insights]
+    found = [*map(rules.to_insight, model_lessons.lessons), *findings.insights]
     return [
         {
             "insight_type": insight.insight_type,
@@ -165,18 +180,19 @@ def _insights(
     ]
 
 
-def _report(project: Project, kept: Reflection) -> dict[str, Any]:
-    """The reflection's part of an ACEResult."""
+def _report(project: Project, reflection: Reflection) -> dict[str, Any]:
+    """Return the part of an ACEResult that the reflection gives."""
     return {
-        "outcome": kept.outcome,
-        "outcome_source": kept.outcome_source,
-        "insights": kept.insights,
-        "errors": _errors(project, kept.evidence),
-        "related_playbook_entries": _entries(kept.related),
+        "outcome": reflection.outcome,
+        "outcome_source": reflection.outcome_source,
+        "insights": reflection.insights,
+        "errors": _errors(project, reflection.evidence),
+        "related_playbook_entries": _entries(reflection.related),
         "lessons": [
-            {name: lesson[name] for name in LESSON_FIELDS} for lesson in kept.lessons
+            {name: lesson[name] for name in LESSON_FIELDS}
+            for lesson in reflection.lessons
         ],
-        "abstained": kept.abstained or None,
+        "abstained": reflection.abstained or None,
     }
 
 
@@ -198,18 +214,18 @@ def _entries(related: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _errors(
     project: Project, evidence: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The distinct errors of a task: {error_type, message, root_cause, evidence}."""
-    told = {by_rules.from_json(shown): shown for shown in evidence}
+    """Return the distinct errors of a task: {error_type, message, root_cause, evidence}."""
+    stored = {by_rules.from_json(span): span for span in evidence}
     rows = by_rules.project_causes(project)
     distinct: dict[str, list[Evidence]] = {}
-    for marks in spans.group_by_error([span for span in told if is_error(span)]):
-        distinct.setdefault(marks[0].signature, marks)
+    for error in spans.group_by_error([span for span in stored if is_error(span)]):
+        distinct.setdefault(error[0].signature, error)
     return [
         {
             "error_type": span.error_type or span.code or span.kind,
             "message": span.message,
             "root_cause": causes.root_cause([span, *others], rows),
-            "evidence": [told[span]],
+            "evidence": [stored[span]],
         }
         for span, *others in list(distinct.values())[:MAX_ERRORS]
     ]

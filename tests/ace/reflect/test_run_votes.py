@@ -23,7 +23,7 @@ def vote(project):
         entry = PlaybookEntry(project=project, content=content, category="gotchas")
         task = tasks.parse({"goal": "x", "outcome": outcome, "tool_usage": [*calls]})
         read = by_rules.reflect(
-            task, project, used=[entry], cited={entry.pk} if cited else set()
+            task, project, entries=[entry], cited_ids={entry.pk} if cited else set()
         )
         return next((vote.kind for vote in read.votes), None)
 
