@@ -1,4 +1,4 @@
-"""First phase: one memory of the task, linked to the files that it touched."""
+"""Store a finished task as a memory, linked to the files that it touched."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from projects.models import Project
 
 
 def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> Draft:
-    """The memory that a finished task becomes (REQ-MEM-ACE-001).
+    """Return the draft of the memory for a finished task (REQ-MEM-ACE-001).
 
-    The columns of a memory are shorter than a task may be; the run keeps it whole.
+    A task may be longer than the columns of a memory; the run has the whole of it.
     """
-    ended = task_outcome.resolve(task)
+    outcome = task_outcome.resolve(task)
     links = file_links.find(task)
     return Draft(
         content=content_of(task),
-        memory_type=classify.memory_type(task, ended.value),
+        memory_type=classify.memory_type(task, outcome.value),
         agent_id=agent_id,
         goal=plain_text.clip(task.goal, MAX_PART),
         result=plain_text.clip(task.result, MAX_PART),
@@ -34,21 +34,21 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         tool_usage=[
             _summarise_call(call.tool_name, call.arguments) for call in task.calls
         ],
-        outcome=ended.value,
+        outcome=outcome.value,
         tags=tuple(task_tags.find(task, links, project_tags(project, caller))),
         files=tuple(
             FileRef(link.path, link.relation, link.line_start, link.line_end)
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
-        # A task is told as it was, however short, and whatever the quotas.
+        # A task is stored however short it is, and over the quotas too.
         min_length=1,
         is_kept_over_quota=True,
     )
 
 
 def content_of(task: Task) -> str:
-    """The goal, the result, and the feedback if it says something new."""
+    """Return the goal, the result, and the feedback if it adds something."""
     parts = [task.goal, task.result]
     said = " ".join(" ".join(parts).casefold().split())
     feedback = " ".join(task.feedback.casefold().split())
@@ -64,11 +64,11 @@ def project_tags(project: Project, caller: Caller) -> Collection[str]:
     return list(tags.values_list("name", flat=True))
 
 
-MAX_ARGUMENT = 500  # characters kept of one argument beside the memory
+MAX_ARGUMENT = 500  # characters of one argument in the memory
 
 
 def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A call without its result, which the run keeps: {tool_name, arguments}."""
+    """Return a call without its result, which the run has: {tool_name, arguments}."""
     return {
         "tool_name": tool_name[:200],
         "arguments": {
@@ -81,7 +81,7 @@ def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]
 
 
 def result_of(receipt: Receipt) -> dict[str, Any]:
-    """The executor's part of an ACEResult."""
+    """Return the part of an ACEResult that the executor gives."""
     memory = receipt.memory
     assert memory
     links = memory.file_links.select_related("file").order_by("file__file_path")
@@ -106,7 +106,7 @@ def result_of(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-# What later phases fill in; a run that stops before them answers with these.
+# Values until the later phases have run.
 EMPTY_RESULT: dict[str, Any] = {
     "insights": [],
     "errors": [],

@@ -1,4 +1,4 @@
-"""Whose word the feedback is: a claim that must be one the caller may make."""
+"""Check that the caller may claim the source of its feedback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common import errors
 from common.caller import Caller, Role
 from projects.models import Project
 
-# What a run keeps of the request.
+# The fields of the request that a run stores.
 REQUEST_FIELDS = (
     "agent_id",
     "goal",
@@ -25,21 +25,21 @@ REQUEST_FIELDS = (
 
 
 class FeedbackSourceRefused(errors.Refusal):
-    """This feedback_source needs more than was given; `agent` is always allowed."""
+    """This caller may not claim this feedback_source; `agent` is always allowed."""
 
     code = "feedback_source"
 
 
 def accept(data: Mapping[str, Any], project: Project, caller: Caller) -> dict[str, Any]:
-    """What a run keeps of a finished task that fits the schema."""
+    """Return the fields of a valid request that a run stores."""
     _check(data, project, caller)
     return {name: data[name] for name in REQUEST_FIELDS if data.get(name) is not None}
 
 
 def _check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
-    """Refuse a source that would lend the feedback weight it does not have.
+    """Refuse `human` from callers that are no curators, and `test` without test counts.
 
-    `human` only from a curator, `test` only with counts that parse (docs/ace.md, "Policy").
+    The source gives the feedback its weight (docs/ace.md, "Policy").
     """
     source = data["feedback_source"]
     if source == "human" and not caller.may(Role.CURATOR, project.pk):

@@ -1,4 +1,4 @@
-"""Recorded runs of other systems as complete-task requests."""
+"""Convert recorded runs of other systems into complete-task requests."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ RecordedTask = Mapping[str, Any]
 
 
 def to_request(row: RecordedTask, *, agent_id: str) -> dict[str, Any]:
-    """The complete-task request that a recorded run stands for.
+    """Return the complete-task request for a recorded run.
 
-    Known are the fields of a request itself, and those that recordings use: `reward`
-    (1 success, 0 failure), `is_solved`, `submission`, `reflections`, and steps of
-    `action` and `observation`.
+    A recording may have the fields of a request, and these: `reward` (1 success, 0
+    failure), `is_solved`, `submission`, `reflections`, and steps of `action` and
+    `observation`.
     """
     feedback, source = _feedback(row)
     request: dict[str, Any] = {
@@ -32,7 +32,7 @@ def to_request(row: RecordedTask, *, agent_id: str) -> dict[str, Any]:
 
 
 def idempotency_key(row: RecordedTask, line: int) -> str:
-    """The same line of the same recording is the same task."""
+    """Return the key of a line: the same line of the same recording is the same task."""
     text = json.dumps(row, sort_keys=True, ensure_ascii=True)
     return f"replay-{line}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
@@ -49,7 +49,7 @@ def _outcome(row: RecordedTask) -> str | None:
 
 
 def _feedback(row: RecordedTask) -> tuple[str, str]:
-    """The feedback, and whose word it is."""
+    """Return the feedback and its source."""
     if row.get("feedback"):
         return str(row["feedback"]), "agent"
     if row.get("reward") is not None:

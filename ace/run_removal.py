@@ -1,4 +1,4 @@
-"""The end of a project's runs, when its grace is over."""
+"""Delete the runs of a deleted project after its grace period."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BATCH = 1000
 
 @deletion.register
 def remove(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete runs with their reflections and model calls, a thousand at a time."""
+    """Delete the runs, their reflections and model calls, in batches of a thousand."""
     rows = AceRun.objects.filter(project_id=project_id).order_by("pk")
     done = run.job.done
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
@@ -23,5 +23,5 @@ def remove(project_id: uuid.UUID, run: JobRun) -> None:
         done += len(chosen)
         run.step(done)
         run.yield_turn()
-    # Of an app below, which cannot register: it knows no projects.
+    # The app below cannot register its rows: it does not know projects.
     ModelCall.objects.filter(project_id=project_id).delete()

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Read the texts of a run that quotes refer to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TextReader = Callable[[str], str]
 
 
 def text_reader(run: AceRun) -> TextReader:
-    """The run's texts by the names that quotes give them; blank for no such field."""
+    """Return a function from the field of a quote to its text; blank if there is none."""
     task = tasks.parse(run.request)
 
     def text(field: str) -> str:

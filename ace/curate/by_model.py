@@ -1,4 +1,4 @@
-"""What a language model says lessons are to the entries that stand near them."""
+"""Ask a language model how each lesson changes the playbook entries similar to it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from playbook.learning.model_placement import Choice, Placement, PlacementTarget
 from playbook.models import PlaybookEntry
 
 PURPOSE = "curator"
-MAX_TOKENS = 2_500  # of an answer for MOST lessons, half of them rewritten
+MAX_TOKENS = 2_500  # of an answer for MAX_LESSONS lessons, half of them rewritten
 MAX_NEIGHBOURS = 10  # entries for each lesson
-MAX_LESSONS = 10  # lessons of one question
-MIN_SIMILARITY = -1.0  # a cosine: the nearest ten, however far they are
+MAX_LESSONS = 10  # in one question
+MIN_SIMILARITY = -1.0  # a cosine: the nearest ten at any distance
 MAX_REASON = 500  # characters
 
 
 class PlacementAnswer(BaseModel):
-    """The answer for one lesson; its enum of labels is added to it."""
+    """The answer for one lesson, without the enum of labels."""
 
     operation: Choice
     targets: list[str]
@@ -36,13 +36,13 @@ class PlacementAnswer(BaseModel):
     reason: str
 
     @model_validator(mode="after")
-    def has_what_it_needs(self) -> Self:
-        named = len(set(self.targets))
-        if named != len(self.targets):
+    def check_targets(self) -> Self:
+        count = len(set(self.targets))
+        if count != len(self.targets):
             raise ValueError("a target is named twice")
-        if self.operation in ("update", "deprecate") and named != 1:
+        if self.operation in ("update", "deprecate") and count != 1:
             raise ValueError(f"{self.operation} needs exactly one target")
-        if self.operation == "merge" and named < 2:
+        if self.operation == "merge" and count < 2:
             raise ValueError("merge needs two targets or more")
         if self.operation == "update" and not self.content.strip():
             raise ValueError("update needs a content")
@@ -51,7 +51,7 @@ class PlacementAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class ModelPlacements:
-    """For each lesson what the model chose, None where the rules place it, and why."""
+    """The model's choice for each lesson; None where the rules decide, `notes` tell why."""
 
     placements: tuple[dict[str, Any] | None, ...]
     notes: tuple[str, ...] = ()
@@ -59,11 +59,11 @@ class ModelPlacements:
 
 @dataclass(frozen=True)
 class LessonCandidate:
-    """A lesson with the entries that it may touch."""
+    """A lesson with the entries that it may change."""
 
     number: int
     lesson: Mapping[str, Any]
-    near: Sequence[PlaybookEntry]
+    entries: Sequence[PlaybookEntry]
 
     @property
     def key(self) -> str:
@@ -71,33 +71,34 @@ class LessonCandidate:
 
 
 def place(run: AceRun, lessons: Sequence[Mapping[str, Any]]) -> ModelPlacements:
-    """Ask about the lessons that have neighbours; the others are additions."""
+    """Ask about the lessons with similar entries; the others are additions."""
     nothing = ModelPlacements((None,) * len(lessons))
-    asked = _candidates(run, lessons[:MAX_LESSONS])
-    if not asked:
+    candidates = _candidates(run, lessons[:MAX_LESSONS])
+    if not candidates:
         return nothing
     try:
         answer = model_call.ask(
             run,
             prompt_files.read("curator"),
-            _prompt(asked),
-            answer_shape(asked),
+            _prompt(candidates),
+            answer_shape(candidates),
             purpose=PURPOSE,
             max_tokens=MAX_TOKENS,
         )
     except InferenceError as error:
         note = f"curator: the rules alone, because: {error.detail}"
         return ModelPlacements(nothing.placements, (note,))
-    chosen = {
-        each.number: _to_placement(each, answer.value, answer.model) for each in asked
+    choices = {
+        candidate.number: _to_placement(candidate, answer.value, answer.model)
+        for candidate in candidates
     }
-    return ModelPlacements(tuple(chosen.get(number) for number in range(len(lessons))))
+    return ModelPlacements(tuple(choices.get(number) for number in range(len(lessons))))
 
 
 def _candidates(
     run: AceRun, lessons: Sequence[Mapping[str, Any]]
 ) -> list[LessonCandidate]:
-    """None without vectors: an embedding model that is away hides the neighbours."""
+    """Return the lessons with similar entries; none while the embedding model is away."""
     vectors = neighbours.embed_texts([lesson["content"] for lesson in lessons]) or []
     found = []
     for number, (lesson, vector) in enumerate(zip(lessons, vectors, strict=False)):
@@ -105,36 +106,41 @@ def _candidates(
             run.project_id, vector, top=MAX_NEIGHBOURS, threshold=MIN_SIMILARITY
         )
         if near:
-            found.append(LessonCandidate(number, lesson, [each.entry for each in near]))
+            found.append(
+                LessonCandidate(number, lesson, [candidate.entry for candidate in near])
+            )
     return found
 
 
-def answer_shape(asked: Sequence[LessonCandidate]) -> type[BaseModel]:
-    """A key for each lesson; its targets are an enum of the entries near it."""
+def answer_shape(candidates: Sequence[LessonCandidate]) -> type[BaseModel]:
+    """Return the schema of the answer: a key for each lesson, an enum of its entries."""
     fields: dict[str, Any] = {}
-    for each in asked:
-        label: Any = schemas.one_of([entry.label for entry in each.near])
+    for candidate in candidates:
+        label: Any = schemas.one_of([entry.label for entry in candidate.entries])
         placement = create_model(
-            f"Placement{each.number + 1}",
+            f"Placement{candidate.number + 1}",
             __base__=PlacementAnswer,
             targets=(list[label], ...),
         )
-        fields[each.key] = (placement, ...)
-    made: type[BaseModel] = create_model("Placements", **fields)
-    return made
+        fields[candidate.key] = (placement, ...)
+    shape: type[BaseModel] = create_model("Placements", **fields)
+    return shape
 
 
-def _prompt(asked: Sequence[LessonCandidate]) -> str:
-    parts = [part for each in asked for part in _parts(each)]
-    keys = ", ".join(each.key for each in asked)
+def _prompt(candidates: Sequence[LessonCandidate]) -> str:
+    parts = [part for candidate in candidates for part in _parts(candidate)]
+    keys = ", ".join(candidate.key for candidate in candidates)
     return f"{fence_texts(parts)}\n\nChoose an operation for each of: {keys}."
 
 
-def _parts(each: LessonCandidate) -> list[FencedText]:
-    quotes = [f"- {span['quote']}" for span in each.lesson["evidence"]]
-    told = "\n".join([each.lesson["content"], "Its quotes:", *quotes])
-    rules = "\n".join(_line(entry) for entry in each.near)
-    return [FencedText(each.key, told), FencedText(f"rules near {each.key}", rules)]
+def _parts(candidate: LessonCandidate) -> list[FencedText]:
+    quotes = [f"- {span['quote']}" for span in candidate.lesson["evidence"]]
+    text = "\n".join([candidate.lesson["content"], "Its quotes:", *quotes])
+    rules = "\n".join(_line(entry) for entry in candidate.entries)
+    return [
+        FencedText(candidate.key, text),
+        FencedText(f"rules near {candidate.key}", rules),
+    ]
 
 
 def _line(entry: PlaybookEntry) -> str:
@@ -148,24 +154,24 @@ def _line(entry: PlaybookEntry) -> str:
 
 
 def _to_placement(
-    each: LessonCandidate, answer: BaseModel, model: str
+    candidate: LessonCandidate, answer: BaseModel, model: str
 ) -> dict[str, Any] | None:
-    """As the Reflection keeps it; None when there is nothing to do but add."""
-    said: PlacementAnswer = getattr(answer, each.key)
-    entries = {entry.label: entry for entry in each.near}
-    if said.operation == "add" or not entries.keys() >= set(said.targets):
+    """Return the choice as the Reflection stores it; None for a mere addition."""
+    choice: PlacementAnswer = getattr(answer, candidate.key)
+    entries = {entry.label: entry for entry in candidate.entries}
+    if choice.operation == "add" or not entries.keys() >= set(choice.targets):
         return None
-    # What the rules have found is not the model's to drop.
-    if said.operation == "none" and each.lesson["producer"] != "model":
+    # The model may not drop a lesson of the rules.
+    if choice.operation == "none" and candidate.lesson["producer"] != "model":
         return None
     placement = Placement(
-        operation=said.operation,
+        operation=choice.operation,
         targets=tuple(
             PlacementTarget(entries[label].pk, entries[label].version)
-            for label in said.targets
+            for label in choice.targets
         ),
-        content=said.content.strip() if said.operation == "update" else "",
-        reason=clip(" ".join(said.reason.split()), MAX_REASON),
+        content=choice.content.strip() if choice.operation == "update" else "",
+        reason=clip(" ".join(choice.reason.split()), MAX_REASON),
         producer_name=model[:100],
         producer_version=prompt_files.read("curator").version,
     )
@@ -173,18 +179,18 @@ def _to_placement(
 
 
 def to_json(placement: Placement) -> dict[str, Any]:
-    held = asdict(placement)
-    held["targets"] = [
+    data = asdict(placement)
+    data["targets"] = [
         {"entry_id": str(target.entry_id), "version": target.version}
         for target in placement.targets
     ]
-    return held
+    return data
 
 
-def from_json(held: Mapping[str, Any] | None) -> Placement | None:
-    if held is None:
+def from_json(data: Mapping[str, Any] | None) -> Placement | None:
+    if data is None:
         return None
     targets = (
-        PlacementTarget(uuid.UUID(t["entry_id"]), t["version"]) for t in held["targets"]
+        PlacementTarget(uuid.UUID(t["entry_id"]), t["version"]) for t in data["targets"]
     )
-    return Placement(**{**held, "targets": tuple(targets)})
+    return Placement(**{**data, "targets": tuple(targets)})

@@ -1,4 +1,4 @@
-"""The curator as a phase of a run: what was reflected becomes deltas and votes."""
+"""Run the curator as a phase of a run: propose deltas and votes from the reflection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ace.curate import by_model as model_curator
+from ace.curate import by_model
 from ace.curate.by_model import ModelPlacements
 from ace.models import AceRun, Reflection
 from ace.reflect import observations
@@ -24,15 +24,14 @@ from projects import model_access
 
 
 def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
-    """Hand the reflection to the playbook's curator (REQ-MEM-ACE-003).
+    """Pass the stored reflection to the playbook (REQ-MEM-ACE-003).
 
-    The lessons are read from the stored reflection, so that a resumed run proposes
-    what was reflected and not what newer rules would say.
+    A resumed run proposes the stored lessons, even if newer rules would draw others.
     """
     reflection = _with_placements(run)
     task = tasks.parse(run.request)
     submission.propose(run.project, observations.superseded_by_fix(run), caller)
-    done = learn.learn_from_task(
+    result = learn.learn_from_task(
         run.project,
         [_lesson(lesson) for lesson in reflection.lessons],
         [_vote(vote) for vote in reflection.votes],
@@ -49,39 +48,41 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     )
     return {
         "playbook_delta": {
-            "operations": [_operation(delta) for delta in done.deltas],
-            "summary": summary(done.deltas, done.changes),
+            "operations": [_operation(delta) for delta in result.deltas],
+            "summary": summary(result.deltas, result.changes),
         },
-        "updated_bullets": [_bullet(entry) for entry in done.updated],
-        "change_id": str(done.changes[-1].pk) if done.changes else None,
+        "updated_bullets": [_bullet(entry) for entry in result.updated],
+        "change_id": str(result.changes[-1].pk) if result.changes else None,
     }
 
 
 def _with_placements(run: AceRun) -> Reflection:
-    """The run's reflection, with what a language model says of each lesson.
+    """Return the run's reflection with the model's choice for each lesson.
 
-    It is asked once: what it said is kept before anything is proposed, so that a
-    resumed run proposes the same.
+    The choices are stored before anything is proposed, so that the model is asked once
+    and a resumed run proposes the same.
     """
     reflection = Reflection.objects.get(run=run)
     is_known = all("placement" in lesson for lesson in reflection.lessons)
     if is_known or not model_access.is_enabled(run.project):
         return reflection
-    return _store_placements(run, model_curator.place(run, reflection.lessons))
+    return _store_placements(run, by_model.place(run, reflection.lessons))
 
 
 @write
-def _store_placements(run: AceRun, placed: ModelPlacements) -> Reflection:
-    # Locked against a second process that has asked at the same time.
-    held = Reflection.objects.select_for_update(no_key=True).get(run=run)
-    if any("placement" not in lesson for lesson in held.lessons):
-        held.lessons = [
+def _store_placements(run: AceRun, choices: ModelPlacements) -> Reflection:
+    # Locked against a second process that asked at the same time.
+    reflection = Reflection.objects.select_for_update(no_key=True).get(run=run)
+    if any("placement" not in lesson for lesson in reflection.lessons):
+        reflection.lessons = [
             {**lesson, "placement": placement}
-            for lesson, placement in zip(held.lessons, placed.placements, strict=True)
+            for lesson, placement in zip(
+                reflection.lessons, choices.placements, strict=True
+            )
         ]
-        held.notes = [*held.notes, *placed.notes]
-        held.save(update_fields=["lessons", "notes"])
-    return held
+        reflection.notes = [*reflection.notes, *choices.notes]
+        reflection.save(update_fields=["lessons", "notes"])
+    return reflection
 
 
 def _lesson(lesson: Mapping[str, Any]) -> learn.Lesson:
@@ -97,7 +98,7 @@ def _lesson(lesson: Mapping[str, Any]) -> learn.Lesson:
         producer=lesson["producer"],
         producer_name=lesson["producer_name"],
         producer_version=lesson["producer_version"],
-        placement=model_curator.from_json(lesson.get("placement")),
+        placement=by_model.from_json(lesson.get("placement")),
         evidence=tuple(
             Quote(span["field"], span["start"], span["end"], span["quote"])
             for span in lesson["evidence"]
@@ -110,7 +111,7 @@ def _vote(vote: Mapping[str, Any]) -> Vote:
 
 
 def _sources(task: Task, lessons: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The texts that the lessons' quotes are cut from, by field."""
+    """Return the texts that the lessons quote, by field."""
     fields = {span["field"] for lesson in lessons for span in lesson["evidence"]}
     return {field: task.text(field) for field in fields}
 
@@ -122,7 +123,7 @@ def _operation(delta: PlaybookDelta) -> dict[str, Any]:
         "status": delta.status,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
         "entry_label": delta.entry.label if delta.entry else None,
-        # Whoever reads the answer is an agent: what is in quarantine is not told to it.
+        # An agent reads the answer and must not see content in quarantine.
         "content": "" if delta.risk == "quarantine" else delta.content,
         "reason": delta.reason,
     }
@@ -140,7 +141,7 @@ def _bullet(entry: PlaybookEntry) -> dict[str, Any]:
 
 
 def summary(deltas: Sequence[PlaybookDelta], changes: Sequence[PlaybookChange]) -> str:
-    """One sentence for people: "1 add applied, 2 add pending; 3 votes, 1 support"."""
+    """Return a summary for people: "1 add applied, 2 add pending; 3 votes, 1 support"."""
     proposed = Counter(f"{delta.operation} {delta.status}" for delta in deltas)
     counted = Counter(
         change.action for change in changes if change.action in ("vote", "support")

@@ -38,31 +38,31 @@ class DigestConfigAdmin(RowsAdmin):
     add_role = change_role = Role.CURATOR
     pages = [PREVIEW]
     list_display = [
-        "agent_shown",
-        "config_shown",
+        "agent_display",
+        "config_display",
         "version",
-        "by_shown",
+        "by_display",
         "project_name",
-        "changed_shown",
+        "changed_display",
     ]
     list_filter = [ProjectFilter, exact_filter("agent_id", "agent")]
     search_fields = ["agent_id", "id"]
     search_help_text = "An agent"
     readonly_fields = [
-        "agent_shown",
+        "agent_display",
         "config_in_full",
         "project_name",
-        "by_shown",
-        "changed_shown",
+        "by_display",
+        "changed_display",
     ]
     add_fieldsets = [(None, {"fields": ["project", "agent_id", "config"]})]
 
-    by_shown = staticmethod(
+    by_display = staticmethod(
         panels.column(
             "updated_by", lambda name: short_text(name, 60), title="changed by"
         )
     )
-    changed_shown = staticmethod(
+    changed_display = staticmethod(
         panels.column("updated_at", format_time, title="changed", ordering="updated_at")
     )
     config_in_full = staticmethod(
@@ -77,18 +77,18 @@ class DigestConfigAdmin(RowsAdmin):
             return self.add_fieldsets
         edits = self.has_change_permission(request, obj)
         settings = ["config", "version"] if edits else ["config_in_full"]
-        record = ["by_shown", "changed_shown"]
+        record = ["by_display", "changed_display"]
         return [
-            (None, {"fields": ["agent_shown", "project_name", *settings]}),
+            (None, {"fields": ["agent_display", "project_name", *settings]}),
             ("Record", {"fields": record}),
         ]
 
     @admin.display(description="agent", ordering="agent_id")
-    def agent_shown(self, row: DigestConfig) -> Any:
+    def agent_display(self, row: DigestConfig) -> Any:
         return short_text(row, 60)
 
     @admin.display(description="settings")
-    def config_shown(self, row: DigestConfig) -> Any:
+    def config_display(self, row: DigestConfig) -> Any:
         told = [
             f"{name} = {_json(value)}" for name, value in flatten(row.config).items()
         ]

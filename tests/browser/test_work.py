@@ -42,14 +42,14 @@ def test_a_run_is_taken_back(alices, alice, open_page):
     run = runs.complete(alices, TASK, alice)
     page = signed_in(open_page())
     page.open(reverse("admin:ace_acerun_change", args=[run.pk]))
-    assert "active" in page.page.inner_text("section:has(h2:text('What came of it'))")
+    assert "active" in page.page.inner_text("section:has(h2:text('Results'))")
 
-    page.page.click("summary:has-text('Take back what it changed')")
+    page.page.click("summary:has-text('Revert its changes')")
     page.page.fill(".am-ask input[name=text]", "a bad task")
     page.page.click(".am-ask button")
 
-    page.page.wait_for_selector("text=its changes of the playbook are taken back")
-    told = page.page.inner_text("section:has(h2:text('What came of it'))")
+    page.page.wait_for_selector("text=its changes to the playbook were reverted")
+    told = page.page.inner_text("section:has(h2:text('Results'))")
     assert "reverted" in told
     assert PlaybookEntry.objects.get().status == "deleted"
     assert page.complaints == []

@@ -155,7 +155,7 @@ def files(walk):
 def a_run(walk):
     run = AceRun.objects.filter(request__goal__startswith="Write the returns").get()
     walk.go("admin:ace_acerun_change", run.pk)
-    walk.sees("Phases", "What came of it", "Take back what it changed")
+    walk.sees("Phases", "Results", "Revert its changes")
     walk.page.locator("section:has(h2:text('Phases'))").scroll_into_view_if_needed()
     walk.page.mouse.wheel(0, 420)
 

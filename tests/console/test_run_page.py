@@ -56,7 +56,7 @@ class TestThePageOfARun:
         entry = PlaybookEntry.objects.get()
         do(curator, run, "revert", "a bad task")
 
-        came = panel(curator.get(page(run)).content.decode(), "What came of it")
+        came = panel(curator.get(page(run)).content.decode(), "Results")
 
         assert reverse("admin:memories_memory_change", args=[run.memory_id]) in came
         assert "current" in came

@@ -1,4 +1,4 @@
-"""What a person does to a run on its page."""
+"""Actions on the page of a run: revert its changes, or resume it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from playbook.review import revert
 from playbook.review.revert import RevertResult
 
 
-def _revert(run: AceRun, caller: Caller, typed: str) -> RevertResult:
+def _revert(run: AceRun, caller: Caller, reason: str) -> RevertResult:
     target = revert.run_target(run.project, run.pk, caller)
-    return revert.revert_changes(run.project, target, caller, reason=typed)
+    return revert.revert_changes(run.project, target, caller, reason=reason)
 
 
 REVERT = AdminAction(
     "revert",
-    "Take back what it changed",
+    "Revert its changes",
     Role.CURATOR,
     _revert,
-    "its changes of the playbook are taken back",
+    "its changes to the playbook were reverted",
     is_possible=lambda run: run.state != AceRun.State.RUNNING,
     text_label="Why",
 )
@@ -29,7 +29,7 @@ RESUME = AdminAction(
     "Resume",
     Role.WRITER,
     lambda run, caller, text: runs.resume(run, caller),
-    "resumed; its phases tell how far it came",
+    "resumed; its phases show the progress",
     is_possible=lambda run: run.state != AceRun.State.DONE,
 )
 ALL_ACTIONS = [REVERT, RESUME]

@@ -1,4 +1,4 @@
-"""A run's lessons on admin pages: each quote marked in the field it was cut from."""
+"""Panels of a run on admin pages; they mark each quote in the field that it is from."""
 
 from __future__ import annotations
 
@@ -18,26 +18,32 @@ from memories.models import Memory
 from playbook.models import PlaybookDelta
 
 MAX_DELTAS = panels.ROW_LIMIT  # deltas of a run on its page
+OUTCOME_COLOURS = {
+    "success": "success",
+    "partial": "warning",
+    "failure": "danger",
+    "unknown": "default",
+}
 
 
-def quote_panels(asked: Mapping[str, str], text_of: TextReader) -> Iterable[Panel]:
-    """The place that a link with `?field=&start=&end=` leads to, marked."""
-    text, ends = text_of(asked.get("field", "")), (asked.get("start"), asked.get("end"))
+def quote_panels(query: Mapping[str, str], text_of: TextReader) -> Iterable[Panel]:
+    """Yield a panel that marks the quote of a link with `?field=&start=&end=`."""
+    text, ends = text_of(query.get("field", "")), (query.get("start"), query.get("end"))
     if not text or not all(end and end.isdecimal() and len(end) < 10 for end in ends):
         return
     start, end = (min(int(end or 0), len(text)) for end in ends)
-    shown = panels.highlight(text, start, max(start, end))
-    yield Panel(f"The quote in {asked['field'][:200]}", [""], [[shown]])
+    block = panels.highlight(text, start, max(start, end))
+    yield Panel(f"The quote in {query['field'][:200]}", [""], [[block]])
 
 
 def phases_panel(run: AceRun) -> Panel:
     known = [
-        (name, told) for name, told in run.phases.items() if isinstance(told, dict)
+        (name, phase) for name, phase in run.phases.items() if isinstance(phase, dict)
     ]
     phases = sorted(known, key=lambda phase: str(phase[1].get("at")))
     return panels.table(
         "Phases",
-        ["Phase", "Status", "Part of the time", "Took", "At", "Error"],
+        ["Phase", "Status", "Share of the time", "Duration", "At", "Error"],
         (
             [
                 short_text(name, 60),
@@ -54,7 +60,7 @@ def phases_panel(run: AceRun) -> Panel:
 
 
 def _bars(phases: Sequence[tuple[str, dict[str, Any]]]) -> Iterable[SafeString]:
-    """Each phase's share of the time that all took, from where the last one ended."""
+    """Draw each phase's share of the whole time, beginning at the end of the last phase."""
     spent = [float(phase.get("took_ms") or 0) for _, phase in phases]
     whole = sum(spent) or 1
     for number, took in enumerate(spent):
@@ -67,11 +73,11 @@ def _bars(phases: Sequence[tuple[str, dict[str, Any]]]) -> Iterable[SafeString]:
 
 
 def result_panel(run: AceRun, caller: Caller) -> Panel:
-    """Its memory and its deltas, and what is so of them now."""
+    """List the memory and the deltas of a run with their current status."""
     deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=run.pk)
     return panels.table(
-        "What came of it",
-        ["What", "Text", "Status", "Entry", "The entry is now"],
+        "Results",
+        ["Kind", "Text", "Status", "Entry", "Status of the entry"],
         [
             *_memory_line(run, caller),
             *map(_delta_line, deltas.with_entry()[:MAX_DELTAS]),
@@ -84,8 +90,8 @@ def _memory_line(run: AceRun, caller: Caller) -> Iterable[list[Any]]:
     rows = Memory.objects.visible_to(caller).light()
     memory = rows.filter(pk=run.memory_id).first()
     if memory:
-        shown = row_link("memories_memory", memory.pk, memory, PANEL_LIMIT)
-        yield ["memory", shown, status_of(memory), "", ""]
+        link = row_link("memories_memory", memory.pk, memory, PANEL_LIMIT)
+        yield ["memory", link, status_of(memory), "", ""]
 
 
 def _delta_line(delta: PlaybookDelta) -> list[Any]:
@@ -102,7 +108,7 @@ def _delta_line(delta: PlaybookDelta) -> list[Any]:
 
 
 def calls_panel(run: AceRun) -> Panel:
-    """The task's tool calls, whatever shape they were sent in."""
+    """List the tool calls of the task, as they arrived."""
     calls = run.request.get("tool_usage") or []
     return panels.table(
         "Tool calls",
@@ -115,32 +121,32 @@ def calls_panel(run: AceRun) -> Panel:
     )
 
 
-def producer_of(found: Reflection) -> SafeString:
-    return short_text(f"{found.producer} {found.producer_name}", 60)
+def producer_of(reflection: Reflection) -> SafeString:
+    return short_text(f"{reflection.producer} {reflection.producer_name}", 60)
 
 
-def reflection_panel(found: Reflection) -> Panel:
-    told = [
-        ["outcome", f"{found.outcome} by {found.outcome_source}"],
-        ["confidence", f"{found.outcome_confidence:.2f}"],
-        ["reflected by", producer_of(found)],
-        ["notes", short_text(" · ".join(map(str, found.notes)), PANEL_LIMIT)],
-        ["why", short_text(found.outcome_reason, PANEL_LIMIT)],
-        ["abstained", short_text(found.abstained, PANEL_LIMIT)],
-        ["error", short_text(found.error_identification, PANEL_LIMIT)],
-        ["root cause", short_text(found.root_cause, 60)],
-        ["correct approach", short_text(found.correct_approach, PANEL_LIMIT)],
-        ["key insight", short_text(found.key_insight, PANEL_LIMIT)],
-        ["votes", panels.json_block(found.votes, 2_000)],
+def reflection_panel(reflection: Reflection) -> Panel:
+    lines = [
+        ["outcome", f"{reflection.outcome} by {reflection.outcome_source}"],
+        ["confidence", f"{reflection.outcome_confidence:.2f}"],
+        ["reflected by", producer_of(reflection)],
+        ["notes", short_text(" · ".join(map(str, reflection.notes)), PANEL_LIMIT)],
+        ["why", short_text(reflection.outcome_reason, PANEL_LIMIT)],
+        ["abstained", short_text(reflection.abstained, PANEL_LIMIT)],
+        ["error", short_text(reflection.error_identification, PANEL_LIMIT)],
+        ["root cause", short_text(reflection.root_cause, 60)],
+        ["correct approach", short_text(reflection.correct_approach, PANEL_LIMIT)],
+        ["key insight", short_text(reflection.key_insight, PANEL_LIMIT)],
+        ["votes", panels.json_block(reflection.votes, 2_000)],
     ]
-    return Panel("Reflection", ["", ""], [line for line in told if line[1]])
+    return Panel("Reflection", ["", ""], [line for line in lines if line[1]])
 
 
 def lessons_panel(lessons: Iterable[Any], text_of: TextReader) -> Panel:
-    """Each lesson with its quotes, a line for each quote."""
+    """List each lesson with its quotes, one line for each quote."""
     return panels.table(
         "Lessons",
-        ["Lesson", "Root cause", "Field", "Where it stands there"],
+        ["Lesson", "Root cause", "Field", "Quote in its text"],
         (
             [
                 short_text(lesson.get("content", ""), PANEL_LIMIT) if first else "",
@@ -160,7 +166,7 @@ def lessons_panel(lessons: Iterable[Any], text_of: TextReader) -> Panel:
 def evidence_panel(quotes: Iterable[Any], text_of: TextReader) -> Panel:
     return panels.table(
         "Evidence",
-        ["Field", "From", "To", "Where it stands there"],
+        ["Field", "From", "To", "Quote in its text"],
         (
             [
                 short_text(quote.get("field", ""), 60),
@@ -178,7 +184,7 @@ def evidence_panel(quotes: Iterable[Any], text_of: TextReader) -> Panel:
 def observations_panel(rows: Iterable[Observation]) -> Panel:
     return panels.table(
         "Observations",
-        ["When", "Root cause", "Seen", "Mended by"],
+        ["Time", "Root cause", "Quote", "Resolved by"],
         (
             [
                 format_time(row.created_at),
@@ -193,15 +199,19 @@ def observations_panel(rows: Iterable[Observation]) -> Panel:
 
 
 def mark_quote(quote: dict[str, Any], text_of: TextReader) -> Any:
-    """The quote with the text around it; alone where it does not stand there."""
+    """Return the quote with the text around it; alone if the text does not have it."""
     text = text_of(str(quote.get("field", "")))
     start, end = quote.get("start"), quote.get("end")
-    told = str(quote.get("quote", ""))
-    if isinstance(start, int) and isinstance(end, int) and text[start:end] == told:
+    text_of_quote = str(quote.get("quote", ""))
+    if (
+        isinstance(start, int)
+        and isinstance(end, int)
+        and text[start:end] == text_of_quote
+    ):
         return panels.highlight(text, start, end)
-    return panels.text_block(told, 2_000)
+    return panels.text_block(text_of_quote, 2_000)
 
 
 def _numbered(quotes: Any) -> Iterable[tuple[bool, dict[str, Any]]]:
-    held = [quote for quote in quotes or [] if isinstance(quote, dict)]
-    return ((number == 0, quote) for number, quote in enumerate(held or [{}]))
+    spans = [quote for quote in quotes or [] if isinstance(quote, dict)]
+    return ((number == 0, quote) for number, quote in enumerate(spans or [{}]))

@@ -8,19 +8,19 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from ace import run_actions
-from ace.models import AceRun, Reflection
-from ace.run_panels import (
+from ace.admin import run_actions
+from ace.admin.run_panels import (
+    OUTCOME_COLOURS,
     calls_panel,
     evidence_panel,
     lessons_panel,
     observations_panel,
     phases_panel,
-    producer_of,
     quote_panels,
     reflection_panel,
     result_panel,
 )
+from ace.models import AceRun
 from ace.run_texts import text_reader
 from audit import admin as audit_admin
 from common.admin import panels
@@ -38,52 +38,43 @@ from common.admin.panels import (
     label_column,
     row_link,
     short_text,
-    text_block,
 )
-from playbook.admin.deltas import PlaybookDeltaAdmin
 from playbook.admin.panel_tables import history_panel
-from playbook.models import Exposure, PlaybookChange, PlaybookDelta
+from playbook.models import Exposure, PlaybookChange
 
 MEMORY = "memories_memory"
-RUN = "ace_acerun"
-STATE_FIELDS = ["state_shown", "outcome_shown", "project_name", "memory_shown"]
+STATE_FIELDS = ["state_display", "outcome_display", "project_name", "memory_display"]
 STATE_COLOURS = {"running": "warning", "done": "success", "failed": "danger"}
-OUTCOME_COLOURS = {
-    "success": "success",
-    "partial": "warning",
-    "failure": "danger",
-    "unknown": "default",
-}
 
 
 class EntriesFilter(ChoiceFilter):
-    """Whether the agent had entries of the playbook at hand."""
+    """Filter by whether the agent got entries of the playbook."""
 
     title = "playbook entries"
     parameter_name = "entries"
     options = (("given", "given"), ("none", "none given"))
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        given = Exposure.objects.visible_to(caller_of(request))
-        had = Exists(given.filter(run_id=OuterRef("pk")))
+        exposures = Exposure.objects.visible_to(caller_of(request))
+        has_exposure = Exists(exposures.filter(run_id=OuterRef("pk")))
         match self.value():
             case "given":
-                return queryset.filter(had)
+                return queryset.filter(has_exposure)
             case "none":
-                return queryset.filter(~had)
+                return queryset.filter(~has_exposure)
         return queryset.none() if self.value() else queryset
 
 
 @admin.register(AceRun)
 class AceRunAdmin(RowsAdmin):
     list_display = [
-        "goal_shown",
-        "state_shown",
-        "outcome_shown",
+        "goal_display",
+        "state_display",
+        "outcome_display",
         "agent",
         "took",
         "project_name",
-        "created_shown",
+        "created_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -118,13 +109,13 @@ class AceRunAdmin(RowsAdmin):
                     "id",
                     "agent",
                     "actor",
-                    "created_shown",
+                    "created_display",
                     "finished_at",
                 ],
                 "classes": ["tab"],
             },
         ),
-        ("Answered", {"fields": ["result_shown"], "classes": ["tab"]}),
+        ("Answered", {"fields": ["result_display"], "classes": ["tab"]}),
     ]
     row_actions = run_actions.ALL_ACTIONS
 
@@ -136,10 +127,10 @@ class AceRunAdmin(RowsAdmin):
             ordering="agent_id",
         )
     )
-    created_shown = staticmethod(
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="received", ordering="id")
     )
-    result_shown = staticmethod(
+    result_display = staticmethod(
         panels.column("result", panels.json_block, title="ACEResult")
     )
 
@@ -147,15 +138,15 @@ class AceRunAdmin(RowsAdmin):
         return super().get_queryset(request).select_related("reflection")
 
     @admin.display(description="goal")
-    def goal_shown(self, run: AceRun) -> SafeString:
+    def goal_display(self, run: AceRun) -> SafeString:
         return short_text(run.request.get("goal") or "(no goal)", 110)
 
     @label_column("state", STATE_COLOURS, "state")
-    def state_shown(self, run: AceRun) -> str:
+    def state_display(self, run: AceRun) -> str:
         return run.state
 
     @label_column("outcome", OUTCOME_COLOURS, "reflection__outcome")
-    def outcome_shown(self, run: AceRun) -> str:
+    def outcome_display(self, run: AceRun) -> str:
         return run.reflection.outcome if hasattr(run, "reflection") else ""
 
     @admin.display(description="took")
@@ -181,12 +172,14 @@ class AceRunAdmin(RowsAdmin):
 
     @admin.display(description="further")
     def further(self, run: AceRun) -> SafeString:
-        shown = {"goal", "result", "feedback", "tool_usage"}
-        rest = {name: value for name, value in run.request.items() if name not in shown}
+        excluded = {"goal", "result", "feedback", "tool_usage"}
+        rest = {
+            name: value for name, value in run.request.items() if name not in excluded
+        }
         return panels.json_block(rest, 4_000)
 
     @admin.display(description="memory")
-    def memory_shown(self, run: AceRun) -> Any:
+    def memory_display(self, run: AceRun) -> Any:
         return row_link(MEMORY, run.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
@@ -205,121 +198,3 @@ class AceRunAdmin(RowsAdmin):
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]
-
-
-@admin.register(Reflection)
-class ReflectionAdmin(RowsAdmin):
-    list_display = [
-        "outcome_shown",
-        "outcome_source",
-        "cause_shown",
-        "insight",
-        "run_shown",
-        "project_name",
-        "created_shown",
-    ]
-    list_filter = [
-        ProjectFilter,
-        choice_filter("outcome", [(outcome, outcome) for outcome in OUTCOME_COLOURS]),
-        exact_filter("outcome_source", "source of the outcome"),
-        exact_filter("root_cause", "root cause"),
-        ("created_at", DaysFilter),
-    ]
-    search_fields = ["run_id", "id", "root_cause", "key_insight__icontains"]
-    search_help_text = "Words of the insight, a root cause, or the id of a run"
-    fieldsets = [
-        (
-            None,
-            {
-                "fields": [
-                    "run_shown",
-                    "outcome_shown",
-                    "outcome_source",
-                    "outcome_confidence",
-                    "outcome_reason",
-                    "abstained",
-                    "by_shown",
-                    "notes_shown",
-                ]
-            },
-        ),
-        (
-            "Findings",
-            {
-                "fields": [
-                    "cause_shown",
-                    "error_shown",
-                    "approach_shown",
-                    "insight_shown",
-                    "insights_shown",
-                    "lessons_shown",
-                    "votes_shown",
-                    "related_shown",
-                ]
-            },
-        ),
-        ("Record", {"fields": ["project_name", "created_shown"]}),
-    ]
-
-    cause_shown = staticmethod(
-        panels.column(
-            "root_cause", short_text, title="root cause", ordering="root_cause"
-        )
-    )
-    insight = staticmethod(
-        panels.column(
-            "key_insight", lambda text: short_text(text, 110), title="insight"
-        )
-    )
-    error_shown = staticmethod(
-        panels.column("error_identification", text_block, title="error identification")
-    )
-    approach_shown = staticmethod(
-        panels.column("correct_approach", text_block, title="correct approach")
-    )
-    insight_shown = staticmethod(
-        panels.column("key_insight", text_block, title="key insight")
-    )
-    insights_shown = staticmethod(
-        panels.column("insights", panels.json_block, title="insights")
-    )
-    lessons_shown = staticmethod(
-        panels.column("lessons", panels.json_block, title="lessons")
-    )
-    votes_shown = staticmethod(panels.column("votes", panels.json_block, title="votes"))
-    notes_shown = staticmethod(panels.column("notes", panels.json_block, title="notes"))
-    related_shown = staticmethod(
-        panels.column("related", panels.json_block, title="related entries")
-    )
-    created_shown = staticmethod(
-        panels.column("created_at", format_time, title="made", ordering="id")
-    )
-
-    @label_column("outcome", OUTCOME_COLOURS, "outcome")
-    def outcome_shown(self, found: Reflection) -> str:
-        return found.outcome
-
-    @admin.display(description="reflected by")
-    def by_shown(self, found: Reflection) -> SafeString:
-        return producer_of(found)
-
-    @admin.display(description="run")
-    def run_shown(self, found: Reflection) -> Any:
-        return row_link(RUN, found.run_id)
-
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        yield evidence_panel(row.evidence, text_reader(row.run))
-
-
-# The playbook knows no runs; here the quotes of a delta are shown where they stand.
-admin.site.unregister(PlaybookDelta)
-
-
-@admin.register(PlaybookDelta)
-class LearnedDeltaAdmin(PlaybookDeltaAdmin):
-    def evidence(self, request: HttpRequest, row: Any) -> Panel:
-        runs = AceRun.objects.visible_to(caller_of(request))
-        run = runs.filter(pk=row.run_id).first() if row.run_id else None
-        if run is None:
-            return super().evidence(request, row)
-        return evidence_panel(row.evidence, text_reader(run))
