@@ -82,7 +82,7 @@ def compare_new(
     threshold = memory.project.options.dedup.threshold
     cosines = {other.pk: vector.cosine(theirs) for other, theirs in inserted}
     extra = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
-    neighbours = neighbours.beside(extra)
+    neighbours = neighbours.with_extra(extra)
     return compare(memory, vector, threshold=threshold, neighbours=neighbours)
 
 

@@ -1,4 +1,9 @@
-"""TODO docstring."""
+"""BM25, the keyword lane's score: docs/ranking.md, "Keyword lane".
+
+Each row stores its own share, without the idf: the SQL function `bm25_terms` of the first
+migration fills `content_terms`. A query weighs its lexemes here; the score of a row is the
+inner product of the two.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +14,32 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS
+from django.db.models import F, FloatField, Func, Value
 
 from common.db import execute_many
 from search import tokenise
 from search.columns import DIMENSIONS, TIERS
 from search.row_filter import SqlFragment
 
-# A pasted report is asked by its rarest lexemes. Measured on reports of 35 to 171
-# lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
+# A long query, such as a pasted report, is cut to its rarest lexemes. Measured on reports
+# of 35 to 171 lexemes: all of them lose 0.02 nDCG@10 against 64, 32 lose 0.05.
 MAX_TERMS = 64
-
-
 # Saturation of a lexeme that the query repeats (Robertson's k3, usually 7 to 8).
 REPETITION = 8.0
+# The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
+MAX_TERM_SCORE = 2.2
+
+QUERY_WEIGHTS = "SELECT %s::sparsevec AS weights"
+# The BM25 score of a row, beside a common table expression `question` of QUERY_WEIGHTS.
+RELEVANCE = "-(content_terms <#> (SELECT weights FROM question))"
 
 
 @dataclass(frozen=True)
 class Term:
     """A lexeme of a query; `count` is how often the query repeats it.
 
-    `df` of the project's `documents` hold it; `tiers` are the rows of each of TIERS,
-    where they have been counted.
+    `df` of the project's `documents` hold it. `tiers` has the number of rows in each of
+    TIERS, None where it is not counted.
     """
 
     lexeme: str
@@ -49,10 +59,10 @@ class Term:
 
 
 class TermLookup(NamedTuple):
-    """A query's terms, rarest first, and what was asked in the same message."""
+    """A query's terms, rarest first, and the value of the extra statement."""
 
     terms: list[Term]
-    beside: Any = None
+    extra: Any = None
 
 
 def look_up_terms(
@@ -62,31 +72,31 @@ def look_up_terms(
     corpus: str,
     language: str,
     using: str = DEFAULT_DB_ALIAS,
-    beside: SqlFragment | None = None,
+    extra: SqlFragment | None = None,
 ) -> TermLookup:
-    """The lexemes of a query with their weights in a project.
+    """Return the lexemes of a query with their weights in a project.
 
     An unknown lexeme counts as standing in one document, because 1 is not stored.
-    `beside` is a statement of one value that goes along, as each takes its way.
+    `extra` is a statement of one value, sent along to save a round trip.
     """
-    spaced, whole = tokenise.separate_words(ranked), tokenise.compounds(ranked)
+    words, identifiers = tokenise.separate_words(ranked), tokenise.compounds(ranked)
     params: list[Any] = [
         language,
-        spaced,
-        whole,
+        words,
+        identifiers,
         project_id,
         corpus,
         list(TIERS),
         MAX_TERMS,
     ]
     *values, rows = execute_many(
-        *([beside] if beside else []), (TERM_LOOKUP, params), using=using
+        *([extra] if extra else []), (TERM_LOOKUP, params), using=using
     )
-    found = [
+    terms = [
         Term(lexeme, index, df, max(documents, df), count, tuple(tiers))
         for lexeme, index, df, count, documents, tiers in rows
     ]
-    return TermLookup(found, values[0][0][0] if values else None)
+    return TermLookup(terms, values[0][0][0] if values else None)
 
 
 TERM_LOOKUP = """
@@ -120,21 +130,22 @@ def idf(df: int, documents: int) -> float:
     return math.log(1 + (documents - df + 0.5) / (df + 0.5))
 
 
-def weights_literal(found: Sequence[Term]) -> str:
+def weights_literal(terms: Sequence[Term]) -> str:
     """The weights of a query's lexemes as a sparsevec literal."""
-    by_index = {term.index: term.weight for term in found}
-    parts = ",".join(f"{i}:{value:.6f}" for i, value in sorted(by_index.items()))
-    return f"{{{parts}}}/{DIMENSIONS}"
+    by_index = {term.index: term.weight for term in terms}
+    elements = ",".join(f"{i}:{value:.6f}" for i, value in sorted(by_index.items()))
+    return f"{{{elements}}}/{DIMENSIONS}"
 
 
-QUERY_WEIGHTS = "SELECT %s::sparsevec AS weights"
-
-
-RELEVANCE = "-(content_terms <#> (SELECT weights FROM question))"
-
-
-# The largest value that one lexeme can have in `bm25_terms`: k1 + 1.
-MAX_TERM_SCORE = 2.2
+def relevance(terms: Sequence[Term]) -> Func:
+    """RELEVANCE as an expression of the ORM."""
+    return Func(
+        F("content_terms"),
+        Value(weights_literal(terms)),
+        template="(-(%(expressions)s::sparsevec))",
+        arg_joiner=" <#> ",
+        output_field=FloatField(),
+    )
 
 
 def max_score(terms: Sequence[Term]) -> float:

@@ -1,6 +1,6 @@
-"""What the lanes of a search ask and find, and the keyword lane.
+"""The keyword lane: the rows with the best BM25 scores.
 
-It goes first, while the model still makes the vector that the other needs.
+It runs first, while the embedding model still makes the vector that the semantic lane needs.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from search.postings import MATCHES_TSQUERY, CandidateQuery
 from search.row_filter import RowFilter
 from search.search_plan import Candidate, Candidates, SearchPlan
 
-# So many times CANDIDATE_ROWS are asked, one after the other, until enough pass.
+# Multiples of CANDIDATE_ROWS, tried in turn until enough rows pass the filters.
 ATTEMPTS = (1, 10, math.inf)
 
 
-def find_candidates(asked: SearchPlan) -> Candidates:
-    """BM25 of the best candidate rows: `postings.candidates`.
+def find_candidates(plan: SearchPlan) -> Candidates:
+    """Score the candidate rows of `postings` with BM25 and return the best.
 
-    When the filters leave few of these, more are asked, and then all rows that hold any
-    of the lexemes.
+    If the filters keep few of them, score more, and at last all rows that hold any of
+    the lexemes.
     """
-    if asked.rows is None or not asked.terms:
+    if plan.rows is None or not plan.terms:
         return Candidates()
     for times in ATTEMPTS:
-        most = times * postings.CANDIDATE_ROWS
-        sought = postings.build_candidate_query(
-            asked.terms, asked.arms, asked.held, most
+        limit = times * postings.CANDIDATE_ROWS
+        query = postings.build_candidate_query(
+            plan.terms, plan.partitions, plan.required_lexemes, limit
         )
-        found = _fetch_best(asked, asked.rows, sought, is_last=most == math.inf)
-        if len(found) >= asked.enough or sought.is_all:
+        best = _fetch_best(plan, plan.rows, query, is_last=limit == math.inf)
+        if len(best) >= plan.enough or query.is_all:
             break
-    return Candidates(found, by_words=len(found), sought=sought)
+    return Candidates(best, keyword_count=len(best), query=query)
 
 
 def _fetch_best(
-    asked: SearchPlan, rows: RowFilter, sought: CandidateQuery, *, is_last: bool
+    plan: SearchPlan, rows: RowFilter, query: CandidateQuery, *, is_last: bool
 ) -> list[Candidate]:
     table = rows.table
-    # OFFSET 0: the arm confines the index to the project already; beside it the planner
-    # would read all rows of a large project from another index. At last the filters may
-    # be the narrower ones.
+    # OFFSET 0 keeps the planner from another index, through which it would read all rows
+    # of a large project; the partition confines this index to the project already. The
+    # last attempt is without it, as the filters may be the narrower condition.
     fence = "" if is_last else "OFFSET 0"
     condition, params = rows.condition
     sql = f"""
@@ -55,7 +55,5 @@ def _fetch_best(
     ) AS {table} WHERE {condition}
     ORDER BY 2 DESC, 1 DESC LIMIT {semantic.DEPTH}"""
     with connections[rows.using].cursor() as cursor:
-        cursor.execute(
-            sql, [bm25.weights_literal(asked.terms), sought.tsquery, *params]
-        )
-        return [Candidate(pk, value, None) for pk, value in cursor.fetchall()]
+        cursor.execute(sql, [bm25.weights_literal(plan.terms), query.tsquery, *params])
+        return [Candidate(pk, score, None) for pk, score in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Which rows of a project are at least so near: by its own index when it has one."""
+"""Find the rows of a project at or above a cosine, by its own index when it has one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from common.db import Statement, execute_many
 from inference.embedding.vector import Vector
 from search import semantic
 
-# The nearest rows that are looked at, and what HNSW keeps in view meanwhile. What is
-# nearly the same text is found early: docs/ranking.md.
+# The nearest rows that are read, and the `hnsw.ef_search` for them. Near-duplicates are
+# found early: docs/ranking.md.
 MAX_NEIGHBOURS = 50
 EF_SEARCH = 100
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Cosines of a project's rows, nearest first; not `is_all`: there may be more."""
+    """Cosines of a project's rows, nearest first; unless `is_all`, there may be more."""
 
     scores: semantic.Scores
     is_all: bool
@@ -35,13 +35,13 @@ class Neighbours:
         rest = {other: score for other, score in self.scores.items() if other != pk}
         return Neighbours(rest, self.is_all)
 
-    def beside(self, more: semantic.Scores) -> Neighbours:
-        """With rows that are known to be close as well.
+    def with_extra(self, extra: semantic.Scores) -> Neighbours:
+        """Add rows that are known to be near as well.
 
-        Less near ones are left out when rows that were not looked at may be nearer.
+        If rows that were not read may be nearer than an extra row, it is left out.
         """
         least = 0 if self.is_all else min(self.scores.values(), default=math.inf)
-        both = self.scores | {pk: each for pk, each in more.items() if each >= least}
+        both = self.scores | {pk: each for pk, each in extra.items() if each >= least}
         nearest = sorted(both.items(), key=lambda each: -each[1])
         return Neighbours(dict(nearest), self.is_all)
 
@@ -53,13 +53,13 @@ def find_neighbours(
     project_id: uuid.UUID,
     threshold: float,
 ) -> list[Neighbours]:
-    """For each vector the rows at or above a cosine, in one query for all of them."""
+    """Find the rows at or above a cosine for each vector, in one query."""
     if not vectors:
         return []
-    asked = neighbours_statement(
+    statement = neighbours_statement(
         model, vectors, project_id=project_id, threshold=threshold
     )
-    (rows,) = execute_many(asked)
+    (rows,) = execute_many(statement)
     return read_neighbours(rows, len(vectors))
 
 
@@ -70,29 +70,29 @@ def neighbours_statement(
     project_id: uuid.UUID,
     threshold: float,
 ) -> Statement:
-    """The statement of `close`, to be sent with others; `found` reads its rows."""
+    """The statement of `find_neighbours`, to send with others; see `read_neighbours`."""
     relation = semantic.vectors_of(model)
     command = NEIGHBOURS.format(
         owner=relation.field.column,
         table=relation.related_model._meta.db_table,
         dimensions=len(vectors[0]),
-        # Nearly no row is near enough: it would look at all of them.
-        searched=semantic.hnsw_options(EF_SEARCH, goes_on=False),
+        # Not iterative: hardly any row is near enough, so it would read all rows.
+        options=semantic.hnsw_options(EF_SEARCH, iterative=False),
     )
     texts = [vector.text for vector in vectors]
     return command, [texts, project_id, vectors[0].model, threshold, MAX_NEIGHBOURS]
 
 
 def read_neighbours(rows: Sequence[tuple[Any, ...]], count: int) -> list[Neighbours]:
-    """What is close to each of so many vectors."""
+    """Read the rows of the statement: the neighbours of each of `count` vectors."""
     near: list[semantic.Scores] = [{} for _ in range(count)]
     for place, owner, distance in rows:
         near[place - 1][owner] = 1 - distance
     return [_drop_cut_ties(scores) for scores in near]
 
 
-# The expression, the project and the model must be those of `vector_indexes.CREATE`. What
-# is not near enough is dropped before it is sorted: half of an exact scan.
+# The expression, the project and the model must be those of `vector_index.CREATE_INDEX`.
+# Rows below the threshold are dropped before the sort, which halves an exact scan.
 NEIGHBOURS = """
 SELECT place, owner, distance
 FROM unnest(%s::text[]::halfvec[]) WITH ORDINALITY AS asked(vector, place)
@@ -101,7 +101,7 @@ CROSS JOIN LATERAL (
            embedding::halfvec({dimensions}) <=> asked.vector AS distance
     FROM {table}
     WHERE project_id = %s AND model = %s
-      AND {searched}
+      AND {options}
       AND embedding::halfvec({dimensions}) <=> asked.vector <= 1 - %s
     ORDER BY embedding::halfvec({dimensions}) <=> asked.vector
     LIMIT %s
@@ -111,7 +111,7 @@ ORDER BY place, distance, owner
 
 
 def _drop_cut_ties(scores: semantic.Scores) -> Neighbours:
-    """When the limit cut, rows as far as the last one may have been cut as well."""
+    """Drop rows as far as the last one if the limit may have cut others of that distance."""
     if len(scores) < MAX_NEIGHBOURS:
         return Neighbours(scores, is_all=True)
     last = min(scores.values())

@@ -1,4 +1,7 @@
-"""The semantic lane of a search: the nearest rows, and what both lanes think of each."""
+"""The semantic lane of a search: find the nearest rows, score all candidates in both lanes.
+
+`semantic` has the lane's numbers and its exact scan; the statements are here.
+"""
 
 from __future__ import annotations
 
@@ -18,88 +21,90 @@ from search.row_filter import RowFilter, SqlFragment, quote_table
 from search.search_plan import Candidate, Candidates, ProbeStats, SearchPlan
 
 
-def add_candidates(asked: SearchPlan, vector: Vector, words: Candidates) -> Candidates:
-    """The nearest rows beside those found by words, and each scored in both lanes.
+def add_candidates(
+    plan: SearchPlan, vector: Vector, candidates: Candidates
+) -> Candidates:
+    """Add the nearest rows to the keyword candidates and score each in both lanes.
 
-    Most often enough of the project's NEAREST vectors pass the filters, which are then
-    asked of those alone, or of WIDER times as many. Else the filters leave few rows, and
-    these are scanned: an index would go through most of the project for them, and lose
-    some. A statement each, as the plan of the scan takes as long as the look.
+    First probe the project's NEAREST vectors and keep those that pass the filters; most
+    often they are enough. If few pass, probe WIDEN_FACTOR times as many when that promises
+    enough, else scan all rows that pass: an index would walk most of the project for them,
+    and lose some. Each step is a statement of its own, because planning the scan takes as
+    long as the probe.
     """
-    if asked.rows is None:
-        return words
-    search = _NearestSearch(asked, asked.rows, vector, words)
-    found = search.near(semantic.NEAREST)
-    look = found.look
-    if not look.is_enough and look.passed * semantic.WIDEN_FACTOR >= asked.enough:
-        found = search.near(semantic.NEAREST * semantic.WIDEN_FACTOR, goes_on=True)
-    if found.look.is_enough:
-        return found
-    return replace(search.scan(), look=found.look)
+    if plan.rows is None:
+        return candidates
+    search = _NearestSearch(plan, plan.rows, vector, candidates)
+    nearest = search.probe(semantic.NEAREST)
+    stats = nearest.probe
+    if not stats.is_enough and stats.matches * semantic.WIDEN_FACTOR >= plan.enough:
+        nearest = search.probe(semantic.NEAREST * semantic.WIDEN_FACTOR, iterative=True)
+    if nearest.probe.is_enough:
+        return nearest
+    return replace(search.scan(), probe=nearest.probe)
 
 
 @dataclass(frozen=True)
 class _NearestSearch:
-    asked: SearchPlan
+    plan: SearchPlan
     rows: RowFilter
     vector: Vector
-    words: Candidates
+    keyword: Candidates
 
-    def near(self, nearest: int, *, goes_on: bool = False) -> Candidates:
-        """Of the project's nearest rows those that pass; none when they are too few."""
-        model, project_id = self.rows.model, self.asked.project_id
-        near = _nearest_vectors(
-            model, self.vector, project_id, nearest, goes_on=goes_on
+    def probe(self, nearest: int, *, iterative: bool = False) -> Candidates:
+        """Keep those of the project's nearest rows that pass; none if they are too few."""
+        model, project_id = self.rows.model, self.plan.project_id
+        vectors = _nearest_vectors(
+            model, self.vector, project_id, nearest, iterative=iterative
         )
-        lanes = {"passed": _passing_rows(self.rows, self.asked.depth), **self._shared()}
+        lanes = {"matches": _passing_rows(self.rows, self.plan.depth), **self._shared()}
         index = _index_name(model, self.vector, project_id)
-        look = _probe_stats(nearest, self.asked.enough, index)
-        return self._found({"nearest": near, **lanes, "look": look}, lanes)
+        stats = _probe_stats(nearest, self.plan.enough, index)
+        return self._run({"nearest": vectors, **lanes, "probe": stats}, lanes)
 
     def scan(self) -> Candidates:
-        """The nearest of all rows that pass."""
-        where = _require_lexemes(self.asked, self.rows.condition)
-        scanned = _exact_scan(self.rows, where, self.vector, self.asked.depth)
-        return self._found({"every": scanned, "look": NO_PROBE}, ["every"])
+        """Find the nearest of all rows that pass."""
+        where = _require_lexemes(self.plan, self.rows.condition)
+        every = _exact_scan(self.rows, where, self.vector, self.plan.depth)
+        return self._run({"every": every, "probe": NO_PROBE}, ["every"])
 
     def _shared(self) -> dict[str, SqlFragment]:
-        """What other projects share, which is in no index of this one."""
-        if not (shared := self.asked.arms[1:]):
+        """The rows that other projects share, which are in no index of this one."""
+        if not (shared := self.plan.partitions[1:]):
             return {}
         condition, params = self.rows.condition
         elsewhere = (
             f"{condition} AND {self.rows.table}.project_id <> %s AND {MATCHES_TSQUERY}"
         )
-        arms = " | ".join(f"'{arm}'" for arm in shared)
-        given = [*params, self.asked.project_id, arms]
-        where = elsewhere, given
-        return {"shared": _exact_scan(self.rows, where, self.vector, self.asked.depth)}
+        tsquery = " | ".join(f"'{partition}'" for partition in shared)
+        where = elsewhere, [*params, self.plan.project_id, tsquery]
+        return {"shared": _exact_scan(self.rows, where, self.vector, self.plan.depth)}
 
-    def _found(
-        self, found: Mapping[str, SqlFragment], lanes: Iterable[str]
-    ) -> Candidates:
-        """What these lanes found, if it is enough, with what words found."""
+    def _run(self, ctes: Mapping[str, SqlFragment], lanes: Iterable[str]) -> Candidates:
+        """Run one statement; its rows, if enough, and the keyword candidates are scored."""
         every = " UNION ALL ".join(f"SELECT * FROM {lane}" for lane in lanes)
         nearest = f"""
         SELECT * FROM ({every}) AS found WHERE {IS_ENOUGH}
-        ORDER BY distance, id DESC LIMIT {self.asked.depth}"""
-        parts: dict[str, SqlFragment] = {
-            **_keyword_ctes(self.asked, self.words),
+        ORDER BY distance, id DESC LIMIT {self.plan.depth}"""
+        fragments: dict[str, SqlFragment] = {
+            **_keyword_ctes(self.plan, self.keyword),
             "meaning": _query_vector(self.vector),
-            **found,
+            **ctes,
             "semantic": (nearest, []),
-            "scored": _both_scores(self.rows, self.asked, self.vector),
+            "scored": _both_scores(self.rows, self.plan, self.vector),
         }
-        named = [f"{name} AS MATERIALIZED ({sql})" for name, (sql, _) in parts.items()]
-        params = [value for _, values in parts.values() for value in values]
+        clauses = [
+            f"{name} AS MATERIALIZED ({sql})" for name, (sql, _) in fragments.items()
+        ]
+        params = [value for _, values in fragments.values() for value in values]
         with connections[self.rows.using].cursor() as cursor:
-            cursor.execute(f"WITH {', '.join(named)} {ANSWER}", params)
-            *columns, near, look = cursor.fetchone()
+            cursor.execute(f"WITH {', '.join(clauses)} {ANSWER}", params)
+            *columns, count, stats = cursor.fetchone()
         return replace(
-            self.words,
-            candidates=list(map(Candidate, *(column or () for column in columns))),
-            by_meaning=near,
-            look=ProbeStats(**look),
+            self.keyword,
+            rows=list(map(Candidate, *(column or () for column in columns))),
+            semantic_count=count,
+            probe=ProbeStats(**stats),
         )
 
 
@@ -107,21 +112,21 @@ DISTANCE = "embedding <=> (SELECT vector FROM meaning)"
 ANSWER = """
 SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
        (SELECT count(*) FROM semantic),
-       (SELECT to_json(look) FROM look)
+       (SELECT to_json(probe) FROM probe)
 FROM scored"""
-IS_ENOUGH = "(SELECT is_enough FROM look)"
-NO_PROBE: SqlFragment = ("SELECT 0 AS nearest, 0 AS passed, true AS is_enough", [])
+IS_ENOUGH = "(SELECT is_enough FROM probe)"
+NO_PROBE: SqlFragment = ("SELECT 0 AS nearest, 0 AS matches, true AS is_enough", [])
 
 
-def _keyword_ctes(asked: SearchPlan, words: Candidates) -> dict[str, SqlFragment]:
-    """Where words rank as well: what they weigh, and what their lane has found already."""
-    if not asked.terms:
+def _keyword_ctes(plan: SearchPlan, keyword: Candidates) -> dict[str, SqlFragment]:
+    """If the keyword lane runs: the weights of the terms, and that lane's candidates."""
+    if not plan.terms:
         return {}
-    ids = [each.id for each in words.candidates]
-    relevances = [each.keyword for each in words.candidates]
+    ids = [each.id for each in keyword.rows]
+    relevances = [each.keyword for each in keyword.rows]
     known = "SELECT * FROM unnest(%s::uuid[], %s::float8[]) AS known (id, relevance)"
     return {
-        "question": (QUERY_WEIGHTS, [bm25.weights_literal(asked.terms)]),
+        "question": (QUERY_WEIGHTS, [bm25.weights_literal(plan.terms)]),
         "keyword": (known, [ids, relevances]),
     }
 
@@ -136,23 +141,23 @@ def _nearest_vectors(
     project_id: uuid.UUID,
     nearest: int,
     *,
-    goes_on: bool,
+    iterative: bool,
 ) -> SqlFragment:
     vectors, owner = _vector_table(model)
-    # Only an order by the very expression of `vector_indexes` can use an index.
+    # Only an ORDER BY with the very expression of `vector_index` can use an index.
     width = f"halfvec({len(vector)})"
     distance = f"embedding::{width} <=> (SELECT vector::{width} FROM meaning)"
-    searched = semantic.hnsw_options(semantic.ef_search(nearest), goes_on=goes_on)
+    options = semantic.hnsw_options(semantic.ef_search(nearest), iterative=iterative)
     sql = f"""
     SELECT {owner} AS id, {distance} AS distance FROM {vectors}
-    WHERE {searched} AND project_id = %s AND model = %s
+    WHERE {options} AND project_id = %s AND model = %s
     ORDER BY {distance}, {owner} DESC LIMIT {nearest}"""
     return sql, [project_id, vector.model]
 
 
 def _passing_rows(rows: RowFilter, depth: int) -> SqlFragment:
-    # In the order of the rows within, what is not needed is not looked up
-    # (from PostgreSQL 17 on; before, all are, and then sorted).
+    # In the order of `nearest`, rows behind the limit are not looked up
+    # (from PostgreSQL 17 on; before, all are looked up, and then sorted).
     condition, params = rows.condition
     sql = f"""
     SELECT nearest.id, distance FROM nearest
@@ -162,26 +167,27 @@ def _passing_rows(rows: RowFilter, depth: int) -> SqlFragment:
 
 
 def _probe_stats(nearest: int, enough: int, index: str) -> SqlFragment:
-    """Rows that are not in the look are not there, unless an index hides them behind
-    deleted ones."""
-    seen = "(SELECT count(*) FROM nearest)"
+    """The ProbeStats of a probe.
+
+    A probe with fewer rows than requested has read all rows, unless there is an index: it
+    may hide rows behind deleted ones.
+    """
+    read = "(SELECT count(*) FROM nearest)"
     sql = f"""
-    SELECT CASE WHEN passed >= {enough} THEN {nearest} ELSE {seen} END AS nearest, passed,
-           passed >= {enough}
-               OR ({seen} < {nearest} AND to_regclass(%s) IS NULL) AS is_enough
-    FROM (SELECT count(*) AS passed FROM passed) AS counted"""
+    SELECT CASE WHEN matches >= {enough} THEN {nearest} ELSE {read} END AS nearest, matches,
+           matches >= {enough}
+               OR ({read} < {nearest} AND to_regclass(%s) IS NULL) AS is_enough
+    FROM (SELECT count(*) AS matches FROM matches) AS counted"""
     return sql, [index]
 
 
-def _require_lexemes(asked: SearchPlan, condition: SqlFragment) -> SqlFragment:
-    """The rows of a condition, found by the lexemes that all of them hold."""
-    if not asked.held:
+def _require_lexemes(plan: SearchPlan, condition: SqlFragment) -> SqlFragment:
+    """Narrow a condition to the rows with all required lexemes, so that an index serves."""
+    if not plan.required_lexemes:
         return condition
     sql, params = condition
-    return f"{sql} AND {MATCHES_TSQUERY}", [
-        *params,
-        postings.partition_tsquery(asked.arms, [], asked.held),
-    ]
+    required = postings.partition_tsquery(plan.partitions, [], plan.required_lexemes)
+    return f"{sql} AND {MATCHES_TSQUERY}", [*params, required]
 
 
 def _exact_scan(
@@ -200,28 +206,28 @@ def _exact_scan(
     return sql, [vector.model, *params]
 
 
-def _both_scores(rows: RowFilter, asked: SearchPlan, vector: Vector) -> SqlFragment:
-    """Each candidate in both lanes: what only one lane found is looked up for the other."""
-    if not asked.terms:
+def _both_scores(rows: RowFilter, plan: SearchPlan, vector: Vector) -> SqlFragment:
+    """Score each candidate in both lanes, also in the one that did not find it."""
+    if not plan.terms:
         return (
             "SELECT id, 0::float8 AS relevance, 1 - distance AS cosine FROM semantic",
             [],
         )
     vectors, owner = _vector_table(rows.model)
-    words = f"SELECT {RELEVANCE} FROM {rows.table} WHERE {rows.table}.id = found.id"
-    meaning = (
+    relevance = f"SELECT {RELEVANCE} FROM {rows.table} WHERE {rows.table}.id = found.id"
+    distance = (
         f"SELECT {DISTANCE} FROM {vectors} WHERE {owner} = found.id AND model = %s"
     )
     sql = f"""
-    SELECT found.id, coalesce(relevance, ({words}), 0) AS relevance,
-           1 - coalesce(distance, ({meaning})) AS cosine
+    SELECT found.id, coalesce(relevance, ({relevance}), 0) AS relevance,
+           1 - coalesce(distance, ({distance})) AS cosine
     FROM (SELECT id FROM keyword UNION SELECT id FROM semantic) AS found
     LEFT JOIN keyword USING (id) LEFT JOIN semantic USING (id) WHERE {IS_ENOUGH}"""
     return sql, [vector.model]
 
 
 def _vector_table(model: type[Model]) -> tuple[str, str]:
-    """The table of a model's vectors, and its column of the model's rows."""
+    """The table of a model's vectors, and its foreign key to the model's rows."""
     relation = semantic.vectors_of(model)
     table = quote_table(relation.related_model)
     return table, f'{table}."{relation.field.column}"'
@@ -233,36 +239,39 @@ def _index_name(model: type[Model], vector: Vector, project_id: uuid.UUID) -> st
 
 
 def describe_scan(
-    look: ProbeStats,
+    probe: ProbeStats,
     model: type[Model],
     vector: Vector,
     project_id: uuid.UUID,
 ) -> dict[str, Any]:
-    """What `explain` says of the semantic lane: index or exact, and why."""
-    if not look.is_enough:
-        nearest = f"the project's {look.nearest} nearest rows"
-        return {"how": "exact", "why": f"{look.passed} of {nearest} pass the filters"}
+    """Describe the semantic lane for `explain`: index or exact scan, and why."""
+    if not probe.is_enough:
+        nearest = f"the project's {probe.nearest} nearest rows"
+        return {"how": "exact", "why": f"{probe.matches} of {nearest} pass the filters"}
     index = _index_name(model, vector, project_id)
-    # A look that saw fewer rows than it asked for, and has enough, saw all.
-    is_all = look.nearest < semantic.NEAREST
-    if not is_all and index in _explain_nearest(
-        model, vector, project_id, look.nearest
+    # A probe that is enough with fewer rows than requested has read all rows.
+    has_all = probe.nearest < semantic.NEAREST
+    if not has_all and index in _explain_nearest(
+        model, vector, project_id, probe.nearest
     ):
         why = "the project has an index of its own"
-        ef_search = semantic.ef_search(look.nearest)
+        ef_search = semantic.ef_search(probe.nearest)
         return {"how": "index", "why": why, "ef_search": ef_search}
-    least = vector_index.MIN_ROWS
-    return {"how": "exact", "why": f"no index: fewer than {least} rows, or not built"}
+    min_rows = vector_index.MIN_ROWS
+    return {
+        "how": "exact",
+        "why": f"no index: fewer than {min_rows} rows, or not built",
+    }
 
 
 def _explain_nearest(
     model: type[Model], vector: Vector, project_id: uuid.UUID, rows: int
 ) -> str:
-    meaning, literal = _query_vector(vector)
-    nearest, params = _nearest_vectors(model, vector, project_id, rows, goes_on=False)
+    query_vector, literal = _query_vector(vector)
+    nearest, params = _nearest_vectors(model, vector, project_id, rows, iterative=False)
     with connections[model._base_manager.db].cursor() as cursor:
         cursor.execute(
-            f"EXPLAIN WITH meaning AS MATERIALIZED ({meaning}) {nearest}",
+            f"EXPLAIN WITH meaning AS MATERIALIZED ({query_vector}) {nearest}",
             [*literal, *params],
         )
         return "\n".join(line for (line,) in cursor.fetchall())

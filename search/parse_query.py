@@ -1,4 +1,4 @@
-"""What a person typed, and the lexemes that it means in a project."""
+"""Parse the search text that a person typed: words, quoted phrases and excluded words."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import tokenise
 
-# More words than this beside the quoted ones are prose, which quotes titles and
-# messages and uses dashes: it means no operators. Measured on judged queries: taken
-# as operators there, quotes cost 0.05 nDCG@10.
+# A query with more unquoted words than this is prose: its quotes and dashes are no
+# operators. Measured on judged queries: as operators, quotes in prose cost 0.05 nDCG@10.
 MAX_WORDS_WITH_OPERATORS = 8
 
-# Not the quotes of pasted code: `{"user_id": "mia"}` asks for no phrase.
+# The quotes of pasted code, as in `{"user_id": "mia"}`, make no phrase.
 _PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"(?=[\s.!?]|$)')
-# Behind one letter and a sign stands what a flag takes (`-I/usr/include`).
+# One letter and a sign begin a flag with its value (`-I/usr/include`).
 _EXCLUDED = r"(?:^|(?<=\s))-(?!-|[^\W\d][^\w-])(\S{3,100})(?=\s|$)"
-# A word of a name; camelCase ones are flags (`-DskipTests`).
+# A word of a name; camelCase words are flags (`-DskipTests`).
 _PLAIN = re.compile(r"\w[^\WA-Z]*|[^\Wa-z]+")
 _PUNCTUATION = ".,:;!?"
-# A dash within quotes is a character.
+# Phrases first: a dash within quotes is no operator.
 _OPERATOR = re.compile(f"{_PHRASE.pattern}|{_EXCLUDED}")
-# Each is looked at in every row that holds the others. Nobody types so many.
+# Each operator is checked in every row that passes the others. Nobody types so many.
 MAX_OPERATORS = 32
 
 
@@ -38,92 +37,92 @@ class LexemeQuery(SearchQuery):
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query cut into what ranks, what must stand as written, what must not stand."""
+    """A query: the text that ranks, the phrases that hits must hold, and the exclusions."""
 
     ranked: str
     phrases: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
+    exclusions: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
-        return not (self.phrases or self.excluded)
+        return not (self.phrases or self.exclusions)
 
 
 class Condition(NamedTuple):
-    """What every hit must fulfil, and the lexemes that it must hold for that."""
+    """A tsquery that every hit matches, and the lexemes that every hit holds."""
 
     query: LexemeQuery
-    held: tuple[str, ...]
+    lexemes: tuple[str, ...]
 
 
 def parse(query: str) -> ParsedQuery:
     """Take out `"quoted phrases"` and `-words`; the words of a phrase rank as well.
 
-    Prose, and a query of nothing but exclusions, are words only.
+    Prose has no operators, and neither has a query of nothing but exclusions.
     """
     phrases: list[str] = []
-    excluded: list[str] = []
+    exclusions: list[str] = []
 
-    def taken(found: re.Match[str]) -> str:
-        minus, phrase, word = found.groups()
+    def take_out(match: re.Match[str]) -> str:
+        minus, phrase, word = match.groups()
         word = word and word.rstrip(_PUNCTUATION)
         if not (phrase or _is_name(word)):
-            return found[0]
+            return match[0]
         if word or minus:
-            excluded.append(word or phrase)
+            exclusions.append(word or phrase)
             return " "
         phrases.append(phrase)
         return str(phrase)
 
     if len(_PHRASE.sub(" ", query).split()) > MAX_WORDS_WITH_OPERATORS:
         return ParsedQuery(query)
-    ranked = _OPERATOR.sub(taken, query)
-    if not ranked.strip() or len(phrases) + len(excluded) > MAX_OPERATORS:
+    ranked = _OPERATOR.sub(take_out, query)
+    if not ranked.strip() or len(phrases) + len(exclusions) > MAX_OPERATORS:
         return ParsedQuery(query)
-    return ParsedQuery(ranked, tuple(phrases), tuple(excluded))
+    return ParsedQuery(ranked, tuple(phrases), tuple(exclusions))
 
 
 def build_condition(
     parsed: ParsedQuery, language: str, using: str = DEFAULT_DB_ALIAS
 ) -> Condition | None:
-    """What every hit must fulfil in any mode; None when nothing is asked for.
+    """Build the condition that every hit fulfils in any mode; None without operators.
 
-    A phrase of nothing but stop words or punctuation asks for nothing. An identifier
-    of which the stop words leave one word or none (`no_cache`) is asked for as a whole:
-    it would be any `cached`.
+    A phrase of nothing but stop words or punctuation sets no condition. An identifier
+    that has one word or none without its stop words (`no_cache`) is matched as a whole:
+    else it would match any `cached`.
     """
     if parsed.is_plain:
         return None
-    wanted = [(phrase, "") for phrase in parsed.phrases]
-    unwanted = [(phrase, "!") for phrase in parsed.excluded]
+    operators = [(phrase, "") for phrase in parsed.phrases]
+    operators += [(phrase, "!") for phrase in parsed.exclusions]
     with connections[using].cursor() as cursor:
         cursor.execute(
             OPERATOR_TSQUERIES,
             [
                 language,
-                [tokenise.separate_words(phrase) for phrase, _ in wanted + unwanted],
-                [_single_identifier(phrase) for phrase, _ in wanted + unwanted],
-                [operator for _, operator in wanted + unwanted],
+                [tokenise.separate_words(phrase) for phrase, _ in operators],
+                [_single_identifier(phrase) for phrase, _ in operators],
+                [operator for _, operator in operators],
             ],
         )
         rows = cursor.fetchall()
     if not rows:
         return None
-    held = [lexeme for _, lexemes in rows for lexeme in lexemes]
-    return Condition(LexemeQuery(" & ".join(part for part, _ in rows)), tuple(held))
+    query = LexemeQuery(" & ".join(tsquery for tsquery, _ in rows))
+    return Condition(query, tuple(each for _, lexemes in rows for each in lexemes))
 
 
 def _is_name(word: str) -> bool:
-    """Whether a dash before it leaves it out, and does not make a flag of it."""
+    """Whether a dash before it excludes it, rather than makes it a flag."""
     is_plain = len(word) > 2 and all(map(_PLAIN.fullmatch, word.split("-")))
     return is_plain or _single_identifier(word) is not None
 
 
 def _single_identifier(phrase: str) -> str | None:
     """The lexeme of a phrase that is one identifier, as in `no_cache()`."""
-    found = tokenise.compounds(phrase)
-    is_one = found == [phrase.strip(f"{string.whitespace}()={_PUNCTUATION}").lower()]
-    return found[0] if is_one else None
+    identifiers = tokenise.compounds(phrase)
+    whole = phrase.strip(f"{string.whitespace}()={_PUNCTUATION}").lower()
+    return whole if identifiers == [whole] else None
 
 
 OPERATOR_TSQUERIES = """

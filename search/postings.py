@@ -1,4 +1,4 @@
-"""The rows that the keyword lane looks at: docs/ranking.md, "Candidate rows"."""
+"""Choose the rows that the keyword lane scores: docs/ranking.md, "Candidate rows"."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from search import semantic
 from search.bm25 import Term
 from search.columns import TIERS, lexeme_in_partition
 
-# The rows that a search looks at, by what is known of their lexemes. What more costs and
-# gains, and the next four numbers: docs/ranking.md, "Candidate rows".
+# Rows scored in one search, chosen by the counts of their lexemes. docs/ranking.md,
+# "Candidate rows", has the measurements behind this number and the next four.
 CANDIDATE_ROWS = 1_000
-# So many are looked at in any case: as many as the lane gives.
+# The number of rows scored in any case: as many as the lane returns.
 MIN_ROWS = semantic.DEPTH
-# So many of the rarest lexemes are asked for together too, two and three of them.
+# Of the FEW rarest lexemes, each two and each three also make a posting together.
 FEW, TOGETHER = 4, (2, 3)
-# Two lexemes of a query stand in one text so much more often than by chance.
+# Two lexemes of a query stand in one text this many times more often than by chance.
 COOCCURRENCE = 2.0
+
+MATCHES_TSQUERY = "within_arms(content_tsv) @@ %s::tsquery"
 
 
 class Posting(NamedTuple):
-    """Rows that hold all of some lexemes: about how many, and about what they score.
+    """The rows that hold all of some lexemes: an estimate of their number and score.
 
-    `known` are the lexemes that such a row holds for sure, these among them.
+    `known` are all lexemes that such a row is known to hold, `lexemes` among them.
     """
 
     lexemes: tuple[str, ...]
@@ -39,7 +41,7 @@ class Posting(NamedTuple):
 
 
 class CandidateQuery(NamedTuple):
-    """The postings of candidate rows, and whether these are all that hold a lexeme."""
+    """The postings of candidate rows; `is_all`: no other row holds a lexeme."""
 
     tsquery: str
     postings: tuple[tuple[str, ...], ...]
@@ -47,56 +49,57 @@ class CandidateQuery(NamedTuple):
 
 
 def build_candidate_query(
-    found: Sequence[Term],
-    arms: Iterable[str],
-    held: Iterable[str],
-    most: float,
+    terms: Sequence[Term],
+    partitions: Iterable[str],
+    required: Iterable[str],
+    limit: float,
 ) -> CandidateQuery:
-    """Rows of an arm that hold any of the lexemes and all that are `held`.
+    """Build the query for rows of a partition with any lexeme of the terms.
 
-    About `most`, those that score highest by what is known without looking at them, but
-    not below LEAST_ROWS.
+    Each row also holds all `required` lexemes. The query matches about `limit` rows, but
+    at least MIN_ROWS: those that promise the highest scores by the counts alone.
     """
-    postings = [_postings_of_term(term)[0] for term in found]
-    if _row_count(postings) > most:
-        postings = _choose_postings(found, most)
+    postings = [_postings_of_term(term)[0] for term in terms]
+    if _row_count(postings) > limit:
+        postings = _choose_postings(terms, limit)
     lexemes = tuple(posting.lexemes for posting in postings)
-    is_all = set(lexemes) == {(term.lexeme,) for term in found}
-    return CandidateQuery(partition_tsquery(arms, lexemes, held), lexemes, is_all)
+    is_all = set(lexemes) == {(term.lexeme,) for term in terms}
+    tsquery = partition_tsquery(partitions, lexemes, required)
+    return CandidateQuery(tsquery, lexemes, is_all)
 
 
-def _choose_postings(found: Sequence[Term], most: float) -> list[Posting]:
-    taken: list[Posting] = []
-    left: list[Posting] = []
-    for posting in sorted(_all_postings(found), key=lambda each: -each.score):
-        more = _add(taken, posting)
-        if _row_count(more) <= most:
-            taken = more
+def _choose_postings(terms: Sequence[Term], limit: float) -> list[Posting]:
+    chosen: list[Posting] = []
+    rest: list[Posting] = []
+    for posting in sorted(_all_postings(terms), key=lambda each: -each.score):
+        more = _add(chosen, posting)
+        if _row_count(more) <= limit:
+            chosen = more
         else:
-            left.append(posting)
-    for posting in sorted(left, key=lambda each: each.rows):
-        if _row_count(taken) >= MIN_ROWS:
+            rest.append(posting)
+    for posting in sorted(rest, key=lambda each: each.rows):
+        if _row_count(chosen) >= MIN_ROWS:
             break
-        taken = _add(taken, posting)
-    return taken
+        chosen = _add(chosen, posting)
+    return chosen
 
 
-def _add(taken: list[Posting], posting: Posting) -> list[Posting]:
-    return [*(each for each in taken if not posting.covers(each)), posting]
+def _add(chosen: list[Posting], posting: Posting) -> list[Posting]:
+    return [*(each for each in chosen if not posting.covers(each)), posting]
 
 
 def _row_count(postings: Iterable[Posting]) -> float:
     return sum(posting.rows for posting in postings)
 
 
-def _all_postings(found: Sequence[Term]) -> Iterator[Posting]:
-    """Of each lexeme, and of several of the rarest together."""
-    for term in found:
+def _all_postings(terms: Sequence[Term]) -> Iterator[Posting]:
+    """The postings of each lexeme, and of several of the rarest together."""
+    for term in terms:
         yield from _postings_of_term(term)
     for size in TOGETHER:
-        for several in combinations(found[:FEW], size):
+        for several in combinations(terms[:FEW], size):
             rows = _estimate_rows(several)
-            # Else the rarest of them finds as few.
+            # Otherwise the rarest of them alone matches as few.
             if rows < several[0].df:
                 lexemes = tuple(term.lexeme for term in several)
                 score = sum(term.weight for term in several)
@@ -104,32 +107,32 @@ def _all_postings(found: Sequence[Term]) -> Iterator[Posting]:
 
 
 def _postings_of_term(term: Term) -> list[Posting]:
-    """All rows of a lexeme, then fewer and fewer of its best, where they are counted."""
+    """All rows of a lexeme, then its best rows, tier by tier, where they are counted."""
     # A lexeme adds about 1 in a middling row.
-    counted: list[tuple[str, float, int | None]] = [("", 1.0, term.df)]
-    for (tier, least), rows in zip(TIERS.items(), term.tiers, strict=False):
-        counted.append((tier, least, rows))
-    found = list[Posting]()
+    counts: list[tuple[str, float, int | None]] = [("", 1.0, term.df)]
+    for (tier, min_score), rows in zip(TIERS.items(), term.tiers, strict=False):
+        counts.append((tier, min_score, rows))
+    postings = list[Posting]()
     known = frozenset[str]()
-    for tier, least, rows in counted:
+    for tier, min_score, rows in counts:
         if rows:
             lexeme = tier + term.lexeme
             known |= {lexeme}
-            found.append(Posting((lexeme,), rows, least * term.weight, known))
-    return found
+            postings.append(Posting((lexeme,), rows, min_score * term.weight, known))
+    return postings
 
 
-def _estimate_rows(several: Sequence[Term]) -> float:
-    """About how many rows hold all of these."""
+def _estimate_rows(terms: Sequence[Term]) -> float:
+    """Estimate how many rows hold all of these."""
     # A part of an identifier stands wherever the whole does.
-    apart = [
+    independent = [
         term
-        for term in several
-        if not any(_is_part(term.lexeme, other.lexeme) for other in several)
+        for term in terms
+        if not any(_is_part(term.lexeme, other.lexeme) for other in terms)
     ]
-    documents = several[0].documents
-    by_chance = documents * math.prod(term.df / documents for term in apart)
-    return by_chance * COOCCURRENCE ** (len(apart) - 1)
+    documents = terms[0].documents
+    by_chance = documents * math.prod(term.df / documents for term in independent)
+    return by_chance * COOCCURRENCE ** (len(independent) - 1)
 
 
 def _is_part(lexeme: str, other: str) -> bool:
@@ -137,22 +140,22 @@ def _is_part(lexeme: str, other: str) -> bool:
 
 
 def partition_tsquery(
-    arms: Iterable[str], postings: Iterable[Sequence[str]], held: Iterable[str] = ()
+    partitions: Iterable[str],
+    postings: Iterable[Sequence[str]],
+    required: Iterable[str] = (),
 ) -> str:
-    """The tsquery of the rows of any arm that hold a posting, and all that is held."""
-    postings, held = list(postings), list(held)
-    return " | ".join(_one_partition(arm, postings, held) for arm in arms)
+    """The tsquery of the rows of any partition with a posting and all that is required."""
+    postings, required = list(postings), list(required)
+    return " | ".join(_one_partition(each, postings, required) for each in partitions)
 
 
 def _one_partition(
-    arm: str, postings: Sequence[Sequence[str]], held: Sequence[str]
+    partition: str, postings: Sequence[Sequence[str]], required: Sequence[str]
 ) -> str:
     def all_of(lexemes: Sequence[str]) -> str:
-        return " & ".join(f"'{lexeme_in_partition(arm, lexeme)}'" for lexeme in lexemes)
+        keys = (lexeme_in_partition(partition, lexeme) for lexeme in lexemes)
+        return " & ".join(f"'{key}'" for key in keys)
 
     any_posting = " | ".join(f"({all_of(lexemes)})" for lexemes in postings)
-    parts = [f"({any_posting})"] if postings else []
-    return " & ".join([*parts, all_of(held)] if held else parts)
-
-
-MATCHES_TSQUERY = "within_arms(content_tsv) @@ %s::tsquery"
+    conditions = [f"({any_posting})"] if postings else []
+    return " & ".join([*conditions, all_of(required)] if required else conditions)

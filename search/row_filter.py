@@ -1,4 +1,4 @@
-"""The rows of a queryset as SQL, to be asked again and again in other statements."""
+"""The filters of a queryset as an SQL condition, for use in hand-written statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SqlFragment = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Rows of a model's table: their condition, and the database that is asked."""
+    """Rows of one model's table: their condition, and the database they are in."""
 
     model: type[Model]
     condition: SqlFragment
@@ -27,7 +27,7 @@ class RowFilter:
 
     @classmethod
     def of(cls, rows: QuerySet[Any]) -> Self | None:
-        """None when the filters leave nothing, as the ORM can tell."""
+        """Take the condition of a queryset; None if the ORM can tell that no row matches."""
         table = quote_table(rows.model)
         try:
             sql, params = rows.order_by().values_list("pk").query.sql_with_params()

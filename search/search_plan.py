@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The data that the lanes of one search share: its plan, and the candidates they find."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from search.row_filter import RowFilter
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What the lanes look for, and among which rows; None: the filters leave nothing.
+    """What the lanes search for, and the rows they search.
 
-    `arms` are the lexemes of the project's rows and of what is shared with it, `held`
-    those that every row holds.
+    `rows` is None when the filters match no row. `partitions` are the lexemes of the
+    project's rows and of the rows shared with it. Every hit holds `required_lexemes`.
     """
 
     rows: RowFilter | None
     project_id: uuid.UUID
-    arms: Sequence[str]
+    partitions: Sequence[str]
     terms: Sequence[Term] = ()
-    held: Sequence[str] = ()
-    # Where the filters leave fewer than so many of the rows first looked at, others are.
+    required_lexemes: Sequence[str] = ()
+    # If the filters keep fewer than `enough` candidates, a lane scans the remaining rows.
     enough: int = semantic.DEPTH
 
     @property
     def depth(self) -> int:
-        """How many rows the semantic lane gives: of one lane none are needed to fuse."""
+        """How many rows the semantic lane returns: fusion needs more than one lane does."""
         return semantic.DEPTH if self.terms else self.enough
 
 
@@ -45,21 +45,26 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class ProbeStats:
-    """How many of a project's nearest rows were asked for (where too few pass: were
-    seen), how many of them pass, and whether that is enough."""
+    """Statistics of one probe of a project's nearest rows.
+
+    `nearest` is the number of rows requested; of a probe that is not enough, the number
+    of rows read. `matches` of them pass the filters.
+    """
 
     nearest: int = 0
-    passed: int = 0
+    matches: int = 0
     is_enough: bool = True
 
 
 @dataclass(frozen=True)
 class Candidates:
-    candidates: list[Candidate] = field(default_factory=list)
+    """The candidates so far, and how each lane found its share."""
+
+    rows: list[Candidate] = field(default_factory=list)
     # How many rows each lane found.
-    by_words: int = 0
-    by_meaning: int = 0
-    # The last look at the nearest rows.
-    look: ProbeStats = field(default_factory=ProbeStats)
-    # What the keyword lane asked for, at last.
-    sought: CandidateQuery | None = None
+    keyword_count: int = 0
+    semantic_count: int = 0
+    # The semantic lane's last probe of the nearest rows.
+    probe: ProbeStats = field(default_factory=ProbeStats)
+    # The keyword lane's last query.
+    query: CandidateQuery | None = None

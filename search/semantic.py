@@ -1,4 +1,4 @@
-"""The semantic lane: the nearest rows, by the project's own index or by an exact scan."""
+"""The numbers of the semantic lane, its index options, and its exact scan."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ Scores = dict[uuid.UUID, float]
 
 # Each lane's best rows that enter the fusion; both lanes then score all of them.
 DEPTH = 100
-# Of a lane that has found so many no more are asked, unless the answer needs them.
+# A lane with this many candidates stops, unless the answer needs more.
 MIN_CANDIDATES = 50
-# A project's nearest rows, of which the filters are asked first: when a third of the
-# rows pass, ENOUGH of these do. Measured in docs/ranking.md.
+# The size of a probe: this many of a project's nearest rows are filtered first. If a third
+# of all rows pass, MIN_CANDIDATES of these do. Measured in docs/ranking.md.
 NEAREST = 160
-# Where fewer passed, and so many times NEAREST promise enough, those are asked.
+# A second probe is this many times as large, if that promises enough.
 WIDEN_FACTOR = 3
 
 
-def min_candidates(wanted: int) -> int:
-    """How many rows a lane has to find for an answer of so many."""
-    return min(DEPTH, max(MIN_CANDIDATES, wanted))
+def min_candidates(hits: int) -> int:
+    """How many rows a lane must find for an answer of this many hits."""
+    return min(DEPTH, max(MIN_CANDIDATES, hits))
 
 
 def ef_search(nearest: int) -> int:
-    """What HNSW keeps in view while it searches so many rows.
+    """The `hnsw.ef_search` for a search of this many rows.
 
-    With no more than these, or one more (the sort looks for ties), it searches twice.
+    With a value of `nearest`, or one more (the sort looks for ties), HNSW searches twice.
     """
     return nearest + 16
 
 
-def hnsw_options(ef_search: int, *, goes_on: bool = True) -> str:
-    """A condition that is always true, and sets how an index is searched.
+def hnsw_options(ef_search: int, *, iterative: bool = True) -> str:
+    """A condition that is always true and sets the options of an index search.
 
-    `goes_on`: until there are enough rows, however many other conditions drop. It is
-    evaluated once, before the first row is fetched, and forgotten with the transaction,
-    which most often is the statement: a round trip less than SET LOCAL in one.
+    `iterative`: search on until enough rows pass the other conditions. PostgreSQL
+    evaluates the condition once, before it fetches the first row. The options end with
+    the transaction, which most often is the statement; SET LOCAL costs a round trip more.
     """
-    iterative_scan = "strict_order" if goes_on else "off"
+    iterative_scan = "strict_order" if iterative else "off"
     return (
         f"(SELECT set_config('hnsw.iterative_scan', '{iterative_scan}', true)"
         f" || set_config('hnsw.ef_search', '{ef_search}', true)) IS NOT NULL"
@@ -51,10 +51,10 @@ def hnsw_options(ef_search: int, *, goes_on: bool = True) -> str:
 
 
 def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
-    """Cosine: {id: score} of the nearest rows, by an exact scan.
+    """Return {id: cosine} of the nearest rows, by an exact scan.
 
-    It asks the narrow table of vectors. The project stands in both tables, so that
-    the planner confines both scans to it.
+    The scan reads the narrow table of vectors. Both tables hold the project's id, so that
+    the planner confines both scans to the project.
     """
     relation = vectors_of(rows.model)
     owner = relation.field.attname

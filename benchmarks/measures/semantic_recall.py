@@ -124,26 +124,27 @@ def _cell(
 def _compare_answer(
     project: Project, rows: MemoryQuerySet, vector: Vector
 ) -> dict[str, Any]:
-    arms = (partition_lexeme("p", project.pk),)
+    partitions = (partition_lexeme("p", project.pk),)
     started = time.perf_counter()
     asked = SearchPlan(
-        RowFilter.of(rows), project.pk, arms, enough=semantic.min_candidates(DEPTH)
+        RowFilter.of(rows),
+        project.pk,
+        partitions,
+        enough=semantic.min_candidates(DEPTH),
     )
     near = nearest_rows.add_candidates(asked, vector, Candidates())
     answered = time.perf_counter()
     exact = semantic.exact_cosines(rows, vector)
     ended = time.perf_counter()
-    how = nearest_rows.describe_scan(near.look, Memory, vector, project.pk)["how"]
-    nearest = sorted(
-        near.candidates, key=lambda one: (one.cosine, one.id), reverse=True
-    )
+    how = nearest_rows.describe_scan(near.probe, Memory, vector, project.pk)["how"]
+    nearest = sorted(near.rows, key=lambda one: (one.cosine, one.id), reverse=True)
     found, best = [one.id for one in nearest[:DEPTH]], list(exact)[:DEPTH]
     return {
         "recall": len(set(found) & set(best)) / len(best) if best else 1.0,
         "ms": (answered - started) * 1000,
         "exact_ms": (ended - answered) * 1000,
         "by_index": how == "index",
-        "is_short": near.by_meaning < min(asked.enough, len(exact)),
+        "is_short": near.semantic_count < min(asked.enough, len(exact)),
     }
 
 

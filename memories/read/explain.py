@@ -72,10 +72,10 @@ def explain_search(
 
 def _keyword_lane(ranked: Ranking, caller: Caller) -> dict[str, Any] | None:
     """What the lane asked for, chosen by the counts; a bound caller sees none of these."""
-    if ranked.sought is None or caller.user_id:
+    if ranked.candidate_query is None or caller.user_id:
         return None
-    asked = [" & ".join(lexemes) for lexemes in ranked.sought.postings]
-    return {"asked": asked, "all_rows": ranked.sought.is_all}
+    asked = [" & ".join(lexemes) for lexemes in ranked.candidate_query.postings]
+    return {"asked": asked, "all_rows": ranked.candidate_query.is_all}
 
 
 def _semantic_lane(asked: SearchContext, ranked: Ranking) -> dict[str, Any] | None:
@@ -83,7 +83,7 @@ def _semantic_lane(asked: SearchContext, ranked: Ranking) -> dict[str, Any] | No
     if ranked.vector is None:
         return None
     project_id = asked.question.project_id
-    told = nearest_rows.describe_scan(ranked.look, Memory, ranked.vector, project_id)
+    told = nearest_rows.describe_scan(ranked.probe, Memory, ranked.vector, project_id)
     return {"how": told["how"]} if asked.caller.user_id else told
 
 

@@ -72,10 +72,10 @@ def find(
     """
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
-    question = _build_question(project, request, wanted=request.limit)
+    question = _build_question(project, request, min_hits=request.limit)
     beside = None if request.scope else is_shared_with(project)
     begun = search_search.begin(question, Memory.objects.db, beside, vector)
-    shared = bool(begun.beside)
+    shared = bool(begun.extra)
     rows = readable_rows(project, request.scope, request.filters, caller, shared)
     ranked = search_search.rank(rows, question, _partitions(project, shared), begun)
     least = request.min_score if request.min_score is not None else -1.0
@@ -117,7 +117,7 @@ def _partitions(project: Project, shared: bool = True) -> list[str]:
 
 
 def _build_question(
-    project: Project, request: MemorySearch, wanted: int = semantic.DEPTH
+    project: Project, request: MemorySearch, min_hits: int = semantic.DEPTH
 ) -> search_search.RankingRequest:
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
@@ -130,7 +130,7 @@ def _build_question(
         fusion=request.fusion or options.fusion,
         keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,
         semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,
-        wanted=wanted,
+        min_hits=min_hits,
     )
 
 

@@ -19,7 +19,7 @@ def fill(memory: Memory, language: str) -> None:
         strong=f"{memory.title} {memory.key}".strip(),
         body=memory.content,
         weak="\n".join([*_unrepeated_texts(memory), " ".join(memory.tags)]).strip(),
-        arms=arms,
+        partitions=arms,
         language=language,
     )
 

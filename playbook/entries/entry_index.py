@@ -22,7 +22,7 @@ def fill(entry: PlaybookEntry, language: str) -> None:
         strong=entry.condition,
         body=entry.content,
         weak=" ".join([entry.category, *entry.tags]),
-        arms=[partition(entry.project_id)],
+        partitions=[partition(entry.project_id)],
         language=language,
     )
 

@@ -14,14 +14,16 @@ class TestRelative:
     def test_it_scales_the_shares_of_the_best_by_how_well_the_best_fits(self):
         lanes = LaneScores(keyword=[4.0, 2.0], semantic=[0.8, 0.4])
 
-        first, second = fuse.fuse_lanes(lanes, FusionWeights(), most=10.0)
+        first, second = fuse.fuse_lanes(lanes, FusionWeights(), max_score=10.0)
 
         best_fit = (0.4 + 0.8) / 2
         assert first == pytest.approx(best_fit)
         assert second == pytest.approx(0.5**0.5 * best_fit)
 
     def test_it_leaves_the_only_candidate_its_fit(self):
-        scores = fuse.fuse_lanes(LaneScores([5.0], [0.6]), FusionWeights(), most=10.0)
+        scores = fuse.fuse_lanes(
+            LaneScores([5.0], [0.6]), FusionWeights(), max_score=10.0
+        )
 
         assert scores == [pytest.approx(0.55)]
 
@@ -30,7 +32,7 @@ class TestRelative:
         lanes = LaneScores(keyword=[1.0, 0.5], semantic=[0.1, 0.9])
         way = FusionWeights(keyword=weight, semantic=1 - weight)
 
-        scores = fuse.fuse_lanes(lanes, way, most=2.0)
+        scores = fuse.fuse_lanes(lanes, way, max_score=2.0)
 
         assert scores.index(max(scores)) == first
 
@@ -38,7 +40,7 @@ class TestRelative:
         lanes = LaneScores(keyword=[2.0, 1.4], semantic=[0.5, 0.9])
 
         without, with_id = (
-            fuse.fuse_lanes(lanes, FusionWeights(has_numbered=numbered), most=2.0)
+            fuse.fuse_lanes(lanes, FusionWeights(has_digit=numbered), max_score=2.0)
             for numbered in (False, True)
         )
 
@@ -50,7 +52,7 @@ class TestRelative:
         lanes = LaneScores(keyword=[1.0, 0.45], semantic=[0.45, 1.0])
 
         few, many = (
-            fuse.fuse_lanes(lanes, FusionWeights(lexemes=number), most=1.0)
+            fuse.fuse_lanes(lanes, FusionWeights(lexemes=number), max_score=1.0)
             for number in (fuse.LONG_QUERY, fuse.LONG_QUERY + 1)
         )
 
@@ -61,7 +63,7 @@ class TestRelative:
     def test_it_takes_a_cosine_below_zero_for_nothing_in_common(self):
         lanes = LaneScores(keyword=[1.0, 0.5], semantic=[-0.3, -0.9])
 
-        first, second = fuse.fuse_lanes(lanes, FusionWeights(), most=2.0)
+        first, second = fuse.fuse_lanes(lanes, FusionWeights(), max_score=2.0)
 
         assert 0 <= second < first <= 1
 
@@ -76,29 +78,31 @@ class TestReciprocalRanks:
     def test_it_is_scaled_by_how_well_the_best_fits(self):
         lanes = LaneScores(keyword=[9.0, 8.9], semantic=[0.9, 0.8])
 
-        scores = fuse.fuse_lanes(lanes, FusionWeights("rrf"), most=10.0)
+        scores = fuse.fuse_lanes(lanes, FusionWeights("rrf"), max_score=10.0)
 
         assert scores == pytest.approx([0.9, 0.9 * (61 / 62) ** 0.5])
 
 
 class TestOneLane:
     def test_keyword_scores_are_shares_of_the_greatest_possible_score(self):
-        assert fuse.fuse_lanes(LaneScores([5.0], None), FusionWeights(), most=10.0) == [
-            0.5
-        ]
+        assert fuse.fuse_lanes(
+            LaneScores([5.0], None), FusionWeights(), max_score=10.0
+        ) == [0.5]
 
     def test_semantic_scores_are_cosines(self):
-        assert fuse.fuse_lanes(LaneScores(None, [0.7]), FusionWeights(), most=1.0) == [
-            0.7
-        ]
+        assert fuse.fuse_lanes(
+            LaneScores(None, [0.7]), FusionWeights(), max_score=1.0
+        ) == [0.7]
 
     def test_words_that_stand_nowhere_count_against_a_candidate(self):
-        (score,) = fuse.fuse_lanes(LaneScores([0.0], [0.7]), FusionWeights(), most=1.0)
+        (score,) = fuse.fuse_lanes(
+            LaneScores([0.0], [0.7]), FusionWeights(), max_score=1.0
+        )
 
         assert score < 0.35
 
     def test_no_candidates_have_no_scores(self):
-        assert fuse.fuse_lanes(LaneScores([], []), FusionWeights(), most=1.0) == []
+        assert fuse.fuse_lanes(LaneScores([], []), FusionWeights(), max_score=1.0) == []
 
 
 class TestInOrder:
@@ -111,7 +115,7 @@ class TestInOrder:
 
     def test_what_is_less_unlike_is_first(self):
         lanes = LaneScores(None, [-0.1, -0.3, -0.2])
-        scores = fuse.fuse_lanes(lanes, FusionWeights(), most=1.0)
+        scores = fuse.fuse_lanes(lanes, FusionWeights(), max_score=1.0)
 
         hits = search.order_hits([A, B, C], scores, lanes)
 

@@ -151,7 +151,7 @@ class TestTerms:
         asked = {"project_id": project.pk, "corpus": "memories", "language": "english"}
 
         assert bm25.look_up_terms("the of", **asked).terms == []
-        assert bm25.look_up_terms("the of", **asked, beside=("SELECT %s", [7])) == (
+        assert bm25.look_up_terms("the of", **asked, extra=("SELECT %s", [7])) == (
             [],
             7,
         )

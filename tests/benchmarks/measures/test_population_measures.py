@@ -92,13 +92,13 @@ class TestRecall:
         assert not Project.objects.exists()
 
     def test_it_sees_what_a_lane_loses(self, benchmark, monkeypatch):
-        by_meaning = nearest_rows.add_candidates
+        add_candidates = nearest_rows.add_candidates
 
         def forgetful(*args):
-            found = by_meaning(*args)
-            worst_first = sorted(found.candidates, key=lambda one: (one.cosine, one.id))
+            found = add_candidates(*args)
+            worst_first = sorted(found.rows, key=lambda one: (one.cosine, one.id))
             kept = worst_first[11:-1]
-            return replace(found, candidates=kept, by_meaning=len(kept))
+            return replace(found, rows=kept, semantic_count=len(kept))
 
         monkeypatch.setattr(nearest_rows, "add_candidates", forgetful)
 
