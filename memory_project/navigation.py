@@ -106,7 +106,7 @@ COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    pending = PlaybookDelta.objects.visible_to(caller_of(request)).waiting()
+    pending = PlaybookDelta.objects.visible_to(caller_of(request)).pending()
     waiting = format_count(count_bounded(pending))
     badges = {"console:inbox": "" if waiting == "0" else waiting}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}

@@ -24,7 +24,7 @@ KNOWN_LESSONS = REFUSED_BY_PERSON | Q(status=Status.PENDING)
 
 
 def keep(delta: PlaybookDelta, vector: Vector | None) -> None:
-    """Keep the vector of a lesson that waits: a rejection needs no model then."""
+    """Store the vector of a waiting lesson, so that rejecting it needs no model."""
     if (
         vector
         and delta.status == Status.PENDING
@@ -34,13 +34,13 @@ def keep(delta: PlaybookDelta, vector: Vector | None) -> None:
 
 
 def find(delta: PlaybookDelta) -> Vector | None:
-    """The vector that was kept for the text as it was proposed."""
-    kept = delta.vectors.filter(model=active_model.get().name).first()
-    return kept.vector if kept else None
+    """Return the stored vector of the text as it was proposed."""
+    stored = delta.vectors.filter(model=active_model.get().name).first()
+    return stored.vector if stored else None
 
 
 def drop(delta: PlaybookDelta) -> None:
-    """An accepted text is known as an entry."""
+    """Delete the vectors of an accepted delta: its entry has its own."""
     delta.vectors.all().delete()
 
 
@@ -49,13 +49,13 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 
 def missing_vectors(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
-    """Lessons of a project that are looked for and have no vector of the model."""
-    have = DeltaVector.objects.filter(
+    """Find waiting and rejected lessons without a vector of the active model."""
+    existing = DeltaVector.objects.filter(
         delta=OuterRef("pk"), model=active_model.get().name
     )
     rows: QuerySet[PlaybookDelta] = PlaybookDelta.objects.filter(
         KNOWN_LESSONS,
-        ~Exists(have),
+        ~Exists(existing),
         project_id=project_id,
         operation__in=LESSON_OPERATIONS,
     )
@@ -64,7 +64,7 @@ def missing_vectors(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
 
 @runner.handler("embed_deltas", attempts=20, lease=timedelta(minutes=5))
 def embed_missing(run: runner.JobRun) -> dict[str, Any]:
-    """Embed the lessons that the model did not answer for when they came."""
+    """Embed the lessons that have no vector yet."""
     project_id = run.job.project_id
     assert project_id
     return row_vectors.embed_waiting(
@@ -83,7 +83,7 @@ def _put(delta: PlaybookDelta, vector: Vector) -> None:
 
 
 def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
-    """Keep a vector, unless the text changed while the model worked."""
+    """Store the vector unless the text changed while the model worked."""
     rows = PlaybookDelta.objects.select_for_update(no_key=True)
     with transaction.atomic():
         if rows.filter(pk=delta.pk, content=delta.content).exists():
@@ -94,7 +94,7 @@ def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
             )
 
 
-# The change of the model
+# Re-embedding after a change of the model
 
 
 reembed.EMBEDDED_TABLES.append(

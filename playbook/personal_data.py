@@ -180,7 +180,7 @@ class PlaybookErasure(ErasureHandler):
             erasure.add_descendants("playbook_entry", ids, how, is_purged=is_purged)
             if is_purged:
                 erasure.add("entry", ids)
-        waiting = set(deltas.waiting().values_list("pk", flat=True))
+        waiting = set(deltas.pending().values_list("pk", flat=True))
         erasure.add_descendants(
             "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
@@ -256,7 +256,7 @@ def _retire(
 
 def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
     """Take proposals whose text goes out of the review inbox."""
-    waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).waiting()
+    waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).pending()
     for delta in waiting.order_by("pk"):
         conflict_lifecycle.close_for_rejection(delta, caller)
     waiting.update(status=Status.REJECTED, review_note="Its source was purged.")

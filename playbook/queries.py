@@ -43,7 +43,7 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
     def current(self) -> Self:
         return self.filter(status="active")
 
-    def retired(self) -> Self:
+    def inactive(self) -> Self:
         """Taken out; what another entry has taken up is not."""
         return self.filter(status__in=["deprecated", "deleted"])
 
@@ -61,14 +61,14 @@ class DeltaQuerySet(ProjectScopedQuerySet[Any]):
         seen = Memory.objects.visible_to(caller).values("pk")
         return rows.filter(models.Q(memory_id=None) | models.Q(memory_id__in=seen))
 
-    def waiting(self) -> Self:
+    def pending(self) -> Self:
         return self.filter(status="pending")
 
-    def undecided(self) -> Self:
+    def awaiting_decision(self) -> Self:
         """What waits for a person, or for its entry to be looked at again."""
         return self.filter(UNDECIDED)
 
-    def refused_once(self) -> Self:
+    def first_rejections(self) -> Self:
         return self.filter(REFUSED_ONCE)
 
     def riskiest_first(self) -> Self:
@@ -92,10 +92,10 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
             models.Q(delta__memory_id=None) | models.Q(delta__memory_id__in=seen)
         )
 
-    def undecided(self) -> Self:
+    def unresolved(self) -> Self:
         return self.filter(state="open")
 
-    def shutting_out(self, entry: Any) -> Self:
+    def hiding_entry(self, entry: Any) -> Self:
         """The open ones for which an entry is not given until a person has decided.
 
         A proposal that only waits shuts out the older side alone, and that neither on
@@ -107,7 +107,7 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
         told = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES) & ~is_own
         is_older = models.Q(left=entry) & (stands | told)
         is_newer = models.Q(right=entry) & stands
-        return self.undecided().filter(is_older | is_newer)
+        return self.unresolved().filter(is_older | is_newer)
 
     def of_pair(self, entry: Any, delta: Any) -> Self:
         """Between an entry and what a delta brings: its entry, or its waiting text."""
@@ -119,7 +119,7 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
 
 
 class PlaybookChangeQuerySet(ProjectScopedQuerySet[Any]):
-    def of_the_rule(self) -> Self:
+    def without_use(self) -> Self:
         """Without votes and supports, of which an entry of long use has thousands."""
         return self.exclude(USE_CHANGES)
 

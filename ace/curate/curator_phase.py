@@ -51,7 +51,7 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
             "operations": [_operation(delta) for delta in result.deltas],
             "summary": summary(result.deltas, result.changes),
         },
-        "updated_bullets": [_bullet(entry) for entry in result.updated],
+        "updated_bullets": [_bullet(entry) for entry in result.updated_entries],
         "change_id": str(result.changes[-1].pk) if result.changes else None,
     }
 

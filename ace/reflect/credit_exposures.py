@@ -26,7 +26,7 @@ def for_run(
             agent_id=run.agent_id,
             key_id=run.key_id,
             at=run.created_at,
-            given={entry.pk for entry in injected_entries},
-            cited={entry.pk for entry in cited_entries},
+            given_entries={entry.pk for entry in injected_entries},
+            cited_entries={entry.pk for entry in cited_entries},
         )
     )

@@ -134,7 +134,7 @@ class TagAnswerer:
             self.project, SYSTEM, task=question.goal, budget=BUDGET
         )
         # Best first; a pinned entry that is below the gate is passed over.
-        for given in rendered.given:
+        for given in rendered.rendered_entries:
             tag = self._named(given.entry) if given.is_relevant else None
             if tag:
                 return given.entry, tag

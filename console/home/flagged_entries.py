@@ -59,7 +59,7 @@ def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
 
 def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
     """Those that `PlaybookEntry.is_contested` says so of."""
-    disputes = Conflict.objects.visible_to(caller).undecided()
+    disputes = Conflict.objects.visible_to(caller).unresolved()
     disputes = disputes.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
     doubted = Q(harmful__gte=Greatest(F("helpful"), 1))
     return rows.filter(doubted | Q(Exists(disputes)))

@@ -65,7 +65,7 @@ def _row_count(
 
 
 def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
-    waiting = PlaybookDelta.objects.visible_to(caller).filter(project=project).waiting()
+    waiting = PlaybookDelta.objects.visible_to(caller).filter(project=project).pending()
     found = waiting.order_by("pk")[: COUNT_LIMIT + 1].aggregate(
         n=Count("pk"), oldest=Min("created_at")
     )

@@ -25,7 +25,7 @@ def build_panels(project: Project, caller: Caller) -> Iterable[Panel]:
 
 
 def _waiting_panel(project: Project, caller: Caller) -> Panel:
-    rows = PlaybookDelta.objects.visible_to(caller).filter(project=project).waiting()
+    rows = PlaybookDelta.objects.visible_to(caller).filter(project=project).pending()
     return Panel(
         "Waiting longest",
         ["Proposed", "Change", "Text", "Risk", "Producer"],

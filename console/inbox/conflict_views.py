@@ -33,7 +33,11 @@ def _supersede_conflict(
     data = validate_filled(forms.SupersedeConflict, told)
     winner = data["winner"]
     decided = resolve_conflict.supersede(
-        conflict, caller, winner=winner, note=data["note"], seen=_seen_versions(data)
+        conflict,
+        caller,
+        winner=winner,
+        note=data["note"],
+        versions=_seen_versions(data),
     )
     kept = "older" if winner == "left" else "newer"
     return f"Decided: the {kept} rule stays.", decided
@@ -46,7 +50,7 @@ def _split_conflict(
     left = SplitPart(data["left_condition"], data["left_content"])
     right = SplitPart(data["right_condition"], data["right_content"])
     decided = resolve_conflict.split(
-        conflict, left, right, caller, note=data["note"], seen=_seen_versions(data)
+        conflict, left, right, caller, note=data["note"], versions=_seen_versions(data)
     )
     return "Decided: both rules stay, each under its condition.", decided
 
@@ -56,7 +60,7 @@ def _reject_newer(
 ) -> ConflictResult:
     data = validate_filled(forms.ConflictDecision, told)
     decided = resolve_conflict.reject(
-        conflict, caller, note=data["note"], seen=_seen_versions(data)
+        conflict, caller, note=data["note"], versions=_seen_versions(data)
     )
     return "Decided: the newer rule is refused.", decided
 

@@ -74,7 +74,7 @@ def _merge(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionRe
         delta,
         entry,
         caller,
-        made=made,
+        embedded_text=made,
         version=data.get("expected_version"),
         entry_version=data.get("entry_version"),
     )

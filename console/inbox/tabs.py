@@ -49,12 +49,16 @@ def _project_deltas(project: Project, caller: Caller) -> DeltaQuerySet:
 
 
 def _pending_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = _project_deltas(project, caller).undecided().exclude(risk="quarantine")
+    rows = (
+        _project_deltas(project, caller).awaiting_decision().exclude(risk="quarantine")
+    )
     return rows.riskiest_first()
 
 
 def _quarantined_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = _project_deltas(project, caller).undecided().filter(risk="quarantine")
+    rows = (
+        _project_deltas(project, caller).awaiting_decision().filter(risk="quarantine")
+    )
     return rows.riskiest_first()
 
 
@@ -66,11 +70,11 @@ def _automatic_rows(project: Project, caller: Caller) -> QuerySet[Any]:
 
 
 def _rejected_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    return _project_deltas(project, caller).refused_once().order_by("-pk")
+    return _project_deltas(project, caller).first_rejections().order_by("-pk")
 
 
 def _conflict_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = Conflict.objects.visible_to(caller).filter(project=project).undecided()
+    rows = Conflict.objects.visible_to(caller).filter(project=project).unresolved()
     return conflict_list.with_details(rows, caller).order_by("-pk")
 
 

@@ -67,7 +67,7 @@ class WeekSummary:
 
 def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
     changes = _changes(project, week, caller)
-    rules = list(changes.of_the_rule().exclude(action="verify")[: MAX_CHANGES + 1])
+    rules = list(changes.without_use().exclude(action="verify")[: MAX_CHANGES + 1])
     votes = _harmful_votes(changes)
     entries = _entries({c.entry_id for c in rules} | set(votes), caller)
     deltas = _deltas(rules, caller)

@@ -46,7 +46,7 @@ NEWER, OLDER = "the newer", "the older"
 def _supersede(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     winner: resolve_conflict.Winner = "left" if typed == OLDER else "right"
     return resolve_conflict.supersede(
-        conflict, caller, winner=winner, seen=_seen_versions(conflict)
+        conflict, caller, winner=winner, versions=_seen_versions(conflict)
     )
 
 
@@ -56,13 +56,13 @@ def _split(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
         raise errors.Invalid("Write two lines: when the older holds, when the newer.")
     left, right = map(SplitPart, lines)
     return resolve_conflict.split(
-        conflict, left, right, caller, seen=_seen_versions(conflict)
+        conflict, left, right, caller, versions=_seen_versions(conflict)
     )
 
 
 def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
     return resolve_conflict.reject(
-        conflict, caller, note=typed, seen=_seen_versions(conflict)
+        conflict, caller, note=typed, versions=_seen_versions(conflict)
     )
 
 
@@ -87,12 +87,12 @@ def _is_decided(conflict: Conflict) -> bool:
 @admin.register(Conflict)
 class ConflictAdmin(RowsAdmin):
     list_display = [
-        "reason_shown",
-        "left_shown",
-        "right_shown",
-        "state_shown",
+        "reason_display",
+        "left_display",
+        "right_display",
+        "state_display",
         "project_name",
-        "created_shown",
+        "created_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -102,13 +102,13 @@ class ConflictAdmin(RowsAdmin):
     search_fields = ["left__label", "right__label", "id"]
     search_help_text = "Label of an entry"
     fields = [
-        "reason_shown",
-        "state_shown",
+        "reason_display",
+        "state_display",
         "project_name",
-        "created_shown",
+        "created_display",
         "decided_by",
         "decided_at",
-        "note_shown",
+        "note_display",
     ]
     row_actions = [
         AdminAction(
@@ -155,9 +155,9 @@ class ConflictAdmin(RowsAdmin):
         ),
     ]
 
-    reason_shown = staticmethod(panels.column("reason", short_text, title="reason"))
-    note_shown = staticmethod(panels.column("note", short_text, title="note"))
-    created_shown = staticmethod(
+    reason_display = staticmethod(panels.column("reason", short_text, title="reason"))
+    note_display = staticmethod(panels.column("note", short_text, title="note"))
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="found", ordering="id")
     )
 
@@ -170,15 +170,15 @@ class ConflictAdmin(RowsAdmin):
         return f"{sides.left} {sides.right} {row.decided_at or ''}"
 
     @admin.display(description="the older")
-    def left_shown(self, conflict: Conflict) -> Any:
+    def left_display(self, conflict: Conflict) -> Any:
         return _side_link(conflict_sides.sides_of(conflict).left)
 
     @admin.display(description="the newer")
-    def right_shown(self, conflict: Conflict) -> Any:
+    def right_display(self, conflict: Conflict) -> Any:
         return _side_link(conflict_sides.sides_of(conflict).right)
 
     @label_column("state", STATES, "state")
-    def state_shown(self, conflict: Conflict) -> str:
+    def state_display(self, conflict: Conflict) -> str:
         return conflict.state
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

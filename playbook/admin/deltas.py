@@ -97,13 +97,13 @@ def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
 @admin.register(PlaybookDelta)
 class PlaybookDeltaAdmin(RowsAdmin):
     list_display = [
-        "operation_shown",
+        "operation_display",
         "text",
-        "status_shown",
-        "risk_shown",
+        "status_display",
+        "risk_display",
         "producer",
         "project_name",
-        "created_shown",
+        "created_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -120,15 +120,18 @@ class PlaybookDeltaAdmin(RowsAdmin):
     search_fields = ["content__icontains", "entry__label", "run_id", "id"]
     search_help_text = "Words of the text, a label, or the id of a run"
     fieldsets = [
-        (None, {"fields": ["operation", "status_shown", "risk_shown", "text_before"]}),
+        (
+            None,
+            {"fields": ["operation", "status_display", "risk_display", "text_before"]},
+        ),
         (
             "Proposed",
             {
                 "fields": [
-                    "content_shown",
+                    "content_display",
                     "category",
-                    "payload_shown",
-                    "suggested_shown",
+                    "payload_display",
+                    "suggested_display",
                     "reason",
                 ]
             },
@@ -143,9 +146,9 @@ class PlaybookDeltaAdmin(RowsAdmin):
                     "producer_version",
                     "proposed_by",
                     "agent_id",
-                    "run_shown",
-                    "memory_shown",
-                    "created_shown",
+                    "run_display",
+                    "memory_display",
+                    "created_display",
                 ]
             },
         ),
@@ -235,18 +238,18 @@ class PlaybookDeltaAdmin(RowsAdmin):
         ),
     ]
 
-    content_shown = staticmethod(
+    content_display = staticmethod(
         panels.column("content", panels.text_block, title="content")
     )
-    payload_shown = staticmethod(
+    payload_display = staticmethod(
         panels.column("payload", panels.json_block, title="further columns")
     )
-    suggested_shown = staticmethod(
+    suggested_display = staticmethod(
         panels.column(
             "suggested", panels.json_block, title="before a person changed it"
         )
     )
-    created_shown = staticmethod(
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="proposed", ordering="id")
     )
 
@@ -255,7 +258,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
         return super().get_queryset(request).select_related("entry").defer(*heavy)
 
     @admin.display(description="operation", ordering="operation")
-    def operation_shown(self, delta: PlaybookDelta) -> Any:
+    def operation_display(self, delta: PlaybookDelta) -> Any:
         label = f" {delta.entry.label}" if delta.entry else ""
         return short_text(f"{delta.operation}{label}", 60)
 
@@ -264,11 +267,11 @@ class PlaybookDeltaAdmin(RowsAdmin):
         return short_text(delta.content or delta.reason, 140)
 
     @label_column("status", DECISIONS, "status")
-    def status_shown(self, delta: PlaybookDelta) -> str:
+    def status_display(self, delta: PlaybookDelta) -> str:
         return delta.status
 
     @label_column("risk", RISKS, "risk")
-    def risk_shown(self, delta: PlaybookDelta) -> str:
+    def risk_display(self, delta: PlaybookDelta) -> str:
         return delta.risk
 
     @admin.display(description="entry as it is")
@@ -278,11 +281,11 @@ class PlaybookDeltaAdmin(RowsAdmin):
         return row_link(ENTRY, delta.entry_id, delta.entry, PANEL_LIMIT)
 
     @admin.display(description="run")
-    def run_shown(self, delta: PlaybookDelta) -> Any:
+    def run_display(self, delta: PlaybookDelta) -> Any:
         return row_link(RUN, delta.run_id)
 
     @admin.display(description="memory")
-    def memory_shown(self, delta: PlaybookDelta) -> Any:
+    def memory_display(self, delta: PlaybookDelta) -> Any:
         return row_link(MEMORY, delta.memory_id)
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

@@ -84,10 +84,10 @@ class PlaybookEntryAdmin(RowsAdmin):
         "label",
         "text",
         "category",
-        "status_shown",
+        "status_display",
         "votes",
         "project_name",
-        "verified_shown",
+        "verified_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -104,22 +104,22 @@ class PlaybookEntryAdmin(RowsAdmin):
     search_help_text = "Search by words and meaning, or a label"
     readonly_fields = [
         "label",
-        "content_shown",
-        "condition_shown",
-        "action_shown",
+        "content_display",
+        "condition_display",
+        "action_display",
         "project_name",
-        "tags_shown",
+        "tags_display",
         "aliases",
-        "status_shown",
+        "status_display",
         "votes",
-        "confidence_shown",
+        "confidence_display",
         "author_kind",
         "superseded_by",
         "id",
         "created_at",
         "created_by",
         "updated_at",
-        "verified_shown",
+        "verified_display",
     ]
     add_fieldsets = [
         (None, {"fields": ["project", "content", "category", "condition", "action"]}),
@@ -157,17 +157,17 @@ class PlaybookEntryAdmin(RowsAdmin):
         ),
     ]
 
-    content_shown = staticmethod(
+    content_display = staticmethod(
         panels.column("content", panels.text_block, title="content")
     )
-    condition_shown = staticmethod(
+    condition_display = staticmethod(
         panels.column("condition", panels.text_block, title="condition")
     )
-    action_shown = staticmethod(
+    action_display = staticmethod(
         panels.column("action", panels.text_block, title="action")
     )
-    tags_shown = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
-    verified_shown = staticmethod(
+    tags_display = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
+    verified_display = staticmethod(
         panels.column(
             "verified_at", format_time, title="confirmed", ordering="verified_at"
         )
@@ -181,7 +181,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             return self.add_fieldsets
         edits = self.has_change_permission(request, obj)
         told = ["content", "condition", "action", "tags"]
-        texts = told if edits else [f"{name}_shown" for name in told]
+        texts = told if edits else [f"{name}_display" for name in told]
         asked = ["reason", "version"] if edits else []
         return [
             (None, {"fields": ["label", *texts, "category", *asked]}),
@@ -189,9 +189,9 @@ class PlaybookEntryAdmin(RowsAdmin):
                 "Standing",
                 {
                     "fields": [
-                        "status_shown",
+                        "status_display",
                         "votes",
-                        "confidence_shown",
+                        "confidence_display",
                         "author_kind",
                     ]
                 },
@@ -218,7 +218,7 @@ class PlaybookEntryAdmin(RowsAdmin):
                         "created_at",
                         "created_by",
                         "updated_at",
-                        "verified_shown",
+                        "verified_display",
                     ],
                     "classes": ["tab"],
                 },
@@ -252,7 +252,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         return short_text(entry.content, 160)
 
     @label_column("status", STATUSES, "status")
-    def status_shown(self, entry: PlaybookEntry) -> str:
+    def status_display(self, entry: PlaybookEntry) -> str:
         return entry.status
 
     @admin.display(description="helpful / harmful / neutral", ordering="-helpful")
@@ -260,7 +260,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         return f"{entry.helpful} / {entry.harmful} / {entry.neutral}"
 
     @admin.display(description="confidence")
-    def confidence_shown(self, entry: PlaybookEntry) -> str:
+    def confidence_display(self, entry: PlaybookEntry) -> str:
         return f"{entry.confidence:.2f}"
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

@@ -32,12 +32,12 @@ def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> RevertR
 @admin.register(PlaybookChange)
 class PlaybookChangeAdmin(RowsAdmin):
     list_display = [
-        "at_shown",
+        "at_display",
         "revision",
         "action",
-        "entry_shown",
-        "actor_shown",
-        "reason_shown",
+        "entry_display",
+        "actor_display",
+        "reason_display",
         "project_name",
     ]
     list_filter = [
@@ -51,20 +51,20 @@ class PlaybookChangeAdmin(RowsAdmin):
     search_fields = ["entry_label", "entry_id", "actor", "run_id", "delta_id"]
     search_help_text = "Label or id of an entry, actor, id of a run or delta"
     fields = [
-        "at_shown",
+        "at_display",
         "revision",
         "operation",
         "action",
-        "entry_shown",
-        "actor_shown",
+        "entry_display",
+        "actor_display",
         "agent_id",
         "project_name",
         "changed",
         "reason",
-        "memory_shown",
-        "delta_shown",
-        "run_shown",
-        "reverts_shown",
+        "memory_display",
+        "delta_display",
+        "run_display",
+        "reverts_display",
         "request_id",
     ]
     row_actions = [
@@ -88,16 +88,16 @@ class PlaybookChangeAdmin(RowsAdmin):
         ),
     ]
 
-    at_shown = staticmethod(
+    at_display = staticmethod(
         panels.column("changed_at", format_time, title="when", ordering="id")
     )
-    actor_shown = staticmethod(panels.column("actor", short_text, ordering="actor"))
-    reason_shown = staticmethod(
+    actor_display = staticmethod(panels.column("actor", short_text, ordering="actor"))
+    reason_display = staticmethod(
         panels.column("reason", lambda text: short_text(text, 80), title="reason")
     )
 
     @admin.display(description="entry", ordering="entry_label")
-    def entry_shown(self, change: PlaybookChange) -> Any:
+    def entry_display(self, change: PlaybookChange) -> Any:
         return row_link(ENTRY, change.entry_id, change.entry_label)
 
     @admin.display(description="change")
@@ -105,17 +105,17 @@ class PlaybookChangeAdmin(RowsAdmin):
         return panels.change_block(change.before, change.after)
 
     @admin.display(description="memory")
-    def memory_shown(self, change: PlaybookChange) -> Any:
+    def memory_display(self, change: PlaybookChange) -> Any:
         return row_link(MEMORY, change.related_memory_id)
 
     @admin.display(description="delta")
-    def delta_shown(self, change: PlaybookChange) -> Any:
+    def delta_display(self, change: PlaybookChange) -> Any:
         return row_link(DELTA, change.delta_id)
 
     @admin.display(description="takes back")
-    def reverts_shown(self, change: PlaybookChange) -> Any:
+    def reverts_display(self, change: PlaybookChange) -> Any:
         return row_link("playbook_playbookchange", change.reverts_id)
 
     @admin.display(description="run")
-    def run_shown(self, change: PlaybookChange) -> Any:
+    def run_display(self, change: PlaybookChange) -> Any:
         return row_link(RUN, change.run_id)

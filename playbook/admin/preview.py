@@ -67,10 +67,10 @@ class PlaybookPreviewForm(ProjectPageForm):
 def preview_result(request: HttpRequest, rendered: RenderedPlaybook) -> Iterable[Panel]:
     left = [
         (given, SKIP_REASONS[reason])
-        for reason, over in rendered.passed_over.items()
+        for reason, over in rendered.skipped.items()
         for given in over
     ]
-    count = len(rendered.given)
+    count = len(rendered.rendered_entries)
     yield Panel(
         f"The agent is given {count:,} of {count + len(left):,} entries in "
         f"{rendered.tokens:,} of {rendered.budget:,} tokens",
@@ -79,7 +79,9 @@ def preview_result(request: HttpRequest, rendered: RenderedPlaybook) -> Iterable
         "No entry.",
         " ".join(rendered.notes),
     )
-    yield _table("In it", ((given, given.reason) for given in rendered.given))
+    yield _table(
+        "In it", ((given, given.reason) for given in rendered.rendered_entries)
+    )
     yield _table("Left out", left)
 
 

@@ -36,18 +36,18 @@ class EntryRowsAdmin(RowsAdmin):
         )
 
     @admin.display(description="entry")
-    def entry_shown(self, row: Any) -> Any:
+    def entry_display(self, row: Any) -> Any:
         return row_link(ENTRY, row.entry_id, row.entry, 80)
 
 
 @admin.register(Support)
 class SupportAdmin(MemoryRowsAdmin):
     project_path = "entry__project_id"
-    list_display = ["id", "entry_shown", "memory_shown", "project_name", "since"]
+    list_display = ["id", "entry_display", "memory_shown", "project_name", "since"]
     list_filter = [ProjectFilter]
     search_fields = ["entry__label", "memory_id", "entry_id"]
     search_help_text = "Label of an entry, or id of a memory"
-    fields = ["entry_shown", "memory_shown", "project_name", "since"]
+    fields = ["entry_display", "memory_shown", "project_name", "since"]
 
     since = staticmethod(
         panels.column("created_at", format_time, title="since", ordering="id")
@@ -58,17 +58,17 @@ class SupportAdmin(MemoryRowsAdmin):
         return rows.defer(*search_columns_of("entry", "memory"))
 
     @admin.display(description="entry")
-    def entry_shown(self, row: Support) -> Any:
+    def entry_display(self, row: Support) -> Any:
         return row_link(ENTRY, row.entry_id, row.entry, 80)
 
 
 @admin.register(EntryVector)
 class EntryVectorAdmin(EntryRowsAdmin):
-    list_display = ["id", "entry_shown", "model", "project_name"]
+    list_display = ["id", "entry_display", "model", "project_name"]
     list_filter = [ProjectFilter, exact_filter("model")]
     search_fields = ["entry_id", "entry__label", "id"]
     search_help_text = "Id or label of the entry"
-    fields = ["id", "entry_shown", "model", "project_name", "dimensions"]
+    fields = ["id", "entry_display", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
         heavy = ("embedding", *search_columns_of("entry"))
@@ -82,8 +82,8 @@ class EntryVectorAdmin(EntryRowsAdmin):
 @admin.register(Exposure)
 class ExposureAdmin(EntryRowsAdmin):
     list_display = [
-        "entry_shown",
-        "run_shown",
+        "entry_display",
+        "run_display",
         "agent",
         "was_cited",
         "project_name",
@@ -97,7 +97,14 @@ class ExposureAdmin(EntryRowsAdmin):
     ]
     search_fields = ["entry__label", "run_id", "entry_id"]
     search_help_text = "Label of an entry, or id of a run"
-    fields = ["entry_shown", "run_shown", "agent", "was_cited", "project_name", "when"]
+    fields = [
+        "entry_display",
+        "run_display",
+        "agent",
+        "was_cited",
+        "project_name",
+        "when",
+    ]
 
     agent = staticmethod(
         panels.column("agent_id", lambda agent: short_text(agent, 40), title="agent")
@@ -105,5 +112,5 @@ class ExposureAdmin(EntryRowsAdmin):
     when = staticmethod(panels.column("at", format_time, title="when", ordering="id"))
 
     @admin.display(description="run")
-    def run_shown(self, row: Exposure) -> Any:
+    def run_display(self, row: Exposure) -> Any:
         return row_link(RUN, row.run_id)

@@ -1,4 +1,4 @@
-"""Conflicts come and go by themselves, with the rules that they are about."""
+"""Open and close conflicts as the rules that they name change."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from playbook.entries.matches import Match
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta
 
 State = Conflict.ConflictStage
-# Columns that say whether two rules cannot both hold.
+# Columns that decide whether two rules contradict each other.
 DECISIVE_COLUMNS = {"status", "content", "condition"}
 
 
 class ConflictState(errors.StateConflict):
-    """The conflict is decided already."""
+    """The conflict is already decided."""
 
     code = "conflict_state"
 
 
 def open_conflict(delta: PlaybookDelta, match: Match) -> None:
-    """File a conflict of two rules that cannot both hold, unless one was refused.
+    """Open a conflict if the delta contradicts an entry and the pair has no open one.
 
-    What waits in quarantine takes no rule from the agents; accepted, it is filed.
+    A quarantined delta opens none: agents would stop getting the entry. It opens one
+    once it is accepted.
     """
     near, is_waiting = match.neighbour, delta.status == delta.DeltaStatus.PENDING
     if match.verdict != "against" or near is None:
@@ -39,7 +40,7 @@ def open_conflict(delta: PlaybookDelta, match: Match) -> None:
         return
     if is_waiting and delta.risk == "quarantine":
         return
-    if Conflict.objects.undecided().of_pair(near.entry, delta).exists():
+    if Conflict.objects.unresolved().of_pair(near.entry, delta).exists():
         return
     Conflict.objects.update_or_create(
         left=near.entry,
@@ -58,67 +59,69 @@ def update_conflicts(
     caller: Caller,
     *,
     delta: PlaybookDelta | None = None,
-    turned: Sequence[PlaybookDelta] = (),
+    toggled: Sequence[PlaybookDelta] = (),
 ) -> None:
-    """Close the conflicts that changes have settled; open those that hold once more.
+    """Close the conflicts that the changes settle; reopen those that hold again.
 
-    What a person decided stays decided. The delta is noted with what it closes;
-    `turned` are those that came in force or went out of it with the changes.
+    The decision of a person stays. `delta` is recorded with the conflicts that it
+    closes. `toggled` are the deltas that the changes put in force or took out of it.
     """
-    moved = {
+    entry_ids = {
         change.entry_id for change in changes if DECISIVE_COLUMNS & change.after.keys()
     }
-    if not (moved or turned):
+    if not (entry_ids or toggled):
         return
-    of_entries = Q(left__in=moved) | Q(right__in=moved) | Q(delta__entry__in=moved)
+    of_entries = (
+        Q(left__in=entry_ids) | Q(right__in=entry_ids) | Q(delta__entry__in=entry_ids)
+    )
     rows = Conflict.objects.filter(project_id=changes[0].project_id).filter(
-        of_entries | Q(delta__in=[one.pk for one in turned]),
+        of_entries | Q(delta__in=[one.pk for one in toggled]),
         Q(state=State.OPEN) | Q(decided_by=""),
     )
     for conflict in conflict_list.with_sides(rows).select_for_update(of=("self",)):
-        found = settled_reason.find_reason(conflict_sides.sides_of(conflict))
-        if found and conflict.state == State.OPEN:
-            _close(conflict, found, caller, delta)
-        elif found is None and conflict.state != State.OPEN:
+        reason = settled_reason.find_reason(conflict_sides.sides_of(conflict))
+        if reason and conflict.state == State.OPEN:
+            _close(conflict, reason, caller, delta)
+        elif reason is None and conflict.state != State.OPEN:
             _open(conflict, caller)
 
 
 @write
-def close_conflict(conflict: Conflict, found: SettledReason, caller: Caller) -> None:
-    """Note that nothing is left to decide; once, whoever notices it."""
-    _close_all(Conflict.objects.filter(pk=conflict.pk), found, caller)
+def close_conflict(conflict: Conflict, reason: SettledReason, caller: Caller) -> None:
+    """Close an open conflict in which nothing is left to decide."""
+    _close_all(Conflict.objects.filter(pk=conflict.pk), reason, caller)
 
 
 def close_for_rejection(delta: PlaybookDelta, caller: Caller) -> None:
-    """Close the conflicts of a proposal that a person has rejected."""
-    found = SettledReason(State.REJECTED, f"the proposal {delta.pk} is rejected")
-    _close_all(Conflict.objects.filter(delta=delta), found, caller, delta)
+    """Close the conflicts of a proposal that a person rejected."""
+    reason = SettledReason(State.REJECTED, f"the proposal {delta.pk} is rejected")
+    _close_all(Conflict.objects.filter(delta=delta), reason, caller, delta)
 
 
 def reopen_conflict(conflict: Conflict, caller: Caller) -> None:
-    """Let a conflict wait whose decision a person has taken back."""
+    """Reopen a conflict whose decision a person has reversed."""
     _open(conflict, caller, verb="reopen")
 
 
 def _close_all(
     rows: QuerySet[Conflict],
-    found: SettledReason,
+    reason: SettledReason,
     caller: Caller,
     delta: PlaybookDelta | None = None,
 ) -> None:
     for conflict in rows.filter(state=State.OPEN).select_for_update(of=("self",)):
-        _close(conflict, found, caller, delta)
+        _close(conflict, reason, caller, delta)
 
 
 def _close(
     conflict: Conflict,
-    found: SettledReason,
+    reason: SettledReason,
     caller: Caller,
     delta: PlaybookDelta | None,
 ) -> None:
-    conflict.note = f"Closed by itself: {found.words}."
+    conflict.note = f"Closed by itself: {reason.text}."
     conflict.decided_at = timezone.now()
-    _save(conflict, found.state, [delta] if delta else [])
+    _save(conflict, reason.state, [delta] if delta else [])
     audit(conflict, caller, "close")
 
 

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find conflicts, and load them with both sides."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ from playbook.queries import ConflictQuerySet
 from projects.models import Project
 from search.columns import search_columns_of
 
-# Newest deltas of an entry whose quotes are shown with it.
+# Newest deltas of an entry whose quotes are shown.
 MAX_QUOTED_DELTAS = 5
 
 
 def get(conflict_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Conflict:
-    """A conflict that the caller sees and has the role for, or a refusal."""
+    """Return a conflict that the caller may see in this role.
+
+    Raises NotFound and Forbidden.
+    """
     rows = with_details(Conflict.objects.visible_to(caller), caller)
     found = rows.filter(pk=conflict_id).first()
     if found is None:
@@ -41,7 +44,7 @@ def get(conflict_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Con
 
 
 def find(project: Project, states: Sequence[str], caller: Caller) -> QuerySet[Conflict]:
-    """The conflicts in these states, or in any, with both of their sides."""
+    """Find the conflicts in these states, or in any, with both sides."""
     caller.require(Role.VIEWER, project.pk)
     rows: ConflictQuerySet = Conflict.objects.visible_to(caller)
     rows = rows.filter(project=project)
@@ -49,9 +52,9 @@ def find(project: Project, states: Sequence[str], caller: Caller) -> QuerySet[Co
 
 
 def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
-    """With both sides, their quotes and supports, in a fixed number of queries."""
-    told = PlaybookDelta.objects.visible_to(caller).exclude(evidence=[])
-    told = told.filter(status__in=PlaybookDelta.IN_FORCE).order_by("-pk")[
+    """Add both sides, their quotes and supports, in a fixed number of queries."""
+    deltas = PlaybookDelta.objects.visible_to(caller).exclude(evidence=[])
+    deltas = deltas.filter(status__in=PlaybookDelta.IN_FORCE).order_by("-pk")[
         :MAX_QUOTED_DELTAS
     ]
     is_done = Q(right=None, delta__status__in=PlaybookDelta.IN_FORCE)
@@ -59,9 +62,9 @@ def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
     return (
         with_sides(rows)
         .prefetch_related(
-            Prefetch("left__deltas", told, to_attr="quoted"),
-            Prefetch("right__deltas", told, to_attr="quoted"),
-            Prefetch("delta__entry__deltas", told, to_attr="quoted"),
+            Prefetch("left__deltas", deltas, to_attr="quoted_deltas"),
+            Prefetch("right__deltas", deltas, to_attr="quoted_deltas"),
+            Prefetch("delta__entry__deltas", deltas, to_attr="quoted_deltas"),
         )
         .annotate(newer_id=newer)
         .annotate(
@@ -72,7 +75,7 @@ def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
 
 
 def with_sides(rows: ConflictQuerySet) -> QuerySet[Conflict]:
-    """With the rows of both sides, without what only search reads."""
+    """Add the entries and deltas of both sides, without their search columns."""
     sides = ("left", "right", "delta__entry")
     found: QuerySet[Conflict] = rows.select_related("project", "delta", *sides)
     return found.defer(*search_columns_of(*sides))

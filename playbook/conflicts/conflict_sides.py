@@ -1,6 +1,7 @@
-"""Two rules that cannot both hold: their sides, and whether anything is left to decide.
+"""The two sides of a conflict: rules that cannot both hold.
 
-They come and go in `playbook.conflicts.conflict_lifecycle` and are decided in `playbook.review.resolve_conflict`.
+`playbook.conflicts.conflict_lifecycle` opens and closes conflicts, and
+`playbook.review.resolve_conflict` decides them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ Status = PlaybookDelta.DeltaStatus
 
 @dataclass(frozen=True)
 class Side:
-    """A rule as it stands in an entry, or as a delta proposes it.
+    """A rule in an entry, or as a delta proposes it.
 
-    `entry` of a delta is the one that it would change, if any.
+    With a delta, `entry` is the entry that the delta would change, if any.
     """
 
     entry: PlaybookEntry | None
@@ -55,7 +56,7 @@ class Side:
         return row.status if row else PlaybookEntry.EntryStatus.DELETED
 
     @property
-    def stands(self) -> bool:
+    def is_live(self) -> bool:
         if self.delta:
             return self.delta.status in WAITING_STATUSES
         return bool(self.entry and self.entry.is_live)

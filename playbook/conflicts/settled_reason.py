@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find out why a conflict has nothing left to decide."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from playbook.entries import matches, neighbours
 
 @dataclass(frozen=True)
 class SettledReason:
-    """Why nothing is left to decide, and the state that says which of the two stands."""
+    """Why nothing is left to decide, and the state that tells which side remains."""
 
     state: State
-    words: str
+    text: str
 
 
-def find_reason(found: Sides) -> SettledReason | None:
-    """What happened meanwhile that leaves nothing to decide, if anything did."""
-    if not found.right.stands:
+def find_reason(sides: Sides) -> SettledReason | None:
+    """Return why the conflict is settled by itself, or None if it is still open."""
+    if not sides.right.is_live:
         return SettledReason(
-            State.REJECTED, f"{found.right.name} is {found.right.status}"
+            State.REJECTED, f"{sides.right.name} is {sides.right.status}"
         )
-    if not found.left.stands:
+    if not sides.left.is_live:
         return SettledReason(
-            State.SUPERSEDED, f"{found.left.name} is {found.left.status}"
+            State.SUPERSEDED, f"{sides.left.name} is {sides.left.status}"
         )
-    if reason := _reason_both_hold(found.left, found.right):
-        return SettledReason(State.SPLIT, f"the two do not disagree any more: {reason}")
+    if reason := _reason_both_hold(sides.left, sides.right):
+        return SettledReason(State.SPLIT, f"the two no longer disagree: {reason}")
     return None
 
 
@@ -52,14 +52,14 @@ def _reason_both_hold(left: Side, right: Side) -> str:
 
 
 def _say_the_same(left: Side, right: Side) -> bool:
-    """As the curator would find it, if the two were as near as can be."""
+    """Whether the texts say the same, compared as texts with a cosine of 1."""
     if disagreement.reason_to_keep_apart(left.content, right.content) or not left.entry:
         return False
     near = neighbours.Neighbour(left.entry, 1.0)
-    said = {"condition": right.condition, "action": right.action}
-    return matches.compare(right.content, near, **said).verdict != "against"
+    parts = {"condition": right.condition, "action": right.action}
+    return matches.compare(right.content, near, **parts).verdict != "against"
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of vectors of length 1."""
+    """Return the cosine of two vectors of length 1."""
     return sum(a * b for a, b in zip(one, other, strict=True))

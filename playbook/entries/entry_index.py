@@ -1,4 +1,4 @@
-"""What of an entry the keyword lane sees."""
+"""Set the columns by which keyword search finds an entry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def partition(project_id: uuid.UUID) -> str:
 
 
 def fill(entry: PlaybookEntry, language: str) -> None:
-    """Set the columns that follow from the text; the next save writes them."""
+    """Set the columns derived from the text; the next save writes them."""
     entry.similarity_hash = plain_text.similarity_hash(entry.content)
     entry.content_tsv = columns.lexemes(
         strong=entry.condition,

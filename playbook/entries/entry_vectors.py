@@ -1,4 +1,4 @@
-"""Vectors of entries: made with the write when the model answers, else by a job."""
+"""Vectors of entries: stored with the write, or by a job if the model did not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from playbook.queries import EntryQuerySet
 
 
 def put(entry: PlaybookEntry, vector: Vector) -> None:
-    """Store a vector; when its model is the active one no more, a job makes another."""
+    """Store a vector; enqueue a job if its model is no longer the active one."""
     store(entry, vector)
     if not active_model.is_active(vector):
         embed_later(entry.project_id)
@@ -46,7 +46,7 @@ def add(entry: PlaybookEntry, vector: Vector) -> None:
 
 
 def drop(entry: PlaybookEntry) -> None:
-    """Forget the vectors of a text that is no more."""
+    """Delete the vectors of a text that was replaced."""
     entry.vectors.all().delete()
 
 
@@ -55,19 +55,19 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 
 def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
-    """Entries of a project that the active model has not embedded."""
-    have = EntryVector.objects.filter(
+    """Find the entries of a project without a vector of the active model."""
+    existing = EntryVector.objects.filter(
         entry=OuterRef("pk"), model=active_model.get().name
     )
     rows: EntryQuerySet = PlaybookEntry.objects.filter(
-        ~Exists(have), project_id=project_id
+        ~Exists(existing), project_id=project_id
     )
     return rows.exclude(status=PlaybookEntry.EntryStatus.DELETED)
 
 
 @runner.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
 def embed_missing(run: runner.JobRun) -> dict[str, Any]:
-    """Embed what a failing or slow model left behind."""
+    """Embed the entries that have no vector yet."""
     project_id = run.job.project_id
     assert project_id
     return row_vectors.embed_waiting(
@@ -85,7 +85,7 @@ def _text(entry: PlaybookEntry) -> str:
 def _store_if_unchanged(
     entry: PlaybookEntry, vector: Vector, keep: Callable[[PlaybookEntry, Vector], None]
 ) -> None:
-    """Changed while the model worked: its new text is embedded next."""
+    """Store the vector unless the text changed while the model worked."""
     with transaction.atomic():
         rows = PlaybookEntry.objects.light().select_for_update(no_key=True)
         fresh = rows.filter(pk=entry.pk, similarity_hash=entry.similarity_hash).first()
@@ -93,7 +93,7 @@ def _store_if_unchanged(
             keep(fresh, vector)
 
 
-# The change of the model
+# Re-embedding after a change of the model
 
 
 reembed.EMBEDDED_TABLES.append(

@@ -1,4 +1,4 @@
-"""The files that entries name: kept true to their texts, and moved with the files."""
+"""Anchors: the files that the texts of entries name."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from projects.models import Project
 
 
 def refresh(entries: Iterable[PlaybookEntry]) -> None:
-    """Let anchors say what these new or reworded entries name now."""
-    named = {entry.pk: entry for entry in entries}
-    if not named:
+    """Replace the anchors of new or reworded entries."""
+    by_id = {entry.pk: entry for entry in entries}
+    if not by_id:
         return
-    Anchor.objects.filter(entry__in=named).delete()
+    Anchor.objects.filter(entry__in=by_id).delete()
     Anchor.objects.bulk_create(
         Anchor(entry=entry, project_id=entry.project_id, file_path=path)
-        for entry in named.values()
+        for entry in by_id.values()
         for path in literals.find_paths(entry.content)
     )
 
 
 @files.on_rename
 def rename_file(project: Project, old: str, new: str) -> None:
-    """Let entries that name a renamed file be suspect when it changes later."""
+    """Move the anchors of a renamed file, so that its later changes are noticed."""
     rows = Anchor.objects.filter(project_id=project.pk)
     both = rows.filter(file_path=new).values("entry")
     rows.filter(file_path=old, entry__in=both).delete()

@@ -1,4 +1,4 @@
-"""Which entries want another look: their review is due, or a file changed under them."""
+"""Find entries to review again: their review is due, or a file that they rest on changed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Rows = TypeVar("Rows", bound="QuerySet[Any]")
 
 Freshness = Literal["due", "suspect", "fresh"]
 FRESHNESS: tuple[Freshness, ...] = ("due", "suspect", "fresh")
-# Links that say that a memory rests on the file; deleted and merely named ones do not.
+# Relations in which a memory depends on the content of the file.
 DEPENDENCY_RELATIONS = ("read", "modified", "created")
 MAX_PATH = 80  # characters of a path in an entry's line
 
 
 def next_review(project: Project, now: datetime) -> datetime | None:
-    """When an entry that is found true now is to be looked at again; None is never."""
+    """Return when an entry confirmed at `now` is to be reviewed; None is never."""
     days = project.options.playbook.review_days
     return now + timedelta(days=days) if days else None
 
@@ -40,21 +40,21 @@ def is_due(review_after: datetime | None) -> bool:
 
 
 def filter_rows(
-    rows: EntryQuerySet, wanted: Freshness, caller: Caller
+    rows: EntryQuerySet, freshness: Freshness, caller: Caller
 ) -> EntryQuerySet:
-    """The rows that are due, that are suspect, or that are neither."""
+    """Keep the rows that are due, suspect, or neither (fresh)."""
     due = Q(review_after__lt=timezone.now())
-    if wanted == "due":
+    if freshness == "due":
         return rows.filter(due)
-    dated = rows.annotate(confirmed_at=_confirmed_at())
+    rows_with_date = rows.annotate(confirmed_at=_confirmed_at())
     suspect = Exists(_changed_anchors()) | Exists(_changed_links(caller))
-    if wanted == "suspect":
-        return cast(EntryQuerySet, dated.filter(suspect))
-    return cast(EntryQuerySet, dated.exclude(due).filter(~suspect))
+    if freshness == "suspect":
+        return cast(EntryQuerySet, rows_with_date.filter(suspect))
+    return cast(EntryQuerySet, rows_with_date.exclude(due).filter(~suspect))
 
 
 def annotate(rows: Rows, caller: Caller) -> Rows:
-    """With what `changed_files` reads."""
+    """Add the columns that `changed_files` reads."""
     return rows.annotate(confirmed_at=_confirmed_at()).annotate(
         named_changed=ArraySubquery(_changed_anchors().values("file_path")),
         linked_changed=ArraySubquery(_changed_links(caller).values("file__file_path")),
@@ -62,17 +62,17 @@ def annotate(rows: Rows, caller: Caller) -> Rows:
 
 
 def changed_files(entry: Any) -> tuple[str, ...]:
-    """The files that make an annotated entry suspect; empty for one that is not."""
+    """Return the changed files that make an annotated entry suspect."""
     return tuple(sorted({*entry.named_changed, *entry.linked_changed}))
 
 
 def suspect_files(
     project: Project, caller: Caller
 ) -> Mapping[uuid.UUID, tuple[str, ...]]:
-    """The project's suspect entries, each with the files that changed.
+    """Map each suspect entry of the project to its changed files.
 
-    From the changed files to the entries, which are few: asking each of a thousand
-    entries for its files takes as long as everything else in `render`.
+    The queries start from the changed files, which are few. Starting from a thousand
+    entries takes as long as the rest of `render`.
     """
     found: dict[uuid.UUID, set[str]] = defaultdict(set)
     for entry_id, path in [*_anchor_pairs(project), *_link_pairs(project, caller)]:
@@ -81,12 +81,12 @@ def suspect_files(
 
 
 def doubt_note(*, is_contested: bool, files: Iterable[str]) -> str:
-    """What an agent is told after the text of an entry: decision 0011."""
+    """Return the note that follows the text of a doubtful entry: decision 0011."""
     paths = [_display_path(path) for path in files]
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    told = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
-    told += ["contested"] if is_contested else []
-    return f" ({'; '.join(told)})" if told else ""
+    notes = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
+    notes += ["contested"] if is_contested else []
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _display_path(path: str) -> str:
@@ -94,12 +94,12 @@ def _display_path(path: str) -> str:
 
 
 def _confirmed_at() -> Greatest:
-    """When a person or a change last stood for the text; PostgreSQL passes over null."""
+    """The later of the last change and the last verification; GREATEST ignores null."""
     return Greatest("updated_at", "verified_at")
 
 
 def _changed_anchors() -> QuerySet[Anchor]:
-    """Anchors of the outer entry whose file changed."""
+    """Select the anchors of the outer entry whose file changed."""
     changed = File.objects.filter(
         project_id=OuterRef("project_id"),
         file_path=OuterRef("file_path"),
@@ -109,9 +109,9 @@ def _changed_anchors() -> QuerySet[Anchor]:
 
 
 def _changed_links(caller: Caller) -> QuerySet[MemoryFile]:
-    """Suspect links of the outer entry's supporting memories whose file changed.
+    """Select file links of the outer entry's supporting memories whose file changed.
 
-    Only of memories that the caller may see: another user's tell nothing here.
+    Only memories that the caller may see count.
     """
     return MemoryFile.objects.filter(
         memory__in=_visible_memories(caller).filter(

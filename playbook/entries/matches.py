@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Compare a text with entries: the same rule, a wider one, a contradiction, or a new one."""
 
 from __future__ import annotations
 
@@ -24,29 +24,26 @@ from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import merge_texts, text_patterns
 
-# Codes of `common.text.contradiction.disagreement` that turn a rule round; the others name other things.
+# Codes of `common.text.contradiction.disagreement` that reverse a rule. The other codes
+# say that two texts name different things.
 REVERSAL_CODES = ("negation", "antonym", "quantifier", "order")
-
-
 _WORD = re.compile(r"\w+")
-
-
 # The action of a lesson that corrects an answer.
 _ANSWER = re.compile(r"answer `[^`\n]+`")
 
 
 @dataclass(frozen=True)
 class Match:
-    """How a text goes together with the playbook.
+    """How a text relates to the playbook.
 
-    new: nothing is near · same: the neighbour says it · wider: the text says it and
-    more · both: each says something more, and `merged` says it all · alike: nobody but
-    a person can tell · against: one of the two is wrong.
+    new: no entry is near · same: the neighbour says the same · wider: the text says
+    the same and more · both: each says something more, and `merged_text` says it all ·
+    alike: only a person can tell · against: the two contradict each other.
     """
 
     verdict: Literal["new", "same", "wider", "both", "alike", "against"]
     neighbour: Neighbour | None = None
-    merged: str = ""
+    merged_text: str = ""
 
 
 NO_MATCH = Match("new")
@@ -60,14 +57,14 @@ def find_retired(
     condition: str = "",
     action: str = "",
 ) -> PlaybookEntry | None:
-    """An entry that said the same and was taken out of the playbook."""
-    rows: EntryQuerySet = PlaybookEntry.objects.retired().filter(project_id=project_id)
+    """Find a deprecated or deleted entry that says the same."""
+    rows: EntryQuerySet = PlaybookEntry.objects.inactive().filter(project_id=project_id)
     same = rows.light().filter(similarity_hash=texts.similarity_hash(text))
     if twin := same.order_by("-pk").first():
         found: PlaybookEntry = twin
         return found
     if vector is None or _ANSWER.fullmatch(action):
-        return None  # the answer to one question is no answer to another
+        return None  # an answer holds for its own question only
     for near in nearest_in(rows, vector, MAX_NEIGHBOURS, MERGE_COSINE):
         match = compare(text, near, condition=condition, action=action)
         if match.verdict == "same":
@@ -84,7 +81,7 @@ def find_match(
     action: str = "",
     without: Collection[uuid.UUID] = (),
 ) -> Match:
-    """Place a text among the active entries; without a vector only exact copies count."""
+    """Compare a text with the active entries; without a vector only exact copies count."""
     twin = find_exact(project_id, text)
     if twin and twin.pk not in without:
         return Match("same", Neighbour(twin, 1.0))
@@ -93,9 +90,9 @@ def find_match(
         compare(text, neighbour, condition=condition, action=action)
         for neighbour in near
     ]
-    for wanted in ("same", "wider", "both", "against", "alike"):
+    for kind in ("same", "wider", "both", "against", "alike"):
         for verdict in verdicts:
-            if verdict.verdict == wanted:
+            if verdict.verdict == kind:
                 return verdict
     return NO_MATCH
 
@@ -103,27 +100,27 @@ def find_match(
 def compare(
     text: str, near: Neighbour, *, condition: str = "", action: str = ""
 ) -> Match:
-    """How a text goes together with one entry that is near it."""
+    """Compare a text with one entry that is near it."""
     if _ANSWER.fullmatch(action) and _ANSWER.fullmatch(near.entry.action):
         return _compare_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
     ours, theirs = literals.find_literals(text), literals.find_literals(entry.content)
     reason = disagreement.reason_to_keep_apart(entry.content, text)
-    beside = reason and disagreement_without_names(entry.content, text)
-    near = Neighbour(entry, similarity, beside or reason)
-    is_turned = bool(beside) and str(beside).partition(":")[0] in REVERSAL_CODES
-    if is_turned:
+    conflict = reason and disagreement_without_names(entry.content, text)
+    near = Neighbour(entry, similarity, conflict or reason)
+    is_reversal = bool(conflict) and str(conflict).partition(":")[0] in REVERSAL_CODES
+    if is_reversal:
         return _compare_reversed(text, condition, near)
-    # "4 workers" and "four workers" name the same, whatever their literals.
+    # "4 workers" and "four workers" name the same thing with different literals.
     names_differ = bool(reason) and not (ours <= theirs or theirs <= ours)
-    is_one_rule = similarity >= MERGE_COSINE and not beside
+    is_one_rule = similarity >= MERGE_COSINE and not conflict
     both = (
         merge_texts.merge(entry.content, text) if names_differ and is_one_rule else None
     )
     if both:
         return Match("both", near, both)
-    if beside or names_differ:
-        # Two rules that name different things are two rules, unless all else is equal.
+    if conflict or names_differ:
+        # Texts that name different things are two rules unless all else is equal.
         is_slot = similarity >= MERGE_COSINE and _have_same_case(condition, near)
         return Match("against", near) if is_slot else NO_MATCH
     if similarity >= MERGE_COSINE:
@@ -134,7 +131,10 @@ def compare(
 
 
 def _compare_reversed(text: str, condition: str, near: Neighbour) -> Match:
-    """One turns the other round, and is no news unless the two name other conditions."""
+    """Compare two rules of which one reverses the other.
+
+    They are two rules if both name a condition, and not the same one.
+    """
     if _have_same_case(condition, near):
         return Match("against", near)
     if condition and near.entry.condition:
@@ -144,22 +144,23 @@ def _compare_reversed(text: str, condition: str, near: Neighbour) -> Match:
 
 
 def _compare_answers(condition: str, action: str, near: Neighbour) -> Match:
-    """Two rules that give the answer to a question: each question has one.
+    """Compare two rules that answer a question; a question has one answer.
 
-    The names and numbers in two questions are no names of two things.
+    Different names and numbers in the questions do not make the rules differ.
     """
     is_one = _fold(condition) == _fold(near.entry.condition)
     if action == near.entry.action:
         is_near = is_one or near.similarity >= MERGE_COSINE
         return Match("same", near) if is_near else NO_MATCH
-    told = replace(near, disagreement=f"value: {near.entry.action} / {action}")
-    return Match("against", told) if is_one else NO_MATCH
+    opposite = replace(near, disagreement=f"value: {near.entry.action} / {action}")
+    return Match("against", opposite) if is_one else NO_MATCH
 
 
 def disagreement_without_names(old: str, new: str) -> str | None:
-    """What two texts disagree about once the literals of one side are taken out.
+    """Return what two texts disagree about apart from literals that only one has.
 
-    The guard names its first reason only; an added path must not hide a "never".
+    `reason_to_keep_apart` returns its first reason only, and a path that one text adds
+    must not hide a "never".
     """
     shared = literals.find_literals(old) & literals.find_literals(new)
     return disagreement.reason_to_keep_apart(
@@ -176,10 +177,9 @@ def _remove_literals(literals: Collection[str], text: str) -> str:
 
 
 def _have_same_case(condition: str, near: Neighbour) -> bool:
-    """Whether two rules that disagree speak of the same case.
+    """Whether two rules that disagree apply to the same case.
 
-    Rules for different conditions may differ. With the same one, being about the
-    same is enough; with none known, the texts must be nearly equal.
+    With two conditions, they must be equal. With fewer, the texts must be nearly equal.
     """
     left, right = _fold(condition), _fold(near.entry.condition)
     if left and right:
@@ -196,7 +196,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def _have_same_words(one: str, other: str) -> bool:
-    """Whether all telling words of the shorter text stand in the other one."""
+    """Whether all specific words of one text occur in the other."""
     left, right = (
         _word_set(one) - text_patterns.VAGUE,
         _word_set(other) - text_patterns.VAGUE,

@@ -1,4 +1,4 @@
-"""What of a playbook stands near a text, and how the two go together."""
+"""Find the entries whose vectors are nearest to a text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from playbook.queries import EntryQuerySet
 from projects.models import Project
 from search import semantic
 
-# Cosines (docs/playbook.md, "What the curator does with a lesson"): from MERGE on two
-# rules are one unless a guard objects; between ALIKE and MERGE a person is asked; below
-# they are two.
+# Cosines of docs/playbook.md, "What the curator does with a lesson". From MERGE_COSINE on,
+# two texts are one rule unless they disagree. From ALIKE_COSINE on, a person decides.
 MERGE_COSINE = 0.90
 ALIKE_COSINE = 0.70
-# Neighbours looked at: the nearest may be guarded while the next says the same.
+# Neighbours compared: the nearest may disagree while the next one says the same.
 MAX_NEIGHBOURS = 5
 
 
@@ -34,7 +33,7 @@ class Neighbour:
 
 
 def embed_texts(lines: Sequence[str]) -> list[Vector] | None:
-    """The vectors of texts; None when the model does not answer."""
+    """Return the vectors of texts, or None if the model does not answer."""
     try:
         return active_model.embed(lines) if lines else []
     except InferenceError:
@@ -42,12 +41,12 @@ def embed_texts(lines: Sequence[str]) -> list[Vector] | None:
 
 
 def embed_text(text: str) -> Vector | None:
-    made = embed_texts([text])
-    return made[0] if made else None
+    vectors = embed_texts([text])
+    return vectors[0] if vectors else None
 
 
 def find_exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
-    """The active entry with the same text, whatever its case and spacing."""
+    """Find the active entry with the same text, ignoring case and spacing."""
     found: PlaybookEntry | None = (
         PlaybookEntry.objects.current()
         .light()
@@ -65,7 +64,7 @@ def find_nearest(
     threshold: float = ALIKE_COSINE,
     without: Collection[uuid.UUID] = (),
 ) -> list[Neighbour]:
-    """Active entries at or above a cosine, nearest first."""
+    """Find the active entries at or above a cosine, nearest first."""
     rows = PlaybookEntry.objects.current().filter(project_id=project_id)
     return nearest_in(rows.exclude(pk__in=without), vector, top, threshold)
 
@@ -80,7 +79,7 @@ def nearest_in(
 
 
 def find_related(project: Project, text: str) -> list[Neighbour]:
-    """The entries that a task's text is about; none when the model does not answer."""
+    """Find the entries near a task's text; none if the model does not answer."""
     vector = embed_text(text)
     if not vector:
         return []

@@ -99,7 +99,7 @@ def _json(project: Project, caller: Caller) -> str:
         "revision": playbook.revision,
         "next_label": playbook.next_label,
     }
-    changes, deltas = history.told(), history.deltas()
+    changes, deltas = history.change_rows(), history.deltas()
     lists = {"entries": history.entries(changes), "changes": changes, "deltas": deltas}
     return json_format.write(head, lists)
 
@@ -119,7 +119,7 @@ class ExportedHistory:
         self.numbers = _number_ids(change.delta_id for change in self.changes)
         self.runs = _number_ids(change.run_id for change in self.changes)
 
-    def told(self) -> list[dict[str, Any]]:
+    def change_rows(self) -> list[dict[str, Any]]:
         return [self._change(change) for change in self.changes]
 
     def _change(self, change: PlaybookChange) -> dict[str, Any]:

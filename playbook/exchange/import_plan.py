@@ -42,9 +42,9 @@ class EntryLookup:
         self.live = [entry for entry in self.entries if entry.is_live]
         self.by_alias = {name: e for e in self.live for name in e.aliases}
         self.by_hash = {entry.similarity_hash: entry for entry in self.live}
-        self.given: set[str] = set()
+        self.used_labels: set[str] = set()
 
-    def named(self, label: str) -> PlaybookEntry | None:
+    def find(self, label: str) -> PlaybookEntry | None:
         return self.by_label.get(label) or self.by_alias.get(label)
 
 
@@ -72,9 +72,11 @@ def build_plan(
             made.proposals.append(proposal)
     if is_whole and is_ours and _is_rewrite(gathered.lines, known):
         made.proposals += _removals(gathered.rules, known)
-    beside = _tokens_removed(made.proposals)
+    removals = _tokens_removed(made.proposals)
     made.proposals = [
-        _with_key(project, replace(p, beside=beside, origin="import", **author))
+        _with_key(
+            project, replace(p, import_removals=removals, origin="import", **author)
+        )
         for p in made.proposals
     ]
     return made
@@ -82,7 +84,7 @@ def build_plan(
 
 def _labels_are_ours(lines: Sequence[RuleLine], known: EntryLookup) -> bool:
     """Whether lines with labels that are known here speak of those entries."""
-    named = [(line, known.named(line.label)) for line in lines]
+    named = [(line, known.find(line.label)) for line in lines]
     pairs = [(line, entry) for line, entry in named if entry]
     alike = sum(_overlap(line.text, entry.content) >= MAJORITY for line, entry in pairs)
     return bool(pairs) and alike >= MAJORITY * len(pairs)
@@ -102,7 +104,7 @@ def _overlap(left: str, right: str) -> float:
 
 
 def _owners(rule: ImportedRule, known: EntryLookup) -> list[PlaybookEntry]:
-    found = (known.named(label) for label in rule.labels)
+    found = (known.find(label) for label in rule.labels)
     return list({entry.pk: entry for entry in found if entry}.values())
 
 
@@ -208,9 +210,9 @@ def _free_labels(rule: ImportedRule, known: EntryLookup, have: set[str]) -> list
     free = [
         name
         for name in rule.labels
-        if name not in have | known.given and known.named(name) is None
+        if name not in have | known.used_labels and known.find(name) is None
     ]
-    known.given.update(free)
+    known.used_labels.update(free)
     return free
 
 

@@ -98,7 +98,7 @@ class ExportedColumns(ExportModel):
     aliases: list[Short] = []
 
     @property
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return self.model_dump(exclude_unset=True)
 
 
@@ -246,12 +246,12 @@ def _find_problems(document: ExportedPlaybook) -> str:
                 f"{told} is {'added twice' if change.entry in states else 'not added'}"
             )
         state = states.setdefault(change.entry, {})
-        if state and any(state.get(n) != v for n, v in change.before.given.items()):
+        if state and any(state.get(n) != v for n, v in change.before.values.items()):
             return f"{told} does not follow from what stands before it"
         named = [change.after.superseded_by, *change.after.merged_from]
         if any(n and added.get(n, MAX_INTEGER + 1) > change.revision for n in named):
             return f"{told} names an entry that is not there"
-        state.update(change.after.given)
+        state.update(change.after.values)
         places.add(place)
         last = place
     if last[0] != document.revision:
@@ -267,7 +267,7 @@ def _entry_problems(
         return "it tells of other entries"
     live: set[str] = set()
     for label, entry in entries.items():
-        if entry.given != states[label] or set(states[label]) != set(
+        if entry.values != states[label] or set(states[label]) != set(
             ExportedColumns.model_fields
         ):
             return f"{label} is another one at its end"

@@ -101,7 +101,7 @@ def _is_addition(change: ExportedChange) -> bool:
 
 
 def _entry(project: Project, columns: ExportedColumns, ids: Ids) -> PlaybookEntry:
-    given = columns.given
+    given = columns.values
     successor = given.pop("superseded_by")
     given["merged_from"] = [ids[label] for label in given["merged_from"]]
     moments = {name: _moment(given.pop(name)) for name in DATE_COLUMNS}
@@ -205,7 +205,7 @@ COPIED_FIELDS = {
 
 
 def _to_entry_values(columns: ExportedColumns, ids: Ids) -> dict[str, Any]:
-    given = columns.given
+    given = columns.values
     if "superseded_by" in given:
         label = given.pop("superseded_by")
         given["superseded_by_id"] = str(ids[label]) if label else None

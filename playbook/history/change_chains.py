@@ -105,7 +105,7 @@ class Obstacle:
     columns: list[str]
 
     @property
-    def told(self) -> EntryValues:
+    def details(self) -> EntryValues:
         return {
             "entry_id": str(self.change.entry_id),
             "entry_label": self.change.entry_label,

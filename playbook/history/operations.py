@@ -182,7 +182,7 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
         changed["author_kind"] = PlaybookEntry.Author.HUMAN
     if changed:
         revision.change(entry, "merge", changed, vector=vector)
-    revision.support(entry, gained=supports)
+    revision.support(entry, add=supports)
 
 
 def _load_merge_source(given: Mapping[str, Any]) -> PlaybookEntry:
@@ -217,7 +217,7 @@ OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}
 def _support(revision: Revision, delta: PlaybookDelta) -> None:
     if delta.memory_id and Memory.objects.filter(pk=delta.memory_id).exists():
         assert delta.entry
-        revision.support(delta.entry, gained=[delta.memory_id])
+        revision.support(delta.entry, add=[delta.memory_id])
 
 
 def load_entry(entry_id: uuid.UUID | None) -> PlaybookEntry:

@@ -235,18 +235,18 @@ class Revision:
         self,
         entry: PlaybookEntry,
         *,
-        gained: Sequence[uuid.UUID] = (),
-        lost: Sequence[uuid.UUID] = (),
+        add: Sequence[uuid.UUID] = (),
+        remove: Sequence[uuid.UUID] = (),
         action: str = "support",
     ) -> None:
         """Let memories speak for an entry, or stop; what is so already is no change."""
         have = set(
-            entry.supports.filter(memory_id__in=[*gained, *lost]).values_list(
+            entry.supports.filter(memory_id__in=[*add, *remove]).values_list(
                 "memory_id", flat=True
             )
         )
-        new = [pk for pk in dict.fromkeys(gained) if pk not in have]
-        old = [pk for pk in dict.fromkeys(lost) if pk in have]
+        new = [pk for pk in dict.fromkeys(add) if pk not in have]
+        old = [pk for pk in dict.fromkeys(remove) if pk in have]
         if not new and not old:
             return
         if old:

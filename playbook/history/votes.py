@@ -63,7 +63,7 @@ def record(
     if memory:
         for entry_id in _entries_to_support(memory, supported):
             if entry := entries.get(entry_id):
-                revision.support(entry, gained=[memory.pk])
+                revision.support(entry, add=[memory.pk])
     return revision.close()
 
 
@@ -91,7 +91,7 @@ def withdraw_supports(
         by_entry.setdefault(entry_id, []).append(memory_id)
     revision = Revision(playbook, caller, cause)
     for entry in PlaybookEntry.objects.light().filter(pk__in=by_entry).order_by("pk"):
-        revision.support(entry, lost=by_entry[entry.pk])
+        revision.support(entry, remove=by_entry[entry.pk])
     return revision.close()
 
 

@@ -93,7 +93,7 @@ def _refuted_entries(rows: EntryQuerySet) -> Iterator[PlaybookEntry]:
 def _entries_in_waiting_merges(project: Project) -> set[uuid.UUID]:
     """Entries of merges that wait: one proposal at a time for each entry."""
     rows = PlaybookDelta.objects.filter(project=project, operation=Operation.MERGE)
-    waiting = rows.waiting().values_list("entry_id", "targets")
+    waiting = rows.pending().values_list("entry_id", "targets")
     return {pk for kept, targets in waiting for pk in (kept, *map(_id, targets)) if pk}
 
 
@@ -133,7 +133,7 @@ def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Prop
         (entry, near.entry),
         key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
     )
-    text = match.merged or merge_texts.merge(kept.content, other.content)
+    text = match.merged_text or merge_texts.merge(kept.content, other.content)
     if text is None:
         text = _text_with_all_literals(kept.content, other.content)
     return Proposal(

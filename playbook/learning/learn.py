@@ -70,7 +70,7 @@ class LearningOutcome:
 
     deltas: list[PlaybookDelta]
     changes: list[PlaybookChange]
-    updated: list[PlaybookEntry]
+    updated_entries: list[PlaybookEntry]
 
 
 def learn_from_task(
@@ -103,7 +103,7 @@ def learn_from_task(
     return LearningOutcome(
         deltas=list(deltas.with_entry().order_by("pk")),
         changes=list(changes.in_order()),
-        updated=list(touched.order_by("pk")),
+        updated_entries=list(touched.order_by("pk")),
     )
 
 

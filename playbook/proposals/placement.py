@@ -22,7 +22,7 @@ def place(proposal: Proposal, match: Match) -> Proposal:
     if match.neighbour and match.verdict == "wider":
         return to_update(proposal, match.neighbour)
     if match.neighbour and match.verdict == "both":
-        return to_merge(proposal, match.neighbour, match.merged)
+        return to_merge(proposal, match.neighbour, match.merged_text)
     return proposal
 
 

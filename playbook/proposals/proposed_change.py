@@ -79,7 +79,7 @@ class Proposal:
     outcome: str = "unknown"
     idempotency_key: str = ""
     origin: Literal["", "import"] = ""
-    beside: Mapping[uuid.UUID, int] = field(default_factory=dict)
+    import_removals: Mapping[uuid.UUID, int] = field(default_factory=dict)
 
     @property
     def is_by_person(self) -> bool:
@@ -201,7 +201,7 @@ class PreparedProposal:
     kinds found in it.
     """
 
-    asked: Proposal
+    original: Proposal
     proposal: Proposal
     match: Match
     vector: Vector | None = None
@@ -211,10 +211,12 @@ class PreparedProposal:
     def hash(self) -> str:
         """What two copies of the text share; empty when there is no text."""
         return (
-            plain_text.similarity_hash(self.asked.content) if self.asked.content else ""
+            plain_text.similarity_hash(self.original.content)
+            if self.original.content
+            else ""
         )
 
     @property
     def own_vector(self) -> Vector | None:
         """The vector of the text that would stand in the entry."""
-        return self.vector if self.proposal.content == self.asked.content else None
+        return self.vector if self.proposal.content == self.original.content else None

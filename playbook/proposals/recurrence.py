@@ -39,7 +39,7 @@ def reconsider(
     Called under the playbook's lock, so that each meeting is counted once.
     """
     is_known = item.proposal.operation == Operation.VOTE  # an entry says it by now
-    if not _is_lesson(item.asked) or is_known or decision.status == Status.REJECTED:
+    if not _is_lesson(item.original) or is_known or decision.status == Status.REJECTED:
         return decision
     decision = _hold_retired(project, item, decision)
     met = list(_earlier_deltas(project, item))
@@ -47,11 +47,11 @@ def reconsider(
     if first is None and decision.status != Status.PENDING:
         return decision
     twin = next((delta for delta in met if delta.status == Status.PENDING), None)
-    if twin and item.asked.run_id:
-        _count_repeat(twin, item.asked)
+    if twin and item.original.run_id:
+        _count_repeat(twin, item.original)
         note = f"The same lesson waits already, as delta {twin.pk}."
         return replace(decision, status=Status.REJECTED, reason=note, repeats=twin.pk)
-    return _decide_repeat(first, item.asked, decision) if first else decision
+    return _decide_repeat(first, item.original, decision) if first else decision
 
 
 def _hold_retired(
@@ -125,5 +125,5 @@ def _earlier_deltas(
     found = PlaybookDelta.objects.in_bulk(near)
     for pk in near:
         text = found[pk].content
-        if not disagreement.reason_to_keep_apart(text, item.asked.content or ""):
+        if not disagreement.reason_to_keep_apart(text, item.original.content or ""):
             yield found[pk]

@@ -57,11 +57,13 @@ def removal_gates(
     if not lost.entries:
         return
     before = _earlier_loss(playbook, proposal, key_id)
-    beside = {pk: n for pk, n in proposal.beside.items() if pk not in lost.entries}
+    elsewhere = {
+        pk: n for pk, n in proposal.import_removals.items() if pk not in lost.entries
+    }
     live = PlaybookEntry.objects.current().filter(project=playbook.project).count()
-    gone = lost.entries | before.entries | beside.keys()
+    gone = lost.entries | before.entries | elsewhere.keys()
     yield text_gates.check_blast_radius(len(gone), live)
-    tokens_gone = lost.tokens + before.tokens + sum(beside.values())
+    tokens_gone = lost.tokens + before.tokens + sum(elsewhere.values())
     yield text_gates.check_blast_radius(tokens_gone, playbook.tokens)
 
 

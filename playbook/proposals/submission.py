@@ -159,7 +159,9 @@ def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
     playbook = lock_playbook(prepared.project)
     deltas = [_submit_one(playbook, item, prepared) for item in prepared.items]
     waits = any(delta.status == PlaybookDelta.DeltaStatus.PENDING for delta in deltas)
-    left = [i for i in prepared.items if i.hash and not i.vector and not i.asked.origin]
+    left = [
+        i for i in prepared.items if i.hash and not i.vector and not i.original.origin
+    ]
     if waits and left:
         delta_vectors.embed_later(prepared.project.pk)
     return deltas
@@ -168,13 +170,13 @@ def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
 def _submit_one(
     playbook: Playbook, item: PreparedProposal, prepared: PreparedProposals
 ) -> PlaybookDelta:
-    if known := _find_known(item.asked):
+    if known := _find_known(item.original):
         return known
     caller = prepared.caller
     if playbook.revision != prepared.revision:
         # Another run, or an earlier item of this one, may have said the same.
         item = _prepare_proposal(
-            playbook.project, item.asked, item.vector, item.secrets
+            playbook.project, item.original, item.vector, item.secrets
         )
     _refuse_duplicate(item)
     proposal = item.proposal

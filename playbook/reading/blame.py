@@ -44,7 +44,7 @@ def trace(entry: PlaybookEntry, changes: PlaybookChangeQuerySet) -> Blame:
     before: dict[uuid.UUID, Origins] = {}
     text = ""
     words: list[PlaybookChange] = []
-    for change in changes.of_the_rule().in_order():
+    for change in changes.without_use().in_order():
         before[change.pk] = {name: origins.get(name) for name in change.after}
         earlier = before.get(change.reverts_id, {}) if change.reverts_id else {}
         for name in change.after.keys() - UNTRACED_COLUMNS - {"content"}:

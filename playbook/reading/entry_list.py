@@ -101,7 +101,7 @@ def with_details(
     return (
         freshness.annotate(rows, caller)
         .defer(*SEARCH_COLUMNS)
-        .prefetch_related(Prefetch("supports", shown, to_attr="shown_supports"))
+        .prefetch_related(Prefetch("supports", shown, to_attr="recent_supports"))
         .annotate(
             support_count=Count("supports"),
             is_embedded=Exists(vectors),

@@ -44,8 +44,8 @@ class FinishedTask:
     agent_id: str
     key_id: uuid.UUID | None
     at: datetime
-    given: Collection[uuid.UUID]
-    cited: Collection[uuid.UUID]
+    given_entries: Collection[uuid.UUID]
+    cited_entries: Collection[uuid.UUID]
 
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
@@ -98,13 +98,13 @@ def credit(task: FinishedTask) -> None:
         waiting.filter(pk__in=newest.values("pk")).update(run_id=task.run_id)
         waiting.filter(entry__in=of_run.values("entry")).delete()
     linked = set(of_run.values_list("entry_id", flat=True))
-    reported = {*task.given, *task.cited} - linked
+    reported = {*task.given_entries, *task.cited_entries} - linked
     Exposure.objects.bulk_create(
         (_reported_exposure(task, entry_id) for entry_id in sorted(reported)),
         ignore_conflicts=True,
     )
-    if task.cited:
-        of_run.filter(entry__in=task.cited).update(was_cited=True)
+    if task.cited_entries:
+        of_run.filter(entry__in=task.cited_entries).update(was_cited=True)
 
 
 def _uncredited(task: FinishedTask) -> QuerySet[Exposure]:

@@ -73,7 +73,7 @@ def _measure_rows(
     project: Project, rows: EntryQuerySet, vector: Vector
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
-    disputed = Conflict.objects.shutting_out(OuterRef("entry_id"))
+    disputed = Conflict.objects.hiding_entry(OuterRef("entry_id"))
     found = (
         EntryVector.objects.filter(
             Exists(same), project_id=project.pk, model=vector.model

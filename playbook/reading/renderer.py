@@ -104,23 +104,23 @@ class RenderedEntry:
 
 @dataclass(frozen=True)
 class RenderedPlaybook:
-    """`passed_over` has the live entries that are not in, by reason."""
+    """`skipped` has the live entries that are not in, by reason."""
 
     text: str
-    given: list[RenderedEntry]
+    rendered_entries: list[RenderedEntry]
     revision: int
     tokens: int
     budget: int
-    passed_over: Mapping[str, list[RenderedEntry]]
+    skipped: Mapping[str, list[RenderedEntry]]
     notes: tuple[str, ...] = ()
 
     @property
     def entries(self) -> list[EntryRow]:
-        return [given.entry for given in self.given]
+        return [given.entry for given in self.rendered_entries]
 
     @property
     def left_out(self) -> dict[str, int]:
-        return {reason: len(over) for reason, over in self.passed_over.items()}
+        return {reason: len(over) for reason, over in self.skipped.items()}
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def render_for_agent(
     )
     exposures.record(
         project,
-        {given.entry.pk: given.relevance for given in rendered.given},
+        {given.entry.pk: given.relevance for given in rendered.rendered_entries},
         caller,
         source=Exposure.ExposureSource.RENDER,
         agent_id=agent_id,
@@ -200,11 +200,11 @@ def render(
     text = "".join(f"{given.line}\n" for given in taken)
     return RenderedPlaybook(
         text=text,
-        given=taken,
+        rendered_entries=taken,
         revision=past_revisions.current_revision(project, caller),
         tokens=tokens.estimate(text),
         budget=limit,
-        passed_over={
+        skipped={
             "budget": [given for given in wanted if given.entry.pk not in fits],
             "below_gate": below,
         },

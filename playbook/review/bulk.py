@@ -33,13 +33,15 @@ def decide_all(
     caller: Caller,
     *,
     reason: str = "",
-    made: Mapping[uuid.UUID, EmbeddedText] | None = None,
+    embedded_texts: Mapping[uuid.UUID, EmbeddedText] | None = None,
 ) -> list[BulkOutcome]:
     """Decide about many deltas, each on its own: one refusal does not stop the rest."""
     caller.require(Role.CURATOR, project.pk)
     found = _find_deltas(project, delta_ids, caller)
     return [
-        _decide_one(found.get(pk), pk, action, caller, reason, (made or {}).get(pk))
+        _decide_one(
+            found.get(pk), pk, action, caller, reason, (embedded_texts or {}).get(pk)
+        )
         for pk in dict.fromkeys(delta_ids)
     ]
 
@@ -69,13 +71,15 @@ def _decide_one(
     action: str,
     caller: Caller,
     reason: str,
-    made: EmbeddedText | None,
+    embedded_text: EmbeddedText | None,
 ) -> BulkOutcome:
     try:
         if delta is None:
             raise errors.NotFound(f"There is no delta {delta_id}.")
         if action == "accept":
-            done = decide.accept(delta, caller, note=reason, made=made)
+            done = decide.accept(
+                delta, caller, note=reason, embedded_text=embedded_text
+            )
         else:
             done = decide.reject(delta, caller, reason=reason)
     except errors.Refusal as refusal:

@@ -31,16 +31,16 @@ def accept(
     *,
     version: int | None = None,
     note: str = "",
-    made: EmbeddedText | None = None,
+    embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta. Of two curators at once exactly one succeeds.
 
     A delta whose entry has changed since becomes stale, and StaleEntry is raised with
     the entry's present version.
     """
-    made = made or delta_review.embed_text(delta, delta.content)
+    embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     return _accept_or_mark_stale(
-        delta, caller, Status.ACCEPTED, {}, made.vector, version, note
+        delta, caller, Status.ACCEPTED, {}, embedded_text.vector, version, note
     )
 
 
@@ -51,7 +51,7 @@ def edit_and_accept(
     *,
     version: int | None = None,
     note: str = "",
-    made: EmbeddedText | None = None,
+    embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words, which makes it human-written.
 
@@ -63,11 +63,11 @@ def edit_and_accept(
         raise DeltaState(f"A delta that is a {delta.operation} has no text to edit.")
     refuse_secrets(delta.project, changes)
     refuse_unknown_category(delta.project, changes)
-    made = made or delta_review.embed_text(
+    embedded_text = embedded_text or delta_review.embed_text(
         delta, changes.get("content") or delta.content
     )
     return _accept_or_mark_stale(
-        delta, caller, Status.EDITED, changes, made.vector, version, note
+        delta, caller, Status.EDITED, changes, embedded_text.vector, version, note
     )
 
 

@@ -29,7 +29,7 @@ class EmbeddedText:
 
     text: str
     vector: Vector | None
-    by_hand: bool = False
+    is_by_hand: bool = False
 
 
 class OwnDelta(errors.Forbidden):
@@ -115,7 +115,7 @@ def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
 @write
 def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
     """Note that the entry has changed since; once, whoever notices it."""
-    rows = PlaybookDelta.objects.filter(pk=delta.pk).waiting()
+    rows = PlaybookDelta.objects.filter(pk=delta.pk).pending()
     note = "The entry has changed since this was proposed."
     if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
         audit(delta, caller, "stale")

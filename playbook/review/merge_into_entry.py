@@ -30,7 +30,7 @@ def merge(
     entry: PlaybookEntry,
     caller: Caller,
     *,
-    made: EmbeddedText | None = None,
+    embedded_text: EmbeddedText | None = None,
     version: int | None = None,
     entry_version: int | None = None,
     note: str = "",
@@ -42,9 +42,9 @@ def merge(
     """
     caller.require(Role.CURATOR, delta.project_id)
     delta_review.refuse_own(delta, caller)
-    made = made or make_text(delta, entry)
+    embedded_text = embedded_text or make_text(delta, entry)
     seen = entry_version or entry.version
-    return _merge_locked(delta, entry, caller, made, (version, seen), note)
+    return _merge_locked(delta, entry, caller, embedded_text, (version, seen), note)
 
 
 def make_text(
@@ -59,7 +59,7 @@ def make_text(
         person_edits.refuse_secrets(delta.project, {"content": content})
     text = content or _combine_texts(entry, delta)
     vector = None if text == entry.content else neighbours.embed_text(text)
-    return EmbeddedText(text, vector, by_hand=bool(content))
+    return EmbeddedText(text, vector, is_by_hand=bool(content))
 
 
 def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
@@ -92,21 +92,23 @@ def _merge_locked(
     delta: PlaybookDelta,
     entry: PlaybookEntry,
     caller: Caller,
-    made: EmbeddedText,
+    embedded_text: EmbeddedText,
     versions: tuple[int | None, int],
     note: str,
 ) -> PlaybookDelta:
     version, seen = versions
     playbook, delta = delta_review.lock_delta(delta, version)
-    _retarget(delta, entry, seen, made.text)
-    if made.by_hand:
+    _retarget(delta, entry, seen, embedded_text.text)
+    if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
     delta_review.sign(delta, caller, note)
-    status = Status.EDITED if made.by_hand else Status.ACCEPTED
-    apply.apply_delta(playbook, delta, caller, status=status, vector=made.vector)
+    status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
+    apply.apply_delta(
+        playbook, delta, caller, status=status, vector=embedded_text.vector
+    )
     delta_vectors.drop(delta)
     conflict_lifecycle.open_conflict(
-        delta, submission.reevaluate(delta, made.vector).match
+        delta, submission.reevaluate(delta, embedded_text.vector).match
     )
     delta_review.audit(delta, caller, "merge")
     return delta

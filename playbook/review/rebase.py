@@ -56,7 +56,7 @@ def rebase_delta(
     caller: Caller,
     *,
     version: int | None = None,
-    made: EmbeddedText | None = None,
+    embedded_text: EmbeddedText | None = None,
 ) -> RebaseResult:
     """Let a delta wait again, for the present versions of its entries.
 
@@ -65,8 +65,8 @@ def rebase_delta(
     not active any more, and DeltaState for a delta that is decided.
     """
     caller.require(Role.CURATOR, delta.project_id)
-    made = made or delta_review.embed_text(delta, delta.content)
-    return _rebase_locked(delta, caller, version, made.vector)
+    embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
+    return _rebase_locked(delta, caller, version, embedded_text.vector)
 
 
 @write

@@ -33,7 +33,7 @@ def reopen_delta(
     caller: Caller,
     *,
     version: int | None = None,
-    made: EmbeddedText | None = None,
+    embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Let a decided delta wait again; what an accepted one did is taken back first.
 
@@ -42,7 +42,9 @@ def reopen_delta(
     and EntryState when its entry is not active any more.
     """
     caller.require(Role.CURATOR, delta.project_id)
-    return _reopen(delta, caller, version, (made or embed_proposal(delta)).vector)
+    return _reopen(
+        delta, caller, version, (embedded_text or embed_proposal(delta)).vector
+    )
 
 
 def embed_proposal(delta: PlaybookDelta) -> EmbeddedText:
@@ -117,8 +119,8 @@ def conflict_vectors(conflict: Conflict) -> Vectors:
     delta = conflict.delta
     if delta is None or delta.pk not in conflict.decided_with:
         return {}
-    made = embed_proposal(delta)
-    return {made.text: made.vector}
+    embedded_text = embed_proposal(delta)
+    return {embedded_text.text: embedded_text.vector}
 
 
 @write
@@ -134,8 +136,8 @@ def _reopen_conflict(
     _refuse_undecided(held, decided_at)
     _undo_steps(held, caller, vectors)
     held = rows.get()
-    if moot := settled_reason.find_reason(conflict_sides.sides_of(held)):
-        raise ConflictState(f"Nothing would be left to decide: {moot.words}.")
+    if reason := settled_reason.find_reason(conflict_sides.sides_of(held)):
+        raise ConflictState(f"Nothing would be left to decide: {reason.text}.")
     conflict_lifecycle.reopen_conflict(held, caller)
     return held
 

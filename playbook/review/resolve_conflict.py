@@ -39,9 +39,9 @@ MAX_TEXT = 4_000
 class NothingToDecide(ConflictState):
     """Nothing is left to decide; the conflict is closed."""
 
-    def __init__(self, moot: SettledReason) -> None:
-        super().__init__(f"Nothing is left to decide: {moot.words}. It is closed now.")
-        self.moot = moot
+    def __init__(self, reason: SettledReason) -> None:
+        super().__init__(f"Nothing is left to decide: {reason.text}. It is closed now.")
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def supersede(
     *,
     winner: Winner = "right",
     note: str = "",
-    seen: SeenVersions | None = None,
+    versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
     """Keep one side; the other is superseded by it or, while it waits, rejected.
@@ -74,7 +74,7 @@ def supersede(
             return [resolution_steps.keep_older(playbook, ruling, found)]
         return resolution_steps.keep_newer(playbook, ruling, found)
 
-    return _decide(ruling, State.SUPERSEDED, act, seen)
+    return _decide(ruling, State.SUPERSEDED, act, versions)
 
 
 def split(
@@ -84,7 +84,7 @@ def split(
     caller: Caller,
     *,
     note: str = "",
-    seen: SeenVersions | None = None,
+    versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
     """Keep both, each under its own condition."""
@@ -99,7 +99,7 @@ def split(
         playbook = lock_playbook(conflict.project)
         return [one, resolution_steps.reword_side(playbook, ruling, found.right, right)]
 
-    return _decide(ruling, State.SPLIT, act, seen)
+    return _decide(ruling, State.SPLIT, act, versions)
 
 
 def reject(
@@ -107,7 +107,7 @@ def reject(
     caller: Caller,
     *,
     note: str = "",
-    seen: SeenVersions | None = None,
+    versions: SeenVersions | None = None,
 ) -> Conflict:
     """Refuse the newer side: a waiting delta is rejected, an entry deprecated."""
     ruling = Resolution(conflict, caller, note)
@@ -115,7 +115,7 @@ def reject(
     def act(playbook: Playbook, found: Sides) -> list[PlaybookDelta]:
         return [resolution_steps.retire_side(playbook, ruling, found.right)]
 
-    return _decide(ruling, State.REJECTED, act, seen)
+    return _decide(ruling, State.REJECTED, act, versions)
 
 
 def vectors_for(
@@ -140,12 +140,12 @@ def _decide(
     ruling: Resolution,
     state: Conflict.ConflictStage,
     act: Action,
-    seen: SeenVersions | None,
+    versions: SeenVersions | None,
 ) -> Conflict:
     conflict, caller = ruling.conflict, ruling.caller
     caller.require(Role.CURATOR, conflict.project_id)
     try:
-        return _resolve(ruling, state, act, seen or SeenVersions())
+        return _resolve(ruling, state, act, versions or SeenVersions())
     except errors.Refusal as refusal:
         note_refusal(conflict, refusal, caller)
         raise
@@ -154,14 +154,17 @@ def _decide(
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
     """Keep what a refusal found out: its own transaction was rolled back."""
     if isinstance(refusal, NothingToDecide):
-        conflict_lifecycle.close_conflict(conflict, refusal.moot, caller)
+        conflict_lifecycle.close_conflict(conflict, refusal.reason, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
         delta_review.mark_stale(conflict.delta, caller)
 
 
 @write
 def _resolve(
-    ruling: Resolution, state: Conflict.ConflictStage, act: Action, seen: SeenVersions
+    ruling: Resolution,
+    state: Conflict.ConflictStage,
+    act: Action,
+    versions: SeenVersions,
 ) -> Conflict:
     conflict, caller = ruling.conflict, ruling.caller
     playbook = lock_playbook(conflict.project)
@@ -171,10 +174,10 @@ def _resolve(
         by = f" by {held.decided_by}" if held.decided_by else ""
         raise ConflictState(f"This conflict is decided already: {held.state}{by}.")
     found = conflict_sides.sides_of(held)
-    if moot := settled_reason.find_reason(found):
-        raise NothingToDecide(moot)
-    _refuse_stale(found.left, seen.left)
-    _refuse_stale(found.right, seen.right)
+    if reason := settled_reason.find_reason(found):
+        raise NothingToDecide(reason)
+    _refuse_stale(found.left, versions.left)
+    _refuse_stale(found.right, versions.right)
     held.state, held.note = state, ruling.note[:1000]
     held.decided_by, held.decided_at = caller.name[:200], timezone.now()
     # First, so that what the decision does moves the other conflicts only.

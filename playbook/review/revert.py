@@ -63,8 +63,8 @@ class RevertTarget:
     """What a revert takes back. `of` picks the chains to move; `words` names it."""
 
     rows: PlaybookChangeQuerySet
-    words: str
-    of: Callable[[Chain, set[uuid.UUID]], bool] = Chain.is_moved_by
+    description: str
+    selects: Callable[[Chain, set[uuid.UUID]], bool] = Chain.is_moved_by
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
         # One that was reopened and applied anew has an older revision, too.
         last = rows.order_by("-revision").values("revision")[:1]
         rows = rows.filter(revision=last)
-        return replace(target, rows=rows, of=_is_picked_and_out_of_force)
+        return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
     if found.status not in PlaybookDelta.IN_FORCE:
         raise NotApplied(f"This delta is {found.status}; only one in force is undone.")
     return target
@@ -207,18 +207,18 @@ def revert_changes(
         # Before they are loaded, which so many votes would take too long.
         _refuse_too_many(target.rows.never_reverted().count())
     around = change_chains.chains_around(target.rows)
-    moved = [chain for chain in around if target.of(chain, selected)]
+    moved = [chain for chain in around if target.selects(chain, selected)]
     if not moved:
-        raise NothingToRevert(f"Nothing of {target.words} is in force.")
+        raise NothingToRevert(f"Nothing of {target.description} is in force.")
     _refuse_too_many(len(moved))
     moved, notes = _without_waiting(moved)
     _refuse_overlap(moved, around)
-    cause = Cause(reason=reason or f"{caller.name} took back {target.words}.")
+    cause = Cause(reason=reason or f"{caller.name} took back {target.description}.")
     revision = Revision(playbook, caller, cause)
     unwound = undo_changes.undo(revision, [chain.tail for chain in moved])
     changes = revision.close()
     deltas = _mark_deltas(project, moved, caller, reason)
-    conflict_lifecycle.update_conflicts(changes, caller, turned=deltas)
+    conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
     notes += unwound.notes
     return RevertResult(revision.number, changes, unwound.entries, deltas, tuple(notes))
 
@@ -268,7 +268,7 @@ def _refuse_overlap(moved: Sequence[Chain], around: Sequence[Chain]) -> None:
     more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
     raise Overlap(
         f"Later changes touched {'; '.join(told)}{more}. Undo those changes first.",
-        overlaps=[o.told for o in found[:MAX_LISTED]],
+        overlaps=[o.details for o in found[:MAX_LISTED]],
     )
 
 

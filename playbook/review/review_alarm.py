@@ -91,7 +91,7 @@ def channels(project: Project) -> list[str]:
 
 
 def overdue_deltas(project: Project) -> DeltaQuerySet:
-    rows: DeltaQuerySet = PlaybookDelta.objects.waiting().filter(project=project)
+    rows: DeltaQuerySet = PlaybookDelta.objects.pending().filter(project=project)
     limit = project.options.review.alarm_hours
     if limit is None:
         return rows.none()
@@ -150,7 +150,7 @@ def find_overdue(project: Project) -> OverdueReview | None:
     oldest = overdue_deltas(project).order_by("created_at").first()
     if limit is None or oldest is None:
         return None
-    waiting = PlaybookDelta.objects.waiting().filter(project=project).count()
+    waiting = PlaybookDelta.objects.pending().filter(project=project).count()
     return OverdueReview(project, waiting, oldest.created_at, limit)
 
 

@@ -109,7 +109,7 @@ def evidence(side: Side) -> Iterator[dict[str, Any]]:
 
 
 def _newest_quotes(entry: PlaybookEntry | None) -> list[Any]:
-    return getattr(entry, "quoted", [])
+    return getattr(entry, "quoted_deltas", [])
 
 
 class ConflictQuery(InProject):

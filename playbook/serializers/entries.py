@@ -96,7 +96,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_supporting_memory_ids(self, entry: PlaybookEntry) -> list[str]:
-        shown: list[Support] = entry.shown_supports  # type: ignore[attr-defined]  # `in_full`
+        shown: list[Support] = entry.recent_supports  # type: ignore[attr-defined]  # `in_full`
         return [str(support.memory_id) for support in reversed(shown)]
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:

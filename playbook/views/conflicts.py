@@ -77,7 +77,7 @@ class ConflictDecisionView(ProjectView):
         raise NotImplementedError
 
     @staticmethod
-    def seen(data: dict[str, Any]) -> SeenVersions:
+    def versions(data: dict[str, Any]) -> SeenVersions:
         return SeenVersions(
             data.get("left_expected_version"), data.get("right_expected_version")
         )
@@ -103,7 +103,7 @@ class SupersedeConflictView(ConflictDecisionView):
             self.caller,
             winner=data["winner"],
             note=data["note"],
-            seen=self.seen(data),
+            versions=self.versions(data),
             vectors=vectors,
         )
 
@@ -133,7 +133,7 @@ class SplitConflictView(ConflictDecisionView):
             right,
             self.caller,
             note=data["note"],
-            seen=self.seen(data),
+            versions=self.versions(data),
             vectors=vectors,
         )
 
@@ -162,7 +162,7 @@ class RejectConflictView(ConflictDecisionView):
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
         resolve_conflict.reject(
-            conflict, self.caller, note=data["note"], seen=self.seen(data)
+            conflict, self.caller, note=data["note"], versions=self.versions(data)
         )
 
 

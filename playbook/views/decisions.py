@@ -73,7 +73,7 @@ class AcceptDeltaView(DeltaDecisionView):
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = delta_review.embed_text(delta, delta.content)
+        self.embedded_text = delta_review.embed_text(delta, delta.content)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         return decide.accept(
@@ -81,7 +81,7 @@ class AcceptDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
-            made=self.made,
+            embedded_text=self.embedded_text,
         )
 
 
@@ -98,7 +98,9 @@ class EditDeltaView(DeltaDecisionView):
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = delta_review.embed_text(delta, data.get("content") or delta.content)
+        self.embedded_text = delta_review.embed_text(
+            delta, data.get("content") or delta.content
+        )
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         return decide.edit_and_accept(
@@ -107,7 +109,7 @@ class EditDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
-            made=self.made,
+            embedded_text=self.embedded_text,
         )
 
 
@@ -125,7 +127,7 @@ class MergeDeltaView(DeltaDecisionView):
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
         self.entry = entry_list.get(data["entry_id"], self.caller, Role.CURATOR)
-        self.made = merge_into_entry.make_text(
+        self.embedded_text = merge_into_entry.make_text(
             delta, self.entry, data.get("content", "")
         )
 
@@ -134,7 +136,7 @@ class MergeDeltaView(DeltaDecisionView):
             delta,
             self.entry,
             self.caller,
-            made=self.made,
+            embedded_text=self.embedded_text,
             version=data.get("expected_version"),
             entry_version=data.get("entry_version"),
             note=data["note"],
@@ -157,11 +159,13 @@ class RebaseDeltaView(DeltaDecisionView):
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = delta_review.embed_text(delta, delta.content)
+        self.embedded_text = delta_review.embed_text(delta, delta.content)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> rebase.RebaseResult:
         version = data.get("expected_version")
-        return rebase.rebase_delta(delta, self.caller, version=version, made=self.made)
+        return rebase.rebase_delta(
+            delta, self.caller, version=version, embedded_text=self.embedded_text
+        )
 
     def answer(self, done: rebase.RebaseResult) -> dict[str, Any]:
         return delta_forms.RebaseOut(done).data
@@ -221,8 +225,10 @@ class ReopenDeltaView(DeltaDecisionView):
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.made = reopen.embed_proposal(delta)
+        self.embedded_text = reopen.embed_proposal(delta)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
         version = data.get("expected_version")
-        return reopen.reopen_delta(delta, self.caller, version=version, made=self.made)
+        return reopen.reopen_delta(
+            delta, self.caller, version=version, embedded_text=self.embedded_text
+        )

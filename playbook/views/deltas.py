@@ -136,7 +136,9 @@ class BulkDeltasView(ProjectView):
         if answered := self.replay(project.pk):
             return answered
         accepts = data["action"] == "accept"
-        made = bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}
+        embedded_texts = (
+            bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}
+        )
 
         def act() -> tuple[int, dict[str, Any]]:
             outcomes = bulk.decide_all(
@@ -145,7 +147,7 @@ class BulkDeltasView(ProjectView):
                 data["action"],
                 self.caller,
                 reason=data["reason"],
-                made=made,
+                embedded_texts=embedded_texts,
             )
             return 200, {"results": [bulk_item(outcome) for outcome in outcomes]}
 

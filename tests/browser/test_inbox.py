@@ -98,7 +98,7 @@ def test_it_accepts_the_selected_and_shows_its_keys(waiting, sign_in, open_page)
     assert PlaybookDelta.objects.filter(status="accepted").count() == 2
     page.page.keyboard.press("u")
     told(page, "2 wait again")
-    assert PlaybookDelta.objects.waiting().count() == 4
+    assert PlaybookDelta.objects.pending().count() == 4
     page.page.wait_for_selector(".in-list > :nth-child(4)")
     assert page.complaints == []
 
@@ -120,7 +120,7 @@ def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
     told(page, "Rejected: 1.")
     first.refresh_from_db()
     assert (first.status, first.review_note) == ("rejected", "one off")
-    assert PlaybookDelta.objects.waiting().get() == second
+    assert PlaybookDelta.objects.pending().get() == second
     assert page.complaints == []
 
 
@@ -136,7 +136,7 @@ def test_enter_in_a_selected_box_decides_nothing(waiting, sign_in, open_page, ta
     page.page.press(".in-card [data-select] >> nth=0", "Enter")
 
     told(page, "Say whether to accept or to reject them.")
-    assert PlaybookDelta.objects.waiting().count() == 2
+    assert PlaybookDelta.objects.pending().count() == 2
 
 
 def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
@@ -211,7 +211,7 @@ def test_what_was_done_is_said_though_the_list_cannot_be_had(
 
     told(page, "Reopened")
     told(page, "reload the page")
-    assert PlaybookDelta.objects.waiting().filter(pk=first.pk).exists()
+    assert PlaybookDelta.objects.pending().filter(pk=first.pk).exists()
     page.page.keyboard.press("a")
     told(page, "Accepted: add")
 
@@ -285,7 +285,7 @@ def test_everything_works_without_scripts(waiting, write, sign_in, open_page):
     page.wait_for_selector("text=Rejected: 1.")
 
     assert PlaybookEntry.objects.current().count() == 2
-    assert not PlaybookDelta.objects.waiting().exists()
+    assert not PlaybookDelta.objects.pending().exists()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])

@@ -545,7 +545,7 @@ class TestBulk:
 
         curator.post(reverse("console:inbox_undo"), {"id": ids})
 
-        assert PlaybookDelta.objects.waiting().count() == 2
+        assert PlaybookDelta.objects.pending().count() == 2
 
     def test_it_rejects_the_chosen(self, waiting, curator):
         delta = waiting(RULE)

@@ -89,7 +89,7 @@ class TestTasks:
         assert (entry.helpful, entry.harmful) == (1, 0)
 
     def test_what_an_agent_says_alone_waits_in_review(self, seeded):
-        delta = PlaybookDelta.objects.waiting().get(project=seeded)
+        delta = PlaybookDelta.objects.pending().get(project=seeded)
 
         assert delta.operation == "add"
         assert "agent's own word" in delta.review_note

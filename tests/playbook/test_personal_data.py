@@ -97,7 +97,7 @@ class TestReview:
         learned.refresh_from_db()
         assert redaction.is_redacted(learned.evidence[0]["quote"])
         assert learned.entry.content == TEXT
-        asked = PlaybookDelta.objects.waiting().get()
+        asked = PlaybookDelta.objects.pending().get()
         assert (asked.operation, asked.entry_id) == ("deprecate", learned.entry_id)
 
     def test_the_receipt_names_the_entry(self, learned, purge):
@@ -124,12 +124,12 @@ class TestReview:
         purge(cascade=False)
         purge(cascade=False)
 
-        assert PlaybookDelta.objects.waiting().count() == 1
+        assert PlaybookDelta.objects.pending().count() == 1
 
     def test_an_owner_may_accept(self, learned, purge, alice):
         purge(cascade=False)
 
-        decide.accept(PlaybookDelta.objects.waiting().get(), alice)
+        decide.accept(PlaybookDelta.objects.pending().get(), alice)
 
         learned.entry.refresh_from_db()
         assert learned.entry.status == PlaybookEntry.EntryStatus.DEPRECATED
@@ -218,7 +218,7 @@ class TestCascade:
 
         entry.refresh_from_db()
         assert entry.status == PlaybookEntry.EntryStatus.ACTIVE
-        assert PlaybookDelta.objects.waiting().get().entry_id == entry.pk
+        assert PlaybookDelta.objects.pending().get().entry_id == entry.pk
 
     def test_neither_restore_nor_revert_brings_it_back(
         self, learned, purge, alice, project

@@ -304,7 +304,7 @@ class TestWhatTheGatesStop:
         for goal in ("Push one branch", "Push another"):
             model.curator({"lesson_1": update})
             run_id = complete(goal=goal)["run_id"]
-            for delta in PlaybookDelta.objects.waiting():
+            for delta in PlaybookDelta.objects.pending():
                 decide.reject(delta, alice, reason="We need both.")
 
         [delta] = PlaybookDelta.objects.filter(run_id=run_id)

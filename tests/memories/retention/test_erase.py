@@ -630,7 +630,7 @@ class TestDump:
         assert job.error.startswith("ValueError: [purged]")
         assert not Observation.objects.exists()
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
-        assert not PlaybookDelta.objects.waiting().exists()
+        assert not PlaybookDelta.objects.pending().exists()
 
 
 def _keyed(api):

@@ -265,7 +265,7 @@ class TestRefusals:
     @pytest.mark.parametrize("seen", [SeenVersions(left=9), SeenVersions(right=9)])
     def test_a_stale_version_is_refused(self, alice, waiting, seen):
         with pytest.raises(StaleVersion):
-            resolve_conflict.supersede(waiting, alice, seen=seen)
+            resolve_conflict.supersede(waiting, alice, versions=seen)
 
         assert Conflict.objects.get().state == "open"
 
@@ -335,7 +335,7 @@ class TestClosingByItself:
         words = f"{RULE} Skip them in `ci.yml`."
         made = merge_into_entry.make_text(waiting.delta, waiting.left, words)
 
-        merge_into_entry.merge(waiting.delta, waiting.left, alice, made=made)
+        merge_into_entry.merge(waiting.delta, waiting.left, alice, embedded_text=made)
 
         waiting.refresh_from_db()
         assert waiting.state == "split"

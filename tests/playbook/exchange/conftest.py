@@ -23,7 +23,7 @@ def take_in(project, bob):
 @pytest.fixture
 def accept_all(project, alice):
     def accept():
-        waiting = PlaybookDelta.objects.filter(project=project).waiting()
+        waiting = PlaybookDelta.objects.filter(project=project).pending()
         ids = list(waiting.order_by("pk").values_list("pk", flat=True))
         return bulk.decide_all(project, ids, "accept", alice)
 

@@ -31,7 +31,7 @@ class TestCurate:
         [entry] = entries()
         assert [d.operation for d in curated.deltas] == ["add"]
         assert [c.action for c in curated.changes] == ["add", "support"]
-        assert curated.updated == [entry]
+        assert curated.updated_entries == [entry]
         assert entry.condition == "calling `edit_file`"
         assert entry.supporting_memory_ids == [str(memory.pk)]
         assert EntryVector.objects.filter(entry=entry).exists()

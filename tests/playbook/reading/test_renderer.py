@@ -199,7 +199,9 @@ class TestQueries:
             write(f"Rule {n}: {TASK}")
 
         with django_assert_num_queries(9):
-            assert len(renderer.render(project, alice, task=TASK).given) == 11
+            assert (
+                len(renderer.render(project, alice, task=TASK).rendered_entries) == 11
+            )
 
 
 class Line:

@@ -77,7 +77,7 @@ def test_it_is_decided_anew(waiting, alice, decision):
     again = DECISIONS[decision](Conflict.objects.get(), alice)
 
     assert again.state == first.state
-    assert not PlaybookDelta.objects.waiting().exists()
+    assert not PlaybookDelta.objects.pending().exists()
 
 
 def test_a_reopened_proposal_supersedes_nothing_when_it_is_accepted(waiting, alice):
