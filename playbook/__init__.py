@@ -1,4 +1,4 @@
-"""Playbook entries, the deltas that change them, and the record of every change.
+"""Playbook entries, the proposals that change them, and the history of every change.
 
 May import `memories` and everything below it.
 """

@@ -30,14 +30,14 @@ from search.columns import TermsField, lexeme_gin_index, terms_of
 
 
 class Playbook(models.Model):
-    """The one row of a project that curation locks."""
+    """The row of a project that every change of its entries locks."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.OneToOneField(Project, on_delete=models.PROTECT)
     revision = models.PositiveIntegerField(default=0)
     next_label = models.PositiveIntegerField(default=1)
     tokens = models.PositiveIntegerField(default=0)
-    # Since when somebody was told that proposals wait too long (playbook.review.review_alarm).
+    # When the alarm about overdue proposals was raised (playbook.review.review_alarm).
     alarmed_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProjectScopedQuerySet.as_manager()
@@ -50,7 +50,7 @@ class Playbook(models.Model):
 
 
 class PlaybookEntry(models.Model):
-    """One rule that agents of the project are given."""
+    """A rule that the agents of a project get."""
 
     class EntryStatus(models.TextChoices):
         ACTIVE = "active"
@@ -150,7 +150,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_contested(self) -> bool:
-        """Harmful at least as often as helpful, or in an open conflict."""
+        """Whether it is harmful at least as often as helpful, or in an open conflict."""
         return (
             self.is_doubted
             or self.conflicts_as_left.filter(state="open").exists()
@@ -159,7 +159,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_doubted(self) -> bool:
-        """Harmful at least as often as helpful, which is to be contested."""
+        """Whether it is harmful at least as often as helpful."""
         return is_doubted(self.helpful, self.harmful)
 
     @property
@@ -168,12 +168,12 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """As `is_active`, which an unsaved change of the status does not move."""
+        """As `is_active`, but also true to an unsaved change of the status."""
         return self.status == self.EntryStatus.ACTIVE
 
     @property
     def is_protected(self) -> bool:
-        """Whether only a person may change it; votes and supports are for all."""
+        """Whether only a person may change it; anybody may vote or support."""
         return self.locked or self.author_kind == self.Author.HUMAN
 
     @property
@@ -182,17 +182,17 @@ class PlaybookEntry(models.Model):
 
     @property
     def line(self) -> str:
-        """The entry as an agent is given it."""
+        """The line that agents get."""
         return format_line(self.label, self.content)
 
     @property
     def tokens(self) -> int:
-        """What the entry takes of the playbook's budget."""
+        """The tokens that the entry takes from the playbook's budget."""
         return tokens.estimate(self.line) if self.is_live else 0
 
     @property
     def embedding(self) -> Vector | None:
-        """The vector of the active model; None while it is not embedded."""
+        """The vector by the active model; None while there is none."""
         from inference.embedding import active_model  # loads the model runtime
 
         vector = self.vectors.filter(model=active_model.get().name).first()
@@ -204,12 +204,12 @@ class PlaybookEntry(models.Model):
 
 
 def format_line(label: str, content: str) -> str:
-    """One line, whatever the text holds: nothing in it can pass for another entry."""
+    """Return the entry as one line, so that no part of its text looks like another entry."""
     return f"[{label}] {' '.join(content.split())}"
 
 
 def confidence(helpful: int, harmful: int) -> float:
-    """The share of helpful uses, with one of each assumed."""
+    """Return the share of helpful votes, counting one more of each kind."""
     return (helpful + 1) / (helpful + harmful + 2)
 
 
@@ -218,7 +218,7 @@ def is_doubted(helpful: int, harmful: int) -> bool:
 
 
 class Support(models.Model):
-    """A memory that speaks for an entry."""
+    """A memory that supports an entry."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
@@ -269,7 +269,7 @@ class EntryVector(StoredVector, models.Model):
 
 
 class Anchor(models.Model):
-    """A file that an entry's text names; when the file changes, the entry is suspect."""
+    """A file that an entry's text names: if the file changes, the entry is suspect."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
@@ -294,7 +294,7 @@ class Anchor(models.Model):
 
 
 class PlaybookDelta(models.Model):
-    """A proposed change with its evidence; only an applied one is in the playbook."""
+    """A proposed change with its evidence; it changes the playbook once it is applied."""
 
     class DeltaOperation(models.TextChoices):
         ADD = "add"
@@ -315,7 +315,7 @@ class PlaybookDelta(models.Model):
         REVERTED = "reverted"
         STALE = "stale"
 
-    # An applied one is in the playbook; how it came there is told apart.
+    # Statuses of deltas that are in force; they tell how each got there.
     IN_FORCE = (DeltaStatus.APPLIED, DeltaStatus.ACCEPTED, DeltaStatus.EDITED)
 
     class Producer(models.TextChoices):
@@ -334,14 +334,14 @@ class PlaybookDelta(models.Model):
         related_name="deltas",
     )
     expected_version = models.PositiveIntegerField(null=True, blank=True)
-    # The further entries of a merge, each with the version that was read.
+    # The other entries of a merge, each with the version that was read.
     targets = models.JSONField(default=list, blank=True)
     content = models.TextField(blank=True)
     category = models.CharField(max_length=40, blank=True)
     payload = models.JSONField(default=dict, blank=True)
-    # What was proposed, where a person has edited it before accepting.
+    # The original proposal, if a person edited it before accepting.
     suggested = models.JSONField(default=dict, blank=True)
-    # Of the text as it was proposed: what a person rejected is known by it later.
+    # Of the text as proposed: a rejected lesson is recognized by it.
     similarity_hash = models.CharField(max_length=64, blank=True, editable=False)
     seen_again = models.PositiveIntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
@@ -430,7 +430,7 @@ class PlaybookDelta(models.Model):
 
 
 class DeltaVector(StoredVector, models.Model):
-    """The vector of a lesson that waits or was rejected: its paraphrase is known too."""
+    """The vector of a waiting or rejected lesson, to recognize its paraphrases."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delta = models.ForeignKey(
@@ -458,7 +458,7 @@ class DeltaVector(StoredVector, models.Model):
 
 
 class PlaybookChange(models.Model):
-    """What happened to an entry. Append-only; replayed in order it is the playbook."""
+    """A change of an entry. Append-only: replaying all changes rebuilds the playbook."""
 
     class ChangeOperation(models.TextChoices):
         ADD = "add"
@@ -524,7 +524,7 @@ class PlaybookChange(models.Model):
 
 
 class Conflict(models.Model):
-    """Two rules, or a rule and a proposed one, that cannot both hold."""
+    """Two rules, or a rule and a proposed rule, that cannot both hold."""
 
     class ConflictStage(models.TextChoices):
         OPEN = "open"
@@ -558,7 +558,7 @@ class Conflict(models.Model):
     state = models.CharField(
         max_length=16, choices=ConflictStage, default=ConflictStage.OPEN
     )
-    # The deltas that carried the decision out; undoing them opens the conflict again.
+    # The deltas that carried out the decision; undoing them reopens the conflict.
     decided_with = ArrayField(models.UUIDField(), default=list, blank=True)
     note = models.CharField(max_length=1000, blank=True)
     decided_by = models.CharField(max_length=200, blank=True)
@@ -588,7 +588,7 @@ class Conflict(models.Model):
 
     @property
     def decision(self) -> dict[str, Any]:
-        """How it was decided, as JSON; `decide_again` reads it back."""
+        """The decision as JSON; `decide_again` restores it."""
         return {
             "state": self.state,
             "note": self.note,
@@ -607,7 +607,7 @@ class Conflict(models.Model):
 
 
 class Exposure(models.Model):
-    """That an entry was given to an agent, and whether the agent said it used it.
+    """An entry that an agent got, and whether the agent reported that it used it.
 
     `run_id` is empty until the agent's next finished task is credited with it.
     """
@@ -631,7 +631,7 @@ class Exposure(models.Model):
     source = models.CharField(
         max_length=8, choices=ExposureSource, default=ExposureSource.REPORTED
     )
-    # Cosine of the entry to the task it was given for; None where no task was named.
+    # Cosine of the entry to the task; None if no task was named.
     relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now_add=True)

@@ -1,4 +1,4 @@
-"""The end of a deleted project's playbook."""
+"""Delete the playbook of a deleted project."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = 500  # rows deleted in one transaction
 
 @deletion.register
 def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete every row of a project's playbook, its history included."""
+    """Delete every row of a project's playbook, including its history."""
     for rows in _rows(project_id):
         while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
             with transaction.atomic(), append_only.allow_changes():
@@ -39,13 +39,13 @@ def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
 
 
 def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
-    """In an order in which nothing refers to what is deleted."""
+    """Yield the rows in an order in which no row refers to a deleted one."""
     entries = PlaybookEntry.objects.filter(project_id=project_id)
     yield Conflict.objects.filter(project_id=project_id)
     yield Exposure.objects.filter(project_id=project_id)
     yield PlaybookDelta.objects.filter(project_id=project_id)
     yield PlaybookChange.objects.filter(project_id=project_id)
-    # Superseded entries name those that took them up: leaves first.
+    # Superseded entries refer to other entries, so the references go first.
     entries.exclude(superseded_by=None).update(superseded_by=None)
     yield entries
     yield Playbook.objects.filter(project_id=project_id)

@@ -10,8 +10,8 @@ from projects.models import Project
 from search.columns import SEARCH_COLUMNS, search_columns_of
 
 M = TypeVar("M", bound=models.Model)
-# The order of the inbox; the index `delta_inbox` holds these expressions. What is in
-# quarantine has a place of its own, after the rest.
+# The order of the inbox; the index `delta_inbox` has these expressions. Quarantined
+# deltas come last.
 RISK_RANK = models.Case(
     models.When(risk="high", then=0),
     models.When(risk="medium", then=1),
@@ -24,16 +24,16 @@ QUOTE_COUNT = models.Func(
 )
 WAITING_STATUSES = ["pending", "stale"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
-# Sources of feedback that are more than the agent's own word.
+# Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
-# A rejection that only repeats an earlier one is counted there.
+# Without rejections that only repeat an earlier one, which counts them.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
-# Changes that move nothing but counters and supports.
+# Changes of counters and supports only.
 USE_CHANGES = models.Q(action__in=["vote", "support"])
 
 
 class ProjectScopedQuerySet(models.QuerySet[M]):
-    """Rows that are reached through their project, and only so."""
+    """Rows that are visible through their project only."""
 
     def visible_to(self, caller: Caller) -> Self:
         return self.filter(project_id__in=Project.objects.visible_to(caller))
@@ -44,73 +44,77 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
         return self.filter(status="active")
 
     def inactive(self) -> Self:
-        """Taken out; what another entry has taken up is not."""
+        """Deprecated or deleted entries; superseded ones are not included."""
         return self.filter(status__in=["deprecated", "deleted"])
 
     def light(self) -> Self:
-        """Without what only search reads."""
+        """Defer the columns that only search reads."""
         return self.defer(*SEARCH_COLUMNS)
 
 
 class DeltaQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """A bound user sees no quotes from the private memories of another one."""
+        """Hide deltas from private memories of other users from a bound user."""
         rows = super().visible_to(caller)
         if not caller.user_id:
             return rows
-        seen = Memory.objects.visible_to(caller).values("pk")
-        return rows.filter(models.Q(memory_id=None) | models.Q(memory_id__in=seen))
+        visible = Memory.objects.visible_to(caller).values("pk")
+        return rows.filter(models.Q(memory_id=None) | models.Q(memory_id__in=visible))
 
     def pending(self) -> Self:
         return self.filter(status="pending")
 
     def awaiting_decision(self) -> Self:
-        """What waits for a person, or for its entry to be looked at again."""
+        """Pending deltas, and stale ones, which need a rebase."""
         return self.filter(UNDECIDED)
 
     def first_rejections(self) -> Self:
         return self.filter(REFUSED_ONCE)
 
     def riskiest_first(self) -> Self:
-        """Then what has the most quotes, then the oldest."""
+        """Order by risk, then by number of quotes, then oldest first."""
         return self.order_by(RISK_RANK, QUOTE_COUNT.desc(), "pk")
 
     def with_entry(self) -> Self:
-        """With the entry and the project, without what only search reads."""
-        heavy = search_columns_of("entry")
-        return self.select_related("project", "entry").defer(*heavy)
+        """Select the entry and the project, without their search columns."""
+        search_columns = search_columns_of("entry")
+        return self.select_related("project", "entry").defer(*search_columns)
 
 
 class ConflictQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """As for deltas: a side that waits is hidden with the memory that it is from."""
+        """Hide conflicts whose delta is hidden from a bound user."""
         rows = super().visible_to(caller)
         if not caller.user_id:
             return rows
-        seen = Memory.objects.visible_to(caller).values("pk")
+        visible = Memory.objects.visible_to(caller).values("pk")
         return rows.filter(
-            models.Q(delta__memory_id=None) | models.Q(delta__memory_id__in=seen)
+            models.Q(delta__memory_id=None) | models.Q(delta__memory_id__in=visible)
         )
 
     def unresolved(self) -> Self:
         return self.filter(state="open")
 
     def hiding_entry(self, entry: Any) -> Self:
-        """The open ones for which an entry is not given until a person has decided.
+        """Open conflicts that keep an entry from agents until a person decides.
 
-        A proposal that only waits shuts out the older side alone, and that neither on
-        the agent's own word nor if a person wrote or locked it: anybody who may propose
-        could take a rule away.
+        A waiting proposal hides only the older side, and only if its feedback comes
+        from a trusted source and no person wrote or locked that side. Otherwise
+        anybody who may propose could hide a rule.
         """
-        stands = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING_STATUSES)
+        in_playbook = models.Q(delta=None) | ~models.Q(
+            delta__status__in=WAITING_STATUSES
+        )
         is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
-        told = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES) & ~is_own
-        is_older = models.Q(left=entry) & (stands | told)
-        is_newer = models.Q(right=entry) & stands
+        has_trusted_source = (
+            models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES) & ~is_own
+        )
+        is_older = models.Q(left=entry) & (in_playbook | has_trusted_source)
+        is_newer = models.Q(right=entry) & in_playbook
         return self.unresolved().filter(is_older | is_newer)
 
     def of_pair(self, entry: Any, delta: Any) -> Self:
-        """Between an entry and what a delta brings: its entry, or its waiting text."""
+        """Conflicts between an entry and a delta's entry or waiting text."""
         same = models.Q(left=entry, delta__similarity_hash=delta.similarity_hash)
         if delta.status in delta.IN_FORCE and delta.entry_id:
             same |= models.Q(left=entry, right=delta.entry_id)
@@ -120,11 +124,11 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
 
 class PlaybookChangeQuerySet(ProjectScopedQuerySet[Any]):
     def without_use(self) -> Self:
-        """Without votes and supports, of which an entry of long use has thousands."""
+        """Changes other than votes and supports, of which an old entry has thousands."""
         return self.exclude(USE_CHANGES)
 
     def never_reverted(self) -> Self:
-        """Changes that are no reverts and that none names: all of them in force."""
+        """Changes that are no reverts and were never reverted: all of them are in force."""
         reverts = self.model.objects.filter(
             project_id=models.OuterRef("project_id"), reverts_id=models.OuterRef("pk")
         )

@@ -1,8 +1,8 @@
-"""Which changes are in force, and which later ones stand on them.
+"""Find out which changes are in force, and which later changes depend on them.
 
-A change, the revert that took it back, the revert of that revert and so on are a
-chain: each row undoes the one before, so the change is in force while their number is
-odd. All rows of a chain move the same columns of one entry.
+A change, the revert of it, the revert of that revert and so on form a chain. Each row
+undoes the one before it, so the change is in force if the number of rows is odd. All
+rows of a chain change the same columns of one entry.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from playbook.history.revision import COLUMNS, COUNTERS, SUPPORTS, EntryValues
 from playbook.models import PlaybookChange
 from playbook.queries import USE_CHANGES, PlaybookChangeQuerySet
 
-# What every change moves, so that it tells nothing of an overlap.
+# Columns that every change sets, so that they show no overlap.
 VERSION_COLUMNS = {"version", "updated_at"}
-# Moved back by the step they took, so that what came later stays.
+# Columns that a revert changes by the difference, so that later changes stay.
 ADDITIVE_COLUMNS = {*COUNTERS, SUPPORTS}
 
 
 def stable_columns(columns: Iterable[str]) -> list[str]:
-    """The columns that a later change may stand on."""
+    """Return the columns that a later change may depend on."""
     return [name for name in columns if name not in VERSION_COLUMNS | ADDITIVE_COLUMNS]
 
 
@@ -46,7 +46,7 @@ class Chain:
 
     @property
     def columns(self) -> list[str]:
-        """What it moved; everything about an entry stands on its addition."""
+        """The columns that the change sets; an addition sets all of them."""
         is_addition = self.root.operation == PlaybookChange.ChangeOperation.ADD
         return stable_columns(COLUMNS if is_addition else self.root.after)
 
@@ -54,7 +54,7 @@ class Chain:
         return [row for row in self.rows if position_of(row) > place]
 
     def is_moved_by(self, selected: Collection[uuid.UUID]) -> bool:
-        """Whether the selected rows together moved it, and nothing took that back."""
+        """Whether the selected rows together changed it, and no later row undid that."""
         places = [n for n, row in enumerate(self.rows) if row.pk in selected]
         rows_since = len(self.rows) - 1 - places[-1] if places else 0
         return len(places) % 2 == 1 and rows_since % 2 == 0
@@ -68,7 +68,7 @@ def position_of(change: PlaybookChange) -> Position:
 
 
 def build_chains(rows: Iterable[PlaybookChange]) -> list[Chain]:
-    """The chains of rows that are in order and hold what each of them reverts."""
+    """Group rows into chains; they are in order and include what each row reverts."""
     found: dict[uuid.UUID, Chain] = {}
     for row in rows:
         chain = found[row.reverts_id] if row.reverts_id else Chain()
@@ -78,9 +78,9 @@ def build_chains(rows: Iterable[PlaybookChange]) -> list[Chain]:
 
 
 def chains_around(selected: PlaybookChangeQuerySet) -> list[Chain]:
-    """The chains of selected changes and of later ones that may stand on them.
+    """Load the chains of the selected changes and of later ones that may depend on them.
 
-    Votes and supports never do.
+    Votes and supports never depend on a change.
     """
     first = selected.aggregate(first=Min("revision"))["first"]
     if first is None:
@@ -99,7 +99,7 @@ def chains_around(selected: PlaybookChangeQuerySet) -> list[Chain]:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A later change of columns that a revert would move."""
+    """A later change of columns that a revert would change."""
 
     change: PlaybookChange
     columns: list[str]
@@ -118,17 +118,21 @@ class Obstacle:
         }
 
 
-def find_obstacles(moved: Sequence[Chain], chains: Iterable[Chain]) -> list[Obstacle]:
-    """What else moved the columns since, and was not taken back."""
+def find_obstacles(
+    chains_to_revert: Sequence[Chain], chains: Iterable[Chain]
+) -> list[Obstacle]:
+    """Find later changes of the same columns that are still in force."""
     since: dict[tuple[uuid.UUID, str], Position] = {}
-    for chain in moved:
+    for chain in chains_to_revert:
         for name in chain.columns:
             key, place = (chain.tail.entry_id, name), position_of(chain.tail)
             since[key] = min(since.get(key, place), place)
-    own = {chain.root.pk for chain in moved}
+    own = {chain.root.pk for chain in chains_to_revert}
     others = (chain for chain in chains if chain.root.pk not in own)
     found = (_find_obstacle(chain, since) for chain in others)
-    return sorted(filter(None, found), key=lambda found: position_of(found.change))
+    return sorted(
+        filter(None, found), key=lambda obstacle: position_of(obstacle.change)
+    )
 
 
 def _find_obstacle(

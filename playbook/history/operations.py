@@ -16,7 +16,7 @@ from playbook.history.revision import COUNTERS, Revision
 from playbook.models import PlaybookDelta, PlaybookEntry
 
 Status = PlaybookEntry.EntryStatus
-# Columns that a delta's payload may set beside content and category.
+# Columns besides content and category that a delta's payload may set.
 SETTABLE_COLUMNS = (
     "condition",
     "action",
@@ -27,12 +27,12 @@ SETTABLE_COLUMNS = (
     "review_after",
 )
 
-# What an imported entry brings along beside its text.
+# Further columns that an imported entry brings along.
 IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
 
 
 class EntryState(errors.StateConflict):
-    """The entry is in a state that does not allow this."""
+    """The state of the entry does not allow this."""
 
     code = "entry_state"
 
@@ -44,7 +44,7 @@ class StaleEntry(errors.StaleVersion):
 def perform(
     revision: Revision, delta: PlaybookDelta, vector: Vector | None = None
 ) -> None:
-    """Carry out a delta; it raises before it has written anything.
+    """Apply a delta within a revision; raise before anything is written.
 
     Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
     """
@@ -54,7 +54,7 @@ def perform(
 
 
 def load_target(delta: PlaybookDelta) -> PlaybookEntry:
-    """The entry of a delta as it is under the lock, at the version that was read."""
+    """Load the entry of a delta under the lock, and refuse another version of it."""
     entry = load_entry(delta.entry_id)
     refuse_stale(entry, delta.expected_version)
     return entry
@@ -70,7 +70,7 @@ def refuse_stale(entry: PlaybookEntry, expected_version: int | None) -> None:
 
 
 def columns_to_set(delta: PlaybookDelta) -> dict[str, Any]:
-    """The columns that an addition or update sets, as Python values."""
+    """Return the columns that an addition or update sets, as Python values."""
     found = {
         name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
     }
@@ -84,12 +84,12 @@ def columns_to_set(delta: PlaybookDelta) -> dict[str, Any]:
 
 
 def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
-    carried = {n: delta.payload[n] for n in IMPORTED_COLUMNS if n in delta.payload}
+    imported = {n: delta.payload[n] for n in IMPORTED_COLUMNS if n in delta.payload}
     entry = PlaybookEntry(
         project_id=delta.project_id,
         author_kind=delta.producer,
         **columns_to_set(delta),
-        **carried,
+        **imported,
     )
     _supersede(revision, delta, entry)
     revision.add(entry, vector=vector)
@@ -99,10 +99,10 @@ def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> Non
 def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = _load_live(delta)
     _supersede(revision, delta, entry)
-    wanted = columns_to_set(delta)
-    if gained := delta.payload.get("aliases"):
-        wanted["aliases"] = list(dict.fromkeys([*entry.aliases, *gained]))
-    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    new_values = columns_to_set(delta)
+    if aliases := delta.payload.get("aliases"):
+        new_values["aliases"] = list(dict.fromkeys([*entry.aliases, *aliases]))
+    changed = {n: v for n, v in new_values.items() if getattr(entry, n) != v}
     if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
         changed["author_kind"] = PlaybookEntry.Author.HUMAN
     if changed:
@@ -110,12 +110,12 @@ def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> 
 
 
 def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -> None:
-    """Retire the entries that a new or changed one takes the place of.
+    """Retire the entries that a new or changed entry replaces.
 
-    First, so that their tokens are free. Unlike in a merge, nothing is taken over.
+    This comes first, to free their tokens. Unlike a merge, it takes over nothing.
     """
-    for given in delta.targets:
-        other = _load_merge_source(given)
+    for target in delta.targets:
+        other = _load_merge_source(target)
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
 
@@ -130,7 +130,7 @@ def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> Non
 def _delete(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = load_target(delta)
     if entry.status == Status.DELETED:
-        raise EntryState(f"{entry.label} is deleted already.")
+        raise EntryState(f"{entry.label} is already deleted.")
     revision.change(entry, "delete", {"status": Status.DELETED})
 
 
@@ -141,28 +141,28 @@ def _deprecate(revision: Revision, delta: PlaybookDelta, vector: Vector | None) 
 def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = load_target(delta)
     if entry.is_live:
-        raise EntryState(f"{entry.label} is active already.")
+        raise EntryState(f"{entry.label} is already active.")
     changed = {"status": Status.ACTIVE, "superseded_by_id": None}
     revision.change(entry, "restore", changed)
 
 
 def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
-    """Take others up into one entry: counters are summed, supports and labels kept.
+    """Merge other entries into one: sum the counters, keep supports and labels.
 
-    Without others it takes up the text of the delta, and what an import brought.
+    Without other entries, merge the text of the delta, and the columns of an import.
     """
     entry = _load_live(delta)
-    others = [_load_merge_source(given) for given in delta.targets]
+    others = [_load_merge_source(target) for target in delta.targets]
     is_empty = not others and not delta.content
     if is_empty or len({entry.pk, *(other.pk for other in others)}) <= len(others):
         raise EntryState(
-            "A merge needs other entries than the one that stays, each of them once."
+            "A merge names at least one other entry, and each entry only once."
         )
     supports = [support.memory_id for o in others for support in o.supports.all()]
     for other in others:
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
-    summed = {
+    counters = {
         name: getattr(entry, name)
         + sum(getattr(other, name) for other in others)
         + delta.payload.get(name, 0)
@@ -171,13 +171,13 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
     labels = [name for other in others for name in (other.label, *other.aliases)]
     labels += delta.payload.get("aliases", [])
     tags = [tag for other in others for tag in other.tags]
-    kept = {
+    merged = {
         "merged_from": [*entry.merged_from, *(other.pk for other in others)],
         "aliases": list(dict.fromkeys([*entry.aliases, *labels])),
         "tags": list(dict.fromkeys([*entry.tags, *tags])),
     }
-    wanted = {**kept, **columns_to_set(delta), **summed}
-    changed = {n: v for n, v in wanted.items() if getattr(entry, n) != v}
+    new_values = {**merged, **columns_to_set(delta), **counters}
+    changed = {n: v for n, v in new_values.items() if getattr(entry, n) != v}
     if "content" in changed and delta.producer == PlaybookDelta.Producer.HUMAN:
         changed["author_kind"] = PlaybookEntry.Author.HUMAN
     if changed:
@@ -185,14 +185,14 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
     revision.support(entry, add=supports)
 
 
-def _load_merge_source(given: Mapping[str, Any]) -> PlaybookEntry:
-    entry = load_entry(uuid.UUID(str(given["id"])))
-    refuse_stale(entry, given.get("version"))
+def _load_merge_source(target: Mapping[str, Any]) -> PlaybookEntry:
+    entry = load_entry(uuid.UUID(str(target["id"])))
+    refuse_stale(entry, target.get("version"))
     return _refuse_not_live(entry)
 
 
 def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
-    """One vote per entry and run, as `playbook.history.votes` counts them."""
+    """Count one vote per entry and run (`playbook.history.votes`)."""
     kind = delta.payload.get("vote", "neutral")
     votes.count(revision, load_target(delta), kind, delta.run_id)
 
@@ -210,7 +210,7 @@ OPERATIONS: dict[
     PlaybookDelta.DeltaOperation.TAG: _tag,
     PlaybookDelta.DeltaOperation.VOTE: _vote,
 }
-# The memory of these speaks for the entry afterwards.
+# Operations after which the memory of the delta supports the entry.
 OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}
 
 
@@ -223,7 +223,7 @@ def _support(revision: Revision, delta: PlaybookDelta) -> None:
 def load_entry(entry_id: uuid.UUID | None) -> PlaybookEntry:
     found = PlaybookEntry.objects.light().filter(pk=entry_id).first()
     if found is None:
-        raise errors.NotFound("The entry of this delta does not exist any more.")
+        raise errors.NotFound("The entry of this delta no longer exists.")
     entry: PlaybookEntry = found
     return entry
 

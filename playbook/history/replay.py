@@ -1,4 +1,4 @@
-"""The playbook at a revision, made from its change rows alone."""
+"""Rebuild the playbook at a revision from its change rows alone."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from playbook.queries import PlaybookChangeQuerySet
 from projects.models import Project
 
 Snapshot = dict[uuid.UUID, EntryValues]
-# What replay reads of a change: entry, memories that ceased to support it, `after`.
+# The columns of a change that replay reads: entry, memories that ended support, `after`.
 ChangeRow = tuple[uuid.UUID, list[str] | None, EntryValues]
 
 
 def snapshot_at(project: Project, revision: int | None = None) -> Snapshot:
-    """Every entry there was at a revision, the last one if None: {entry id: state}."""
+    """Return the entries as they were at a revision, at the newest one if None."""
     rows = PlaybookChange.objects.filter(project_id=project.pk).in_order()
     if revision is not None:
         rows = rows.filter(revision__lte=revision)
@@ -26,7 +26,7 @@ def snapshot_at(project: Project, revision: int | None = None) -> Snapshot:
 def snapshots_around(
     project: Project, first: int, last: int
 ) -> tuple[Snapshot, Snapshot]:
-    """The entries that changed between two revisions, as they were at each."""
+    """Return the entries that changed between two revisions, as they were at each."""
     rows = PlaybookChange.objects.filter(project_id=project.pk, revision__lte=last)
     changed = rows.filter(revision__gt=first)
     theirs = rows.filter(entry_id__in=changed.values("entry_id")).in_order()
@@ -36,28 +36,30 @@ def snapshots_around(
 
 
 def _change_rows(rows: PlaybookChangeQuerySet) -> Iterable[ChangeRow]:
-    """Plain values: a row object for each change would take most of the time."""
+    """Read plain values: creating a model instance for each would take most of the time."""
     return rows.values_list(
         "entry_id", f"before__{SUPPORTS}", "after", named=False
     ).iterator(chunk_size=5000)
 
 
 def fold(changes: Iterable[ChangeRow], start: Snapshot | None = None) -> Snapshot:
-    """Apply changes, oldest first, to `start`, else to an empty playbook."""
+    """Apply changes, oldest first, to `start` or to an empty playbook."""
     states: Snapshot = {} if start is None else start
-    for entry_id, gone, after in changes:
+    for entry_id, removed_ids, after in changes:
         entry = states.get(entry_id)
         if entry is None:
             entry = states[entry_id] = {SUPPORTS: []}
-        if gone is not None:
-            kept = [memory for memory in entry[SUPPORTS] if memory not in gone]
-            after = after | {SUPPORTS: kept + after[SUPPORTS]}
+        if removed_ids is not None:
+            remaining = [
+                memory for memory in entry[SUPPORTS] if memory not in removed_ids
+            ]
+            after = after | {SUPPORTS: remaining + after[SUPPORTS]}
         entry.update(after)
     return states
 
 
 def current_snapshot(project: Project) -> Snapshot:
-    """The same as `state_at`, read from the tables of the present."""
+    """Return what `snapshot_at` returns for the newest revision, read from the tables."""
     rows = PlaybookEntry.objects.filter(project=project).light()
     return {
         entry.pk: entry_values(entry) | {SUPPORTS: entry.supporting_memory_ids}

@@ -1,7 +1,7 @@
-"""One step of a playbook: taken under its lock, and told entry by entry.
+"""Revisions: each changes entries under the lock of the playbook and records every change.
 
-Whatever changes an entry goes through a `Revision`; replaying its rows in order
-gives the present playbook (`playbook.history.replay`).
+Every change of an entry goes through a `Revision`. `playbook.history.replay` rebuilds
+the playbook from the change rows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects import search_language
 from projects.models import Project
 
-# What replay gives back. What follows from these columns (search, `is_active`) and
-# what is only observed (vectors, exposures) is outside it.
+# Columns that replay restores. Derived columns (search, `is_active`), vectors and
+# exposures are not among them.
 COLUMNS = [
     "label",
     "content",
@@ -54,16 +54,16 @@ COLUMNS = [
     "aliases",
 ]
 COUNTERS = ("helpful", "harmful", "neutral")
-# A change holds only the ids that came or went: whole lists would grow squared.
+# A change holds only the ids that were added or removed, so that rows stay small.
 SUPPORTS = "supporting_memory_ids"
-# Columns that the search columns follow from.
+# Columns from which the search columns are derived.
 TEXTS = {"content", "category", "condition", "tags"}
 
 EntryValues = dict[str, Any]
 
 
 class DuplicateEntry(errors.StateConflict):
-    """An active entry says this already; change that one instead."""
+    """An active entry already says this; change that entry instead."""
 
     code = "duplicate_entry"
 
@@ -75,14 +75,14 @@ class OverBudget(errors.StateConflict):
 
 
 class PurgedEntry(errors.StateConflict):
-    """The text of this entry was purged, so it cannot come back; add a new entry."""
+    """The text of this entry was purged and cannot be restored; add a new entry."""
 
     code = "purged_entry"
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a revision is made: what its change rows say beside the change."""
+    """Why a revision was made; its change rows record it."""
 
     reason: str = ""
     delta_id: uuid.UUID | None = None
@@ -92,23 +92,23 @@ class Cause:
 
 
 def lock_playbook(project: Project) -> Playbook:
-    """Lock the project's playbook until the transaction ends; made when missing."""
+    """Lock the project's playbook until the transaction ends; create it if missing."""
     rows = Playbook.objects.select_for_update(no_key=True).filter(project=project)
     if (found := rows.first()) is None:
         Playbook.objects.bulk_create([Playbook(project=project)], ignore_conflicts=True)
         found = rows.get()
-    held: Playbook = found
-    held.project = project
-    return held
+    playbook: Playbook = found
+    playbook.project = project
+    return playbook
 
 
 def entry_values(entry: PlaybookEntry) -> EntryValues:
-    """The replayable columns as JSON-friendly values; supports are told apart."""
+    """Return the replayable columns as JSON values, without the supports."""
     return {name: _to_json(getattr(entry, name)) for name in COLUMNS}
 
 
 def next_label(playbook: Playbook, category: str) -> str:
-    """The next label: the section's slug and a number that is never used again."""
+    """Return the next label: the slug of the category and a number that is used once."""
     return f"{category.replace('_', '-')}-{playbook.next_label:05d}"
 
 
@@ -118,7 +118,7 @@ def refuse_purged(entry: PlaybookEntry) -> None:
 
 
 def refuse_repeated(entry: PlaybookEntry) -> None:
-    """Refuse a text that another active entry has, by the label of that entry."""
+    """Raise DuplicateEntry if another active entry has the same text."""
     twin = (
         PlaybookEntry.objects.current()
         .filter(project_id=entry.project_id, similarity_hash=entry.similarity_hash)
@@ -127,13 +127,13 @@ def refuse_repeated(entry: PlaybookEntry) -> None:
     )
     if twin:
         raise DuplicateEntry(
-            f"{twin.label} says this already; change that entry instead.",
+            f"{twin.label} already says this; change that entry instead.",
             entry_id=str(twin.pk),
         )
 
 
 class Revision:
-    """Collects the changes of one step; `close()` writes them and the new number."""
+    """Collects changes of entries; `close()` writes them under the next revision number."""
 
     def __init__(self, playbook: Playbook, caller: Caller, cause: Cause) -> None:
         self.playbook = playbook
@@ -142,12 +142,15 @@ class Revision:
         self.number = playbook.revision + 1
         self.now = timezone.now()
         self.changes: list[PlaybookChange] = []
-        self._unembedded = False
+        self._has_text_without_vector = False
         self._reworded: list[PlaybookEntry] = []
 
     @cached_property
     def language(self) -> str:
-        """What its entries are indexed in; held, so asked for when a text is written."""
+        """The index language of the project, locked until the transaction ends.
+
+        Read only when a text is written.
+        """
         return search_language.pin_language(self.playbook.project_id)
 
     def add(
@@ -177,18 +180,18 @@ class Revision:
         self,
         entry: PlaybookEntry,
         action: str,
-        changed: EntryValues,
+        new_values: EntryValues,
         *,
         vector: Vector | None = None,
     ) -> None:
-        """Set columns of an entry that is locked with its playbook."""
+        """Set columns of an entry; its playbook is locked."""
         before, cost, was_live = entry_values(entry), entry.tokens, entry.is_live
         content = entry.content
-        for name, value in changed.items():
+        for name, value in new_values.items():
             setattr(entry, name, value)
         entry.version += 1
         entry.updated_at = self.now
-        columns = {*changed, "version", "updated_at"}
+        columns = {*new_values, "version", "updated_at"}
         if TEXTS & columns:
             entry_index.fill(entry, self.language)
             columns |= {"content_tsv", "similarity_hash"}
@@ -215,7 +218,7 @@ class Revision:
         action: str = "vote",
         reason: str = "",
     ) -> None:
-        """Move counters. The version stays: it tells of the text, not of its use."""
+        """Add to counters. The version stays: it counts changes of the rule, not uses."""
         before = entry_values(entry)
         for name, step in steps.items():
             setattr(entry, name, getattr(entry, name) + step)
@@ -224,7 +227,7 @@ class Revision:
         self._record(entry, "update", action, old, new, reason=reason)
 
     def confirm(self, entry: PlaybookEntry, review_after: datetime | None) -> None:
-        """Note that a person found it true. The version stays, as the text does."""
+        """Record that a person confirmed the entry. The version stays."""
         before = entry_values(entry)
         entry.verified_at, entry.review_after = self.now, review_after
         entry.save(update_fields=["verified_at", "review_after"])
@@ -239,7 +242,7 @@ class Revision:
         remove: Sequence[uuid.UUID] = (),
         action: str = "support",
     ) -> None:
-        """Let memories speak for an entry, or stop; what is so already is no change."""
+        """Add and remove supporting memories; record only what changes."""
         have = set(
             entry.supports.filter(memory_id__in=[*add, *remove]).values_list(
                 "memory_id", flat=True
@@ -264,9 +267,9 @@ class Revision:
         before: EntryValues,
         after: EntryValues,
     ) -> None:
-        """Note that a change was taken back; the caller has moved its entry.
+        """Record that a change was reverted; the caller has written its entry.
 
-        The row belongs to the delta and the run of the change that it reverts.
+        The row names the delta and the run of the change that it reverts.
         """
         row = self._row(change.entry_id, change.entry_label, operation, "revert")
         row.before, row.after, row.reverts_id = before, after, change.pk
@@ -291,12 +294,12 @@ class Revision:
         self.playbook.save(update_fields=["revision", "next_label", "tokens"])
         file_anchors.refresh(self._reworded)
         self._audit()
-        if self._unembedded:
+        if self._has_text_without_vector:
             entry_vectors.embed_later(self.playbook.project_id)
         return self.changes
 
     def _audit(self) -> None:
-        """A row for what the revision did to each entry, named for the first change."""
+        """Write one audit row for each entry, named after its first change."""
         by_entry: dict[uuid.UUID, list[PlaybookChange]] = {}
         for change in self.changes:
             by_entry.setdefault(change.entry_id, []).append(change)
@@ -322,7 +325,7 @@ class Revision:
         if vector:
             entry_vectors.add(entry, vector)
         else:
-            self._unembedded = True
+            self._has_text_without_vector = True
 
     def _record(
         self,

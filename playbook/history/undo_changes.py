@@ -1,7 +1,7 @@
-"""Carry out a revert: the inverse of many changes, in few queries.
+"""Undo many changes in few queries.
 
 Each change gets a row of its own that reverts it, newest first, so that the revert can
-be reverted change by change.
+itself be reverted change by change.
 """
 
 from __future__ import annotations
@@ -33,47 +33,47 @@ from playbook.models import EntryVector, PlaybookChange, PlaybookEntry, Support
 DATE_COLUMNS = {"verified_at", "review_after"}
 Status = PlaybookEntry.EntryStatus
 Operation = PlaybookChange.ChangeOperation
-# Columns by which an entry takes the place of a text, or leaves it.
+# Columns that decide whether an entry occupies its text.
 UNIQUENESS_COLUMNS = {"content", "status"}
 BATCH = 500  # rows in one statement
 
 
 @dataclass(frozen=True)
 class UndoResult:
-    """The entries as they are now, by label, and what could not come back."""
+    """The changed entries, by label, and notes on what could not be restored."""
 
     entries: list[PlaybookEntry]
     notes: list[str]
 
 
 def undo(revision: Revision, changes: Iterable[PlaybookChange]) -> UndoResult:
-    """Move entries to before these changes, newest first.
+    """Undo these changes of entries, newest first.
 
     Raises DuplicateEntry and OverBudget before it has written anything.
     """
     newest_first = sorted(
         changes, key=lambda change: (change.revision, change.position), reverse=True
     )
-    unwound = _EntryUndo.of(newest_first)
+    entry_undo = _EntryUndo.of(newest_first)
     for change in newest_first:
-        unwound.take_back(revision, change)
-    unwound.save(revision)
-    entries = sorted(unwound.entries.values(), key=lambda entry: entry.label)
-    return UndoResult(entries, unwound.notes)
+        entry_undo.undo_change(revision, change)
+    entry_undo.save(revision)
+    entries = sorted(entry_undo.entries.values(), key=lambda entry: entry.label)
+    return UndoResult(entries, entry_undo.notes)
 
 
 @dataclass
 class _EntryUndo:
-    """Entries on their way back, with their states as change rows hold them."""
+    """Entries during the undo, and their values in the form of change rows."""
 
     entries: dict[uuid.UUID, PlaybookEntry]
     states: dict[uuid.UUID, EntryValues]
     supports: _SupportUndo
-    touched: dict[uuid.UUID, set[str]] = field(default_factory=dict)
+    changed_columns: dict[uuid.UUID, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, changes: Sequence[PlaybookChange]) -> _EntryUndo:
-        # Not `light()`: a row that is written back needs all of its columns.
+        # Not `light()`: writing a row back needs all of its columns.
         rows = PlaybookEntry.objects.defer("content_terms")
         entries = rows.in_bulk({change.entry_id for change in changes})
         states = {pk: entry_values(entry) for pk, entry in entries.items()}
@@ -81,70 +81,78 @@ class _EntryUndo:
 
     @property
     def notes(self) -> list[str]:
-        gone = len(self.supports.gone)
-        return [f"{gone} memories are gone and support nothing again."] if gone else []
+        count = len(self.supports.missing_memories)
+        return (
+            [f"{count} memories are gone and support nothing again."] if count else []
+        )
 
-    def take_back(self, revision: Revision, change: PlaybookChange) -> None:
+    def undo_change(self, revision: Revision, change: PlaybookChange) -> None:
         now = self.states[change.entry_id]
-        wanted = _values_before(change, now)
-        if stable_columns(wanted) and "version" not in self.touched.get(
+        new_values = _values_before(change, now)
+        if stable_columns(new_values) and "version" not in self.changed_columns.get(
             change.entry_id, ()
         ):
-            wanted["version"] = now["version"] + 1
-            wanted["updated_at"] = revision.now.isoformat()
-        before = {name: now[name] for name in wanted}
+            new_values["version"] = now["version"] + 1
+            new_values["updated_at"] = revision.now.isoformat()
+        before = {name: now[name] for name in new_values}
         was_live = now["status"] == Status.ACTIVE
-        now.update(wanted)
-        if wanted:
-            self.touched.setdefault(change.entry_id, set()).update(wanted)
+        now.update(new_values)
+        if new_values:
+            self.changed_columns.setdefault(change.entry_id, set()).update(new_values)
         is_live = now["status"] == Status.ACTIVE
-        came, went = self.supports.take_back(change)
+        added_ids, removed_ids = self.supports.undo_change(change)
         if SUPPORTS in change.before:
-            before[SUPPORTS], wanted[SUPPORTS] = went, came
+            before[SUPPORTS], new_values[SUPPORTS] = removed_ids, added_ids
         operation = Operation.DELETE if was_live and not is_live else Operation.UPDATE
-        revision.revert(change, operation, before, wanted)
+        revision.revert(change, operation, before, new_values)
 
     def save(self, revision: Revision) -> None:
         cost = {pk: entry.tokens for pk, entry in self.entries.items()}
         texts = {pk: entry.content for pk, entry in self.entries.items()}
-        for pk, names in self.touched.items():
+        for pk, names in self.changed_columns.items():
             for name in names:
                 value = _from_json(name, self.states[pk][name])
                 setattr(self.entries[pk], name, value)
         more = sum(entry.tokens - cost[pk] for pk, entry in self.entries.items())
         if more > 0:
             revision.refuse_over_budget(more)
-        self._place(revision)
+        self._free_texts(revision)
         self._write()
         revision.playbook.tokens += more
-        reworded = [pk for pk, e in self.entries.items() if e.content != texts[pk]]
-        if reworded:
-            file_anchors.refresh(self.entries[pk] for pk in reworded)
-            EntryVector.objects.filter(entry__in=reworded).delete()
+        reworded_ids = [pk for pk, e in self.entries.items() if e.content != texts[pk]]
+        if reworded_ids:
+            file_anchors.refresh(self.entries[pk] for pk in reworded_ids)
+            EntryVector.objects.filter(entry__in=reworded_ids).delete()
             entry_vectors.embed_later(revision.playbook.project_id)
         self.supports.save()
 
-    def _place(self, revision: Revision) -> None:
-        """Make room for texts that change places: no two may be alike at any moment."""
-        moved = [pk for pk, names in self.touched.items() if names & UNIQUENESS_COLUMNS]
-        texts = [pk for pk, names in self.touched.items() if names & TEXTS]
+    def _free_texts(self, revision: Revision) -> None:
+        """Free the hashes of texts that swap entries: two entries may never share one."""
+        unique_ids = [
+            pk
+            for pk, names in self.changed_columns.items()
+            if names & UNIQUENESS_COLUMNS
+        ]
+        texts = [pk for pk, names in self.changed_columns.items() if names & TEXTS]
         for pk in texts:
             entry_index.fill(self.entries[pk], revision.language)
-        _refuse_repeated([self.entries[pk] for pk in moved])
-        rows = PlaybookEntry.objects.filter(pk__in=moved)
+        _refuse_repeated([self.entries[pk] for pk in unique_ids])
+        rows = PlaybookEntry.objects.filter(pk__in=unique_ids)
         rows.update(similarity_hash=Cast(F("pk"), CharField()))
 
     def _write(self) -> None:
-        reworded = {pk for pk, names in self.touched.items() if names & TEXTS}
-        self._update(reworded, "content_tsv")
-        self._update(self.touched.keys() - reworded)
+        reworded_ids = {
+            pk for pk, names in self.changed_columns.items() if names & TEXTS
+        }
+        self._update(reworded_ids, "content_tsv")
+        self._update(self.changed_columns.keys() - reworded_ids)
 
     def _update(self, pks: Collection[uuid.UUID], *further: str) -> None:
-        names = {_field_name(name) for pk in pks for name in self.touched[pk]}
+        names = {_field_name(name) for pk in pks for name in self.changed_columns[pk]}
         columns = ["similarity_hash", *further, *sorted(names)]
         rows = [self.entries[pk] for pk in sorted(pks)]
-        # All of them are there: every row conflicts, and is updated by the new one.
-        # `bulk_update` builds a CASE for each row and column, ten times as slow.
+        # Every row exists, so each insert conflicts and becomes an update.
+        # `bulk_update` builds a CASE for each row and column and takes ten times as long.
         PlaybookEntry.objects.bulk_create(
             rows,
             update_conflicts=True,
@@ -158,8 +166,8 @@ def _values_before(change: PlaybookChange, now: EntryValues) -> EntryValues:
     if change.operation == Operation.ADD:
         return {"status": Status.DELETED.value}
     before, after = change.before, change.after
-    counted = {n: now[n] + before[n] - after[n] for n in COUNTERS if n in before}
-    return {name: before[name] for name in stable_columns(before)} | counted
+    counters = {n: now[n] + before[n] - after[n] for n in COUNTERS if n in before}
+    return {name: before[name] for name in stable_columns(before)} | counters
 
 
 def _refuse_repeated(entries: Sequence[PlaybookEntry]) -> None:
@@ -173,66 +181,73 @@ def _refuse_repeated(entries: Sequence[PlaybookEntry]) -> None:
         .exclude(pk__in=[entry.pk for entry in entries])
         .values_list("similarity_hash", "label", "pk")
     )
-    taken = {hashed: (label, pk) for hashed, label, pk in twins}
+    owners = {text_hash: (label, pk) for text_hash, label, pk in twins}
     for entry in live:
-        if entry.similarity_hash in taken:
-            label, pk = taken[entry.similarity_hash]
+        if entry.similarity_hash in owners:
+            label, pk = owners[entry.similarity_hash]
             raise DuplicateEntry(
-                f"{label} says by now what {entry.label} would say again; "
+                f"{label} now has the text that {entry.label} would get back; "
                 "change that entry first.",
                 entry_id=str(pk),
             )
-        taken[entry.similarity_hash] = (entry.label, entry.pk)
+        owners[entry.similarity_hash] = (entry.label, entry.pk)
 
 
 @dataclass
 class _SupportUndo:
-    """Which memories speak for which entry, while changes are taken back.
+    """Supports of entries during the undo.
 
-    `alive` are the memories there are still, `gone` those that would have come back.
+    `alive` are the memories that exist, `missing_memories` those that do not, but would
+    support an entry again.
     """
 
     rows: dict[tuple[uuid.UUID, str], uuid.UUID]
     alive: set[str]
-    lost: set[tuple[uuid.UUID, str]] = field(default_factory=set)
-    gained: dict[tuple[uuid.UUID, str], None] = field(default_factory=dict)
-    gone: set[str] = field(default_factory=set)
+    removed: set[tuple[uuid.UUID, str]] = field(default_factory=set)
+    added: dict[tuple[uuid.UUID, str], None] = field(default_factory=dict)
+    missing_memories: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, changes: Sequence[PlaybookChange]) -> _SupportUndo:
-        moved = [c for c in changes if SUPPORTS in c.before]
-        named = {pk for c in moved for pk in (*c.before[SUPPORTS], *c.after[SUPPORTS])}
+        support_changes = [c for c in changes if SUPPORTS in c.before]
+        memory_ids = {
+            pk
+            for c in support_changes
+            for pk in (*c.before[SUPPORTS], *c.after[SUPPORTS])
+        }
         rows = Support.objects.filter(
-            entry__in={c.entry_id for c in moved}, memory__in=named
+            entry__in={c.entry_id for c in support_changes}, memory__in=memory_ids
         ).values_list("entry_id", "memory_id", "pk")
-        alive = Memory.objects.filter(pk__in=named).values_list("pk", flat=True)
+        alive = Memory.objects.filter(pk__in=memory_ids).values_list("pk", flat=True)
         return cls({(e, str(m)): pk for e, m, pk in rows}, {str(pk) for pk in alive})
 
-    def take_back(self, change: PlaybookChange) -> tuple[list[str], list[str]]:
-        """The memories that speak for the entry again, and those that do no longer."""
+    def undo_change(self, change: PlaybookChange) -> tuple[list[str], list[str]]:
+        """Undo a change of supports; return the ids of memories added and removed."""
         entry_id = change.entry_id
-        went = [pk for pk in change.after.get(SUPPORTS, ()) if self._has(entry_id, pk)]
-        for pk in went:
-            self.gained.pop((entry_id, pk), None)
-            self.lost.add((entry_id, pk))
+        removed_ids = [
+            pk for pk in change.after.get(SUPPORTS, ()) if self._has(entry_id, pk)
+        ]
+        for pk in removed_ids:
+            self.added.pop((entry_id, pk), None)
+            self.removed.add((entry_id, pk))
         missing = [
             pk for pk in change.before.get(SUPPORTS, ()) if not self._has(entry_id, pk)
         ]
-        self.gone.update(set(missing) - self.alive)
-        came = [pk for pk in missing if pk in self.alive]
-        self.gained.update(dict.fromkeys((entry_id, pk) for pk in came))
-        return came, went
+        self.missing_memories.update(set(missing) - self.alive)
+        added_ids = [pk for pk in missing if pk in self.alive]
+        self.added.update(dict.fromkeys((entry_id, pk) for pk in added_ids))
+        return added_ids, removed_ids
 
     def _has(self, entry_id: uuid.UUID, memory_id: str) -> bool:
         pair = (entry_id, memory_id)
-        return pair in self.gained or (pair in self.rows and pair not in self.lost)
+        return pair in self.added or (pair in self.rows and pair not in self.removed)
 
     def save(self) -> None:
-        ended = [pk for pair, pk in self.rows.items() if pair in self.lost]
-        Support.objects.filter(pk__in=ended).delete()
+        removed_pks = [pk for pair, pk in self.rows.items() if pair in self.removed]
+        Support.objects.filter(pk__in=removed_pks).delete()
         Support.objects.bulk_create(
             Support(entry_id=entry_id, memory_id=uuid.UUID(memory_id))
-            for entry_id, memory_id in self.gained
+            for entry_id, memory_id in self.added
         )
 
 
@@ -241,7 +256,7 @@ def _field_name(name: str) -> str:
 
 
 def _from_json(name: str, stored: Any) -> Any:
-    """A column's Python value from its JSON-friendly one."""
+    """Convert a column's JSON value to its Python value."""
     if name in {*DATE_COLUMNS, "updated_at"}:
         return parse_datetime(stored) if stored else None
     if name == "superseded_by_id":

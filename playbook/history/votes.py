@@ -1,7 +1,7 @@
-"""What use shows of entries: one vote per entry and run, and memories in support.
+"""Votes and supports: one vote per entry and run, and memories that support entries.
 
-Both are changes of their own, allowed on locked and human-written entries and under
-every policy (docs/ace.md, "Votes and supports").
+Both are changes of their own. They are allowed on locked and human-written entries and
+under every policy (docs/ace.md, "Votes and supports").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from projects.models import Project
 
 VoteKind = Literal["helpful", "harmful", "neutral"]
 
-# Deprecated when harmful votes lead by this many, after this many uses.
+# An entry is deprecated if harmful votes lead by this many, after so many uses.
 HARMFUL_LEAD = 3
 MIN_USES = 5
 
@@ -37,49 +37,53 @@ class Vote:
 def record(
     project: Project,
     votes: Sequence[Vote],
-    supported: Iterable[uuid.UUID],
+    supported_entries: Iterable[uuid.UUID],
     cause: Cause,
     caller: Caller,
 ) -> list[PlaybookChange]:
     """Count votes and let the cause's memory support entries, in one revision.
 
-    Entries of other projects and what was counted before are passed over.
+    Entries of other projects, and votes and supports that exist, are skipped.
     """
     caller.require(Role.WRITER, project.pk)
-    supported = list(dict.fromkeys(supported))
-    wanted = list(dict.fromkeys([*(vote.entry_id for vote in votes), *supported]))
-    if not wanted:
+    supported_entries = list(dict.fromkeys(supported_entries))
+    entry_ids = list(
+        dict.fromkeys([*(vote.entry_id for vote in votes), *supported_entries])
+    )
+    if not entry_ids:
         return []
     revision = Revision(lock_playbook(project), caller, cause)
-    entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(wanted)
-    voted = _entries_with_vote(cause.run_id, entries) if votes else set()
+    entries = PlaybookEntry.objects.filter(project=project).light().in_bulk(entry_ids)
+    voted_entries = _entries_with_vote(cause.run_id, entries) if votes else set()
     for vote in votes:
-        if vote.entry_id in entries and vote.entry_id not in voted:
+        if vote.entry_id in entries and vote.entry_id not in voted_entries:
             entry = entries[vote.entry_id]
             revision.count(entry, {vote.kind: 1}, reason=vote.reason)
-            voted.add(entry.pk)
+            voted_entries.add(entry.pk)
     memories = Memory.objects.filter(project=project)
     memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
     if memory:
-        for entry_id in _entries_to_support(memory, supported):
+        for entry_id in _entries_to_support(memory, supported_entries):
             if entry := entries.get(entry_id):
                 revision.support(entry, add=[memory.pk])
     return revision.close()
 
 
-def _entries_to_support(memory: Memory, wanted: Sequence[uuid.UUID]) -> list[uuid.UUID]:
-    have = memory.supports.filter(entry_id__in=wanted)
+def _entries_to_support(
+    memory: Memory, entry_ids: Sequence[uuid.UUID]
+) -> list[uuid.UUID]:
+    have = memory.supports.filter(entry_id__in=entry_ids)
     known = set(have.values_list("entry_id", flat=True))
-    return [entry_id for entry_id in wanted if entry_id not in known]
+    return [entry_id for entry_id in entry_ids if entry_id not in known]
 
 
 @write
 def withdraw_supports(
     project: Project, memory_ids: Sequence[uuid.UUID], cause: Cause, caller: Caller
 ) -> list[PlaybookChange]:
-    """Let memories speak for no entry any more, in one revision.
+    """End all supports by these memories, in one revision.
 
-    What deletes memories for good calls it first: a support may only end by a change.
+    Call it before memories are purged: a support ends by a change only.
     """
     caller.require(Role.CURATOR, project.pk)
     if not memory_ids:
@@ -98,7 +102,7 @@ def withdraw_supports(
 def count(
     revision: Revision, entry: PlaybookEntry, kind: str, run_id: uuid.UUID | None
 ) -> None:
-    """Count a vote inside a revision, unless this run has one on the entry."""
+    """Count a vote within a revision, unless this run voted on the entry before."""
     if entry.pk not in _entries_with_vote(run_id, [entry.pk]):
         revision.count(entry, {kind: 1})
 
@@ -106,22 +110,22 @@ def count(
 def _entries_with_vote(
     run_id: uuid.UUID | None, entry_ids: Iterable[uuid.UUID]
 ) -> set[uuid.UUID]:
-    """On which of these entries a vote of a run is in force; without a run on none."""
+    """Return the entries on which a vote of the run is in force; none without a run."""
     if run_id is None:
         return set()
-    # A revert belongs to the run of what it takes back.
+    # A revert has the run of the change that it reverts.
     rows = PlaybookChange.objects.filter(run_id=run_id, entry_id__in=list(entry_ids))
-    kept = rows.in_order().only("action", "entry_id", "reverts_id")
+    rows_in_order = rows.in_order().only("action", "entry_id", "reverts_id")
     cast = (
         c
-        for c in change_chains.build_chains(kept)
+        for c in change_chains.build_chains(rows_in_order)
         if c.root.action == "vote" and c.is_in_force
     )
     return {chain.root.entry_id for chain in cast}
 
 
 def is_refuted(entry: PlaybookEntry) -> bool:
-    """Whether its votes speak for retiring an entry that may be retired."""
+    """Whether the votes refute an entry that may be retired automatically."""
     return (
         entry.is_live
         and not entry.is_protected

@@ -1,4 +1,4 @@
-"""Where each word and each column of an entry comes from."""
+"""Blame: find the change from which each word and column of an entry comes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from playbook.history.change_chains import ADDITIVE_COLUMNS, VERSION_COLUMNS
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.queries import PlaybookChangeQuerySet
 
-# A column's origin, or that of each word of the text.
+# The origin of each column; of the content, a list with the origin of each word.
 Origins = dict[str, Any]
-# They are sums: no single change brought them.
+# Counters and supports are sums of many changes.
 UNTRACED_COLUMNS = VERSION_COLUMNS | ADDITIVE_COLUMNS
 
 
 @dataclass(frozen=True)
 class BlamePart:
-    """A run of words of the present text, and the change that they came with."""
+    """A run of words of the current text, and the change that introduced them."""
 
     text: str
     change: PlaybookChange
@@ -28,7 +28,7 @@ class BlamePart:
 
 @dataclass(frozen=True)
 class Blame:
-    """`columns`: the change that each column was last set by: {name: change}."""
+    """`columns` maps each column to the change that set it last."""
 
     entry: PlaybookEntry
     parts: list[BlamePart]
@@ -38,7 +38,7 @@ class Blame:
 def trace(entry: PlaybookEntry, changes: PlaybookChangeQuerySet) -> Blame:
     """Trace an entry through its changes.
 
-    What a revert brought back comes from where it came from before.
+    A revert restores the origins along with the text and the columns.
     """
     origins: Origins = {}
     before: dict[uuid.UUID, Origins] = {}
@@ -60,19 +60,19 @@ def trace(entry: PlaybookEntry, changes: PlaybookChangeQuerySet) -> Blame:
 def _trace_words(
     old: str, origins: list[PlaybookChange], new: str, change: PlaybookChange
 ) -> list[PlaybookChange]:
-    """The origin of each word of the new text."""
+    """Return the origin of each word of the new text."""
     found: list[PlaybookChange] = []
     for kind, start, end, new_start, new_end in match_words(
         WORDS.findall(old), WORDS.findall(new)
     ):
-        kept = kind == "equal"
-        found += origins[start:end] if kept else [change] * (new_end - new_start)
+        is_equal = kind == "equal"
+        found += origins[start:end] if is_equal else [change] * (new_end - new_start)
     return found
 
 
 def _join_words(text: str, origins: list[PlaybookChange]) -> list[BlamePart]:
-    traced = zip(WORDS.findall(text), origins, strict=True)
+    pairs = zip(WORDS.findall(text), origins, strict=True)
     return [
         BlamePart("".join(word for word, _ in run), change)
-        for change, run in groupby(traced, key=lambda pair: pair[1])
+        for change, run in groupby(pairs, key=lambda pair: pair[1])
     ]

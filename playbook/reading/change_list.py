@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find the changes of a playbook."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ACTIONS = (
 
 @dataclass(frozen=True)
 class ChangeFilters:
-    """What the changes are narrowed to; None and empty narrow nothing.
+    """Filters of changes; None and empty fields filter nothing.
 
     `operation` is add, update or delete (REQ-MEM-DM-007); `action` is finer.
     """
@@ -52,9 +52,9 @@ class ChangeFilters:
 def find(
     project: Project, filters: ChangeFilters, caller: Caller
 ) -> PlaybookChangeQuerySet:
-    """The change history of a project (REQ-MEM-API-003)."""
+    """Find the changes of a project (REQ-MEM-API-003)."""
     caller.require(Role.VIEWER, project.pk)
-    wanted: dict[str, Any] = {
+    filter_values: dict[str, Any] = {
         "operation": filters.operation,
         "action": filters.action,
         "actor": filters.actor,
@@ -63,8 +63,8 @@ def find(
         "changed_at__gte": filters.date_from,
         "changed_at__lte": filters.date_to,
     }
-    given = {name: value for name, value in wanted.items() if value}
-    return _visible_changes(caller).filter(project_id=project.pk, **given)
+    active_filters = {name: value for name, value in filter_values.items() if value}
+    return _visible_changes(caller).filter(project_id=project.pk, **active_filters)
 
 
 def of_entry(entry: PlaybookEntry, caller: Caller) -> PlaybookChangeQuerySet:
@@ -72,21 +72,21 @@ def of_entry(entry: PlaybookEntry, caller: Caller) -> PlaybookChangeQuerySet:
 
 
 def _visible_changes(caller: Caller) -> PlaybookChangeQuerySet:
-    """Visible changes with `is_seen`: whether the caller may know whose memory it was.
+    """Select visible changes, with `is_seen`: whether the caller may see their memory.
 
-    A bound user sees what changed in the shared playbook, not from whose task.
+    A bound user sees all changes of the shared playbook, but not whose task caused them.
     """
     rows: PlaybookChangeQuerySet = PlaybookChange.objects.visible_to(caller)
     memories = Memory.objects.visible_to(caller)
-    theirs = Exists(memories.filter(pk=OuterRef("related_memory_id")))
-    told: PlaybookChangeQuerySet = rows.annotate(
-        is_seen=theirs if caller.user_id else Value(True)
+    is_visible = Exists(memories.filter(pk=OuterRef("related_memory_id")))
+    annotated_rows: PlaybookChangeQuerySet = rows.annotate(
+        is_seen=is_visible if caller.user_id else Value(True)
     )
-    return told
+    return annotated_rows
 
 
 def content_diff(change: PlaybookChange) -> list[str]:
-    """The changed text, line by line, as a unified diff without its head."""
+    """Return the unified diff of the changed text, without its header."""
     before, after = change.before.get("content"), change.after.get("content")
     if before is None and after is None:
         return []
@@ -99,7 +99,7 @@ def content_diff(change: PlaybookChange) -> list[str]:
 def visible_memory_ids(
     ids: Sequence[uuid.UUID | None], caller: Caller
 ) -> set[uuid.UUID]:
-    """Which of these memories the caller may see; another user's are not named."""
+    """Return those of the memories that the caller may see."""
     if not caller.user_id:
         return {pk for pk in ids if pk}
     rows = Memory.objects.visible_to(caller).filter(pk__in=[pk for pk in ids if pk])

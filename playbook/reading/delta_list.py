@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Find the proposals of a playbook."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class DeltaFilters:
 
 
 def find(project: Project, filters: DeltaFilters, caller: Caller) -> DeltaQuerySet:
-    """Proposals and what became of them, with their quotes: for people, not agents."""
+    """Find proposals in any status, with their quotes: for people, not for agents."""
     caller.require(Role.VIEWER, project.pk)
-    wanted: Mapping[str, Any] = {
+    filter_values: Mapping[str, Any] = {
         "status__in": filters.status,
         "operation__in": filters.operation,
         "producer": filters.producer,
@@ -35,13 +35,16 @@ def find(project: Project, filters: DeltaFilters, caller: Caller) -> DeltaQueryS
         "entry_id": filters.entry,
         "run_id": filters.run_id,
     }
-    given = {name: value for name, value in wanted.items() if value}
+    active_filters = {name: value for name, value in filter_values.items() if value}
     rows: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller)
-    return rows.filter(project=project, **given).with_entry()
+    return rows.filter(project=project, **active_filters).with_entry()
 
 
 def get(delta_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookDelta:
-    """A delta that the caller sees and has the role for, or a refusal."""
+    """Return a delta that the caller may see in this role.
+
+    Raises NotFound and Forbidden.
+    """
     rows = PlaybookDelta.objects.visible_to(caller).with_entry()
     found: PlaybookDelta | None = rows.filter(pk=delta_id).first()
     if found is None:

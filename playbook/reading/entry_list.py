@@ -1,4 +1,4 @@
-"""Read the playbook: as it is, as it was, and how it came to be."""
+"""Find, order and load the entries of a playbook."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from projects.models import Project
 from search import search
 from search.columns import SEARCH_COLUMNS
 
-# Supporting memories shown with an entry; an entry of long use has thousands.
+# Supporting memories shown with an entry; an old entry has thousands.
 MAX_SUPPORTS = 100
 SORTS = ("priority", "created_at", "updated_at", "helpful", "label")
 
 
 @dataclass(frozen=True)
 class EntryFilters:
-    """What the playbook is narrowed to; an empty field narrows nothing."""
+    """Filters of entries; an empty field filters nothing."""
 
     category: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -43,14 +43,14 @@ class EntryFilters:
 
 @dataclass(frozen=True)
 class EntryOrder:
-    """By a column, in either direction; ties are broken by id in the same one."""
+    """Order by a column; ties are broken by id in the same direction."""
 
     sort: str = "created_at"
     is_descending: bool = True
 
 
 def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQuerySet:
-    """The entries that a read covers. Waiting text is no entry and never among them."""
+    """Find the entries that match the filters."""
     caller.require(Role.VIEWER, project.pk)
     rows: EntryQuerySet = PlaybookEntry.objects.visible_to(caller).filter(
         project=project, status__in=filters.status
@@ -67,23 +67,23 @@ def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQueryS
 
 
 def conflicting_ids(project: Project) -> set[uuid.UUID]:
-    """The entries that an open conflict names."""
+    """Return the ids of the entries in open conflicts."""
     rows = Conflict.objects.filter(project=project, state=Conflict.ConflictStage.OPEN)
     sides = rows.values_list("left_id", "right_id")
     return {pk for pair in sides for pk in pair if pk}
 
 
-def _refuse_unknown_categories(project: Project, wanted: Sequence[str]) -> None:
-    """A category that the project has given up is known while an entry has it."""
-    strange = set(wanted).difference(project.options.categories)
-    rows = PlaybookEntry.objects.filter(project=project, category__in=strange)
-    strange -= (
-        set(rows.order_by().values_list("category", flat=True)) if strange else set()
+def _refuse_unknown_categories(project: Project, categories: Sequence[str]) -> None:
+    """Refuse unknown categories; a removed one is known while an entry has it."""
+    unknown = set(categories).difference(project.options.categories)
+    rows = PlaybookEntry.objects.filter(project=project, category__in=unknown)
+    unknown -= (
+        set(rows.order_by().values_list("category", flat=True)) if unknown else set()
     )
-    if strange:
+    if unknown:
         listed = ", ".join(project.options.categories)
         raise errors.Invalid(
-            f"The project has no category {', '.join(sorted(strange))}.",
+            f"The project has no category {', '.join(sorted(unknown))}.",
             errors={"category": [f"Must be one of {listed}."]},
         )
 
@@ -91,35 +91,35 @@ def _refuse_unknown_categories(project: Project, wanted: Sequence[str]) -> None:
 def with_details(
     rows: QuerySet[PlaybookEntry], caller: Caller
 ) -> QuerySet[PlaybookEntry]:
-    """With what the API shows of an entry, in a fixed number of queries."""
-    seen = Memory.objects.visible_to(caller).readable()
-    shown = Support.objects.filter(memory__in=seen).order_by("-pk")[:MAX_SUPPORTS]
+    """Add what the API shows of an entry, in a fixed number of queries."""
+    visible = Memory.objects.visible_to(caller).readable()
+    recent = Support.objects.filter(memory__in=visible).order_by("-pk")[:MAX_SUPPORTS]
     vectors = EntryVector.objects.filter(
         entry=OuterRef("pk"), model=active_model.get().name
     )
-    disputed = Conflict.objects.filter(state=Conflict.ConflictStage.OPEN)
+    open_conflicts = Conflict.objects.filter(state=Conflict.ConflictStage.OPEN)
     return (
         freshness.annotate(rows, caller)
         .defer(*SEARCH_COLUMNS)
-        .prefetch_related(Prefetch("supports", shown, to_attr="recent_supports"))
+        .prefetch_related(Prefetch("supports", recent, to_attr="recent_supports"))
         .annotate(
             support_count=Count("supports"),
             is_embedded=Exists(vectors),
-            is_disputed=Exists(disputed.filter(left=OuterRef("pk")))
-            | Exists(disputed.filter(right=OuterRef("pk"))),
+            is_disputed=Exists(open_conflicts.filter(left=OuterRef("pk")))
+            | Exists(open_conflicts.filter(right=OuterRef("pk"))),
         )
     )
 
 
 def order_ids(rows: QuerySet[PlaybookEntry], order: EntryOrder) -> list[uuid.UUID]:
-    """The ids in order; a playbook is bounded by its token budget."""
+    """Return all ids in order; the token budget bounds their number."""
     columns = [F(order.sort), F("pk")]
     keys = [c.desc() if order.is_descending else c.asc() for c in columns]
     return list(rows.order_by(*keys).values_list("pk", flat=True))
 
 
 def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> search.Ranking:
-    """The hybrid search of memories over entries."""
+    """Rank entries by the same hybrid search as memories."""
     options = project.options.search
     question = search.RankingRequest(
         query=query,
@@ -134,7 +134,10 @@ def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> search.
 
 
 def get(entry_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookEntry:
-    """An entry that the caller sees and has the role for, or a refusal."""
+    """Return an entry that the caller may see in this role.
+
+    Raises NotFound and Forbidden.
+    """
     rows = PlaybookEntry.objects.visible_to(caller).light().select_related("project")
     found: PlaybookEntry | None = rows.filter(pk=entry_id).first()
     if found is None:

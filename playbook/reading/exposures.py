@@ -1,6 +1,6 @@
-"""What agents were given, and which of their finished tasks it was given for.
+"""Exposures: the entries that agents got, and the finished tasks that are credited with them.
 
-Observed, not replayed: an exposure moves no counter and is in no revision.
+An exposure changes no counter, and no revision records it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from playbook.models import Exposure, PlaybookEntry
 from projects.models import Project
 
 Source = Exposure.ExposureSource
-# What was given longer ago was for something else.
+# Exposures older than this are not credited to a task.
 CREDIT_WINDOW = timedelta(hours=24)
-# What no task was credited with is kept this long: docs/limits.md
+# How long exposures without a task are kept: docs/limits.md
 RETENTION = timedelta(days=90)
 
 
 @dataclass(frozen=True)
 class EntryUse:
-    """How often an entry was given to agents, and how often a task said it used it."""
+    """How often agents got an entry, and how often they reported that they used it."""
 
     times_given: int
     times_cited: int
@@ -37,7 +37,7 @@ class EntryUse:
 
 @dataclass(frozen=True)
 class FinishedTask:
-    """A finished task; `given` and `cited` are the entries that its request names."""
+    """A finished task, with the entries that its request names as given and as cited."""
 
     run_id: uuid.UUID
     project: Project
@@ -49,7 +49,7 @@ class FinishedTask:
 
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
-    """The agent that something is given to; empty when nobody said which."""
+    """Return the id of the agent that gets the entries; empty if it is unknown."""
     return caller.agent_id_for(agent_id) if agent_id else caller.agent_id
 
 
@@ -61,9 +61,9 @@ def record(
     source: Exposure.ExposureSource,
     agent_id: str = "",
 ) -> None:
-    """Keep which entries a key was given, each with its cosine to the task.
+    """Record the entries that a key got, each with its cosine to the task.
 
-    A person who looks is no agent: without a key nothing is kept.
+    Without a key the caller is a person, and nothing is recorded.
     """
     if caller.key_id is None:
         return
@@ -82,23 +82,23 @@ def record(
 
 @write
 def credit(task: FinishedTask) -> None:
-    """Link a finished task to what its agent was given for it; once, however often.
+    """Credit a finished task with the exposures of its agent; repeating it is safe.
 
-    What is given several times before a task counts as given once, the last time. What
-    the agent reports and nothing recorded becomes an exposure of its own.
+    If an entry was exposed several times, the last exposure counts. An entry that the
+    agent reports without a recorded exposure gets one.
     """
     of_run = Exposure.objects.filter(project=task.project, run_id=task.run_id)
     if task.key_id:
-        waiting = _uncredited(task)
+        uncredited = _uncredited(task)
         newest = (
-            waiting.exclude(entry__in=of_run.values("entry"))
+            uncredited.exclude(entry__in=of_run.values("entry"))
             .order_by("entry_id", "-id")
             .distinct("entry_id")
         )
-        waiting.filter(pk__in=newest.values("pk")).update(run_id=task.run_id)
-        waiting.filter(entry__in=of_run.values("entry")).delete()
-    linked = set(of_run.values_list("entry_id", flat=True))
-    reported = {*task.given_entries, *task.cited_entries} - linked
+        uncredited.filter(pk__in=newest.values("pk")).update(run_id=task.run_id)
+        uncredited.filter(entry__in=of_run.values("entry")).delete()
+    credited = set(of_run.values_list("entry_id", flat=True))
+    reported = {*task.given_entries, *task.cited_entries} - credited
     Exposure.objects.bulk_create(
         (_reported_exposure(task, entry_id) for entry_id in sorted(reported)),
         ignore_conflicts=True,
@@ -108,9 +108,9 @@ def credit(task: FinishedTask) -> None:
 
 
 def _uncredited(task: FinishedTask) -> QuerySet[Exposure]:
-    """What the agent was given before the task ended, and no task has been linked to.
+    """Select the agent's exposures before the end of the task without a credited task.
 
-    What was given without a word of the agent counts for whichever used the key next.
+    Exposures without an agent are credited to the next agent that uses the key.
     """
     return Exposure.objects.filter(
         project=task.project,
@@ -134,18 +134,18 @@ def _reported_exposure(task: FinishedTask, entry_id: uuid.UUID) -> Exposure:
 
 
 def count_use(entry: PlaybookEntry) -> EntryUse:
-    cited = Q(was_cited=True)
+    is_cited = Q(was_cited=True)
     found = entry.exposures.aggregate(
         times_given=Count("pk"),
-        times_cited=Count("pk", filter=cited),
+        times_cited=Count("pk", filter=is_cited),
         last_given_at=Max("at"),
-        last_cited_at=Max("at", filter=cited),
+        last_cited_at=Max("at", filter=is_cited),
     )
     return EntryUse(**found)
 
 
 def delete_old() -> None:
-    """Delete what was given long ago and never credited."""
+    """Delete old exposures that no task is credited with."""
     delete_in_batches(
         Exposure.objects.filter(run_id=None, at__lt=timezone.now() - RETENTION)
     )

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Read the playbook as it was at a revision."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def at_revision(
     order: EntryOrder,
     caller: Caller,
 ) -> list[PastEntry]:
-    """The entries as they were at a revision, filtered and ordered alike."""
+    """Return the entries as they were at a revision, filtered and ordered."""
     caller.require(Role.VIEWER, project.pk)
     if revision > current_revision(project, caller):
         raise UnknownRevision(f"The playbook has no revision {revision} yet.")
@@ -68,5 +68,5 @@ def _matches_filters(state: EntryValues, filters: EntryFilters) -> bool:
         return False
     if filters.category and state["category"] not in filters.category:
         return False
-    every = any if filters.tags_match == "any" else all
-    return not filters.tags or every(tag in state["tags"] for tag in filters.tags)
+    match = any if filters.tags_match == "any" else all
+    return not filters.tags or match(tag in state["tags"] for tag in filters.tags)

@@ -1,4 +1,4 @@
-"""Which entries speak of a task: the gate between a playbook and an agent."""
+"""Measure which entries are relevant to a task."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from projects.models import Project
 
-# The cosine from which an entry with even votes is taken to speak of a task. An answer
-# is for the same question only. Measured with `benchmark learning` in six orders of its
-# questions: below 0.65 a playbook of 50 tasks does harm, from 0.70 on an older one is
-# left unused.
+# The cosine from which an entry with even votes is relevant. An answer is relevant to the
+# same question only. Measured with `benchmark learning` in six orders of its questions:
+# below 0.65 a playbook of 50 tasks does harm, from 0.70 on an older one is not used.
 ANSWER_GATE = 0.67
-# A rule is worded unlike the tasks that it is for. Measured with `benchmark relevance`:
-# three of four reach this, and 2 of the 367 that are not meant.
+# The words of a rule differ from those of its tasks. Measured with `benchmark relevance`:
+# three of four relevant rules reach this cosine, and 2 of the 367 others.
 RULE_GATE = 0.30
-# The share of a gate that a full confidence takes off it and a lost one adds. Shutting
-# out what is contested by its votes cost 2 points and made poisoned feedback do more
-# harm, so votes only move the gate.
+# The share of a gate that full confidence subtracts and no confidence adds. Votes only
+# move the gate: hiding entries for their votes cost 2 points and made poisoned feedback
+# do more harm.
 TRUST_SHARE = 0.3
-# As lessons of corrected answers end, however they came into the playbook.
+# How lessons of corrected answers end.
 _ANSWER = r"\manswer `[^`\n]+`\.?$"
 _ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """The cosine of an entry to a task, and whether it passes the entry's own gate.
+    """The cosine of an entry to a task, and whether it passes the entry's gate.
 
-    `lead` is how far it is above that gate: the order of what speaks most of a task,
-    in which trust that was earned makes up for distance.
+    `lead` is the cosine minus the gate. Entries are ordered by it, so that helpful votes
+    make up for distance.
     """
 
     similarity: float
@@ -55,10 +54,10 @@ class Relevances:
 
 
 def measure(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
-    """The relevance of every embedded live entry of `rows` to a task.
+    """Measure the relevance to a task of each active entry in `rows` with a vector.
 
-    A task that names a place in its own text is compared by that place, as lessons
-    are learned from it. Without an answer of the embedder nothing is compared, and a
+    If the task quotes the question that it asks, only that part is compared, as lessons
+    are learned from it. If the model does not answer, there are no relevances, and a
     note says why.
     """
     found = question_focus.find_focus(task)
@@ -73,7 +72,7 @@ def _measure_rows(
     project: Project, rows: EntryQuerySet, vector: Vector
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
-    disputed = Conflict.objects.hiding_entry(OuterRef("entry_id"))
+    hiding_conflicts = Conflict.objects.hiding_entry(OuterRef("entry_id"))
     found = (
         EntryVector.objects.filter(
             Exists(same), project_id=project.pk, model=vector.model
@@ -81,7 +80,7 @@ def _measure_rows(
         .order_by()
         .annotate(
             distance=CosineDistance("embedding", list(vector)),
-            is_disputed=Exists(disputed),
+            is_disputed=Exists(hiding_conflicts),
             is_answer=Case(
                 When(entry__content__regex=_ANSWER, then=True), default=Value(False)
             ),
@@ -98,12 +97,12 @@ def _measure_rows(
 
 
 def passes_gate(content: str, similarity: float) -> bool:
-    """Whether a text that has no votes yet would pass its gate at this cosine."""
+    """Whether a text without votes passes its gate at this cosine."""
     base = ANSWER_GATE if _ENDS_IN_ANSWER.search(content) else RULE_GATE
     return similarity >= required_cosine(base, 0, 0)
 
 
 def required_cosine(base: float, helpful: int, harmful: int) -> float:
-    """The cosine that an entry with these votes must reach."""
+    """Return the cosine that an entry with these votes must reach."""
     confidence = (helpful + 1) / (helpful + harmful + 2)
     return base * (1 + TRUST_SHARE * (1 - 2 * confidence))

@@ -1,4 +1,4 @@
-"""The playbook as an agent is given it: whole lines, under a token budget."""
+"""Render the playbook for an agent: whole lines within a token budget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HasLine(Protocol):
 
 
 class Rankable(Protocol):
-    """What the order of entries follows from."""
+    """The fields by which entries are sorted."""
 
     @property
     def pk(self) -> uuid.UUID: ...
@@ -50,7 +50,7 @@ R = TypeVar("R", bound=Rankable)
 class EntryRow(NamedTuple):
     """The columns of an entry that rendering reads.
 
-    A thousand whole entries take 33 ms of the processor to load, these 9 ms.
+    Loading a thousand whole entries takes 33 ms of processor time, these rows 9 ms.
     """
 
     pk: uuid.UUID
@@ -73,9 +73,10 @@ class EntryRow(NamedTuple):
 
 @dataclass(frozen=True)
 class RenderedEntry:
-    """An entry as it is given; `relevance` and `is_relevant` are None without a task.
+    """An entry as an agent gets it.
 
-    `relevance` is its cosine to the task, None also while it is not embedded.
+    `relevance` is its cosine to the task. It is None without a task, and while the entry
+    has no vector. `is_relevant` is None without a task.
     """
 
     entry: EntryRow
@@ -87,7 +88,7 @@ class RenderedEntry:
 
     @property
     def line(self) -> str:
-        """The entry's line, marked when it is in doubt."""
+        """The entry's line, with a note if the entry is doubtful."""
         mark = freshness.doubt_note(
             is_contested=self.is_contested, files=self.suspect_files
         )
@@ -104,7 +105,7 @@ class RenderedEntry:
 
 @dataclass(frozen=True)
 class RenderedPlaybook:
-    """`skipped` has the live entries that are not in, by reason."""
+    """`skipped` maps each reason to the live entries that are left out for it."""
 
     text: str
     rendered_entries: list[RenderedEntry]
@@ -116,7 +117,7 @@ class RenderedPlaybook:
 
     @property
     def entries(self) -> list[EntryRow]:
-        return [given.entry for given in self.rendered_entries]
+        return [rendered_entry.entry for rendered_entry in self.rendered_entries]
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -125,7 +126,7 @@ class RenderedPlaybook:
 
 @dataclass(frozen=True)
 class TaskFit:
-    """What entries have to do with a task, as far as one was named.
+    """How well entries fit a task; empty without a task.
 
     `scores` are those of the hybrid search, for the best entries of its two lanes.
     """
@@ -149,14 +150,17 @@ def render_for_agent(
     relevant_only: bool = False,
     agent_id: str = "",
 ) -> RenderedPlaybook:
-    """Render for an agent, and keep what it was given until its task is finished."""
+    """Render for an agent, and record an exposure for each entry."""
     agent_id = exposures.resolve_agent(caller, agent_id)
     rendered = render(
         project, caller, task=task, budget=budget, relevant_only=relevant_only
     )
     exposures.record(
         project,
-        {given.entry.pk: given.relevance for given in rendered.rendered_entries},
+        {
+            rendered_entry.entry.pk: rendered_entry.relevance
+            for rendered_entry in rendered.rendered_entries
+        },
         caller,
         source=Exposure.ExposureSource.RENDER,
         agent_id=agent_id,
@@ -172,40 +176,47 @@ def render(
     budget: int | None = None,
     relevant_only: bool = False,
 ) -> RenderedPlaybook:
-    """Fit the live playbook into a budget of tokens; pending text is not in it.
+    """Render the active entries within a budget of tokens; waiting text is not included.
 
-    Pinned entries come first, then those above the relevance gate by their lead, which
-    is the order that was measured to help; then the rest as the hybrid search ranks
-    them, where names and identifiers that they share with the task count. Ties go by
-    priority, confidence, freshness, and at last the label, so that identical input
-    gives identical bytes. A line that does not fit is passed over for shorter ones
-    further down; lines are never cut. `relevant_only` leaves out what is below the
-    gate, pinned entries excepted.
+    Pinned entries come first, then those above the relevance gate by their lead, in the
+    order that was measured to help. The rest follow as the hybrid search ranks them.
+    Ties are broken by priority, confidence, freshness and finally the label, so that
+    the same input gives the same bytes. A line that does not fit is skipped, and shorter
+    ones after it may still fit; lines are never cut. `relevant_only` leaves out entries
+    below the gate, except pinned ones.
     """
     caller.require(Role.VIEWER, project.pk)
     limit = budget or project.options.budgets.render_tokens
     rows: EntryQuerySet = PlaybookEntry.objects.visible_to(caller)
     live = rows.filter(project=project).current()
     fit = measure_fit(project, live, task)
-    loaded = [
+    entries = [
         EntryRow(*columns) for columns in live.order_by().values_list(*EntryRow._fields)
     ]
-    wanted: list[RenderedEntry] = []
+    candidates: list[RenderedEntry] = []
     below: list[RenderedEntry] = []
-    for given in _render_entries(project, loaded, fit, caller):
-        is_in = not relevant_only or given.entry.pinned or given.is_relevant
-        (wanted if is_in else below).append(given)
-    taken = fit_budget(wanted, limit)
-    fits = {given.entry.pk for given in taken}
-    text = "".join(f"{given.line}\n" for given in taken)
+    for rendered_entry in _render_entries(project, entries, fit, caller):
+        is_in = (
+            not relevant_only
+            or rendered_entry.entry.pinned
+            or rendered_entry.is_relevant
+        )
+        (candidates if is_in else below).append(rendered_entry)
+    fitting_entries = fit_budget(candidates, limit)
+    fitting_ids = {rendered_entry.entry.pk for rendered_entry in fitting_entries}
+    text = "".join(f"{rendered_entry.line}\n" for rendered_entry in fitting_entries)
     return RenderedPlaybook(
         text=text,
-        rendered_entries=taken,
+        rendered_entries=fitting_entries,
         revision=past_revisions.current_revision(project, caller),
         tokens=tokens.estimate(text),
         budget=limit,
         skipped={
-            "budget": [given for given in wanted if given.entry.pk not in fits],
+            "budget": [
+                rendered_entry
+                for rendered_entry in candidates
+                if rendered_entry.entry.pk not in fitting_ids
+            ],
             "below_gate": below,
         },
         notes=fit.notes,
@@ -213,32 +224,36 @@ def render(
 
 
 def measure_fit(project: Project, live: EntryQuerySet, task: str) -> TaskFit:
-    """How well the entries fit a task, by the gate and by the hybrid search."""
+    """Measure how well entries fit a task, by the relevance gate and the hybrid search."""
     if not task.strip():
         return TaskFit()
     relevances = relevance.measure(project, live, task)
-    ranked = entry_list.rank(project, live, task)
+    ranking = entry_list.rank(project, live, task)
     return TaskFit(
         task=task,
         relevances=relevances,
-        scores={hit.id: hit.score for hit in ranked.hits},
-        by_words=frozenset(hit.id for hit in ranked.hits if "keyword" in hit.lanes),
-        notes=tuple(dict.fromkeys([*relevances.notes, *ranked.notes])),
+        scores={hit.id: hit.score for hit in ranking.hits},
+        by_words=frozenset(hit.id for hit in ranking.hits if "keyword" in hit.lanes),
+        notes=tuple(dict.fromkeys([*relevances.notes, *ranking.notes])),
     )
 
 
 def _render_entries(
     project: Project, entries: Iterable[EntryRow], fit: TaskFit, caller: Caller
 ) -> list[RenderedEntry]:
-    disputed = entry_list.conflicting_ids(project)
+    conflicting = entry_list.conflicting_ids(project)
     suspects = freshness.suspect_files(project, caller)
     return [
         RenderedEntry(
             entry=entry,
-            relevance=known.similarity if (known := fit.of(entry)) else None,
-            is_relevant=bool(known and known.is_relevant) if fit.task else None,
+            relevance=task_relevance.similarity
+            if (task_relevance := fit.of(entry))
+            else None,
+            is_relevant=bool(task_relevance and task_relevance.is_relevant)
+            if fit.task
+            else None,
             reason=_reason(entry, fit),
-            is_contested=entry.pk in disputed
+            is_contested=entry.pk in conflicting
             or models.is_doubted(entry.helpful, entry.harmful),
             suspect_files=suspects.get(entry.pk, ()),
         )
@@ -251,8 +266,8 @@ def _reason(entry: EntryRow, fit: TaskFit) -> str:
         return "pinned"
     if not fit.task:
         return "no task was named: by priority, confidence and age"
-    known = fit.of(entry)
-    if known and known.is_relevant:
+    task_relevance = fit.of(entry)
+    if task_relevance and task_relevance.is_relevant:
         return "speaks of the task"
     if entry.pk in fit.by_words:
         return "below the gate, shares words with the task"
@@ -260,17 +275,19 @@ def _reason(entry: EntryRow, fit: TaskFit) -> str:
 
 
 def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
-    """What matters most first; every tie is broken by the label, which is unique."""
+    """Sort by importance; the label, which is unique, breaks every tie."""
 
     def key(entry: R) -> tuple[object, ...]:
         confirmed = max(entry.updated_at, entry.verified_at or entry.updated_at)
-        known = fit.of(entry)
+        task_relevance = fit.of(entry)
         return (
             not entry.pinned,
-            -known.lead if known and known.is_relevant else 1.0,
+            -task_relevance.lead
+            if task_relevance and task_relevance.is_relevant
+            else 1.0,
             -fit.scores.get(entry.pk, 0.0),
-            # Beyond the depth of both lanes the cosine is all that is known.
-            -(known.similarity if known else 0.0),
+            # Entries that neither lane returned have only their cosine.
+            -(task_relevance.similarity if task_relevance else 0.0),
             -entry.priority,
             -entry.confidence,
             -confirmed.timestamp(),
@@ -281,12 +298,12 @@ def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
 
 
 def fit_budget(lines: Iterable[L], budget: int) -> list[L]:
-    """Those whose lines fit together; the estimate is of their joined bytes."""
+    """Return the items whose lines fit together, counted in bytes."""
     room = budget * tokens.BYTES_PER_TOKEN
-    taken = []
+    fitting = []
     for each in lines:
         size = len(each.line.encode()) + 1
         if size <= room:
-            taken.append(each)
+            fitting.append(each)
             room -= size
-    return taken
+    return fitting

@@ -1,4 +1,4 @@
-"""What differs between two revisions of the playbook, and between two texts."""
+"""Compare two revisions of the playbook, entry by entry."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from playbook.reading import past_revisions
 from projects.models import Project
 
 DifferenceKind = Literal["added", "removed", "changed"]
-# What every change moves says nothing about the difference.
+# Every change sets the other two columns, so they show no difference.
 COMPARED_COLUMNS = [name for name in COLUMNS if name not in ("version", "updated_at")]
-# A memory that speaks for an entry is counted, not named: it may be private.
+# Supporting memories are counted, not named: they may be private.
 SUPPORT_COUNT = "support_count"
 
 
 @dataclass(frozen=True)
 class EntryDifference:
-    """What differs in one entry.
+    """The difference in one entry.
 
-    Added is what only the later revision gives to agents, removed what only the
-    earlier one does; changed is the rest.
+    An entry is added if only the later revision has it active, removed if only the
+    earlier one does, and changed otherwise.
     """
 
     entry_id: uuid.UUID
@@ -38,7 +38,7 @@ class EntryDifference:
 
     @cached_property
     def columns(self) -> dict[str, tuple[Any, Any]]:
-        """{column: (before, after)}; slow for thousands of entries."""
+        """Map each changed column to (before, after); slow for thousands of entries."""
         old, new = self.before or {}, self.after or {}
         columns = {
             name: (old.get(name), new.get(name))
@@ -50,7 +50,7 @@ class EntryDifference:
 
     @property
     def words(self) -> list[word_diff.DiffPart]:
-        """The text, where it differs, word by word; slow for many entries."""
+        """The word diff of the text; slow for many entries."""
         before, after = self.columns.get("content", ("", ""))
         return word_diff.diff_words(before or "", after or "")
 
@@ -58,15 +58,15 @@ class EntryDifference:
 def diff_revisions(
     project: Project, first: int, last: int | None, caller: Caller
 ) -> tuple[int, list[EntryDifference]]:
-    """The later revision's number, the present one if None, and what it differs in.
+    """Return the number of the last revision and the differences, ordered by label.
 
-    Raises UnknownRevision. Ordered by label.
+    Without `last`, compare with the newest revision. Raises UnknownRevision.
     """
     caller.require(Role.VIEWER, project.pk)
-    present = past_revisions.current_revision(project, caller)
-    last = present if last is None else last
+    newest = past_revisions.current_revision(project, caller)
+    last = newest if last is None else last
     for revision in (first, last):
-        if revision > present:
+        if revision > newest:
             raise past_revisions.UnknownRevision(
                 f"There is no revision {revision} yet."
             )
@@ -76,22 +76,22 @@ def diff_revisions(
     ids = sorted(
         {*before, *after}, key=lambda pk: (before.get(pk) or after[pk])["label"]
     )
-    found = (diff_entry(pk, before.get(pk), after.get(pk)) for pk in ids)
-    return last, [one for one in found if one]
+    differences = (diff_entry(pk, before.get(pk), after.get(pk)) for pk in ids)
+    return last, [one for one in differences if one]
 
 
 def diff_entry(
     entry_id: uuid.UUID, before: EntryValues | None, after: EntryValues | None
 ) -> EntryDifference | None:
-    """What differs in an entry; None when nothing does, or neither state is live."""
+    """Return the difference in an entry; None if there is none, or it is never active."""
     was, will = _is_live(before), _is_live(after)
     if not (before and after) and not (was or will):
         return None
     kind: DifferenceKind = "changed" if was == will else "added" if will else "removed"
     label = (before or after or {})["label"]
-    found = EntryDifference(entry_id, label, kind, before, after)
-    # What was added or removed differs: only a page of those is compared.
-    return found if kind != "changed" or found.columns else None
+    difference = EntryDifference(entry_id, label, kind, before, after)
+    # Added and removed entries differ; their columns are compared only when shown.
+    return difference if kind != "changed" or difference.columns else None
 
 
 def _is_live(state: EntryValues | None) -> bool:

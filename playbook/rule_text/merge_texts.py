@@ -1,6 +1,7 @@
-"""One text out of two rules, made of their own sentences.
+"""Merge the texts of two rules, using their own sentences.
 
-Pure. Whether the two disagree is asked before (`neighbours.disagreement_beside_names`).
+Pure functions. The caller has checked that the two do not disagree
+(`playbook.entries.matches.disagreement_without_names`).
 """
 
 from __future__ import annotations
@@ -11,33 +12,36 @@ from common.text import literals
 from playbook.rule_text import text_gates, text_patterns
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\s*\n\s*")
-# Two sentences that share this much of their telling words speak of the same, so
-# that what they name is one value against another.
+# Two sentences that share this much of their specific words are about the same thing:
+# if they name different values, they contradict each other.
 SAME_SUBJECT = 0.5
 
 
 def merge(old: str, new: str) -> str | None:
-    """What both say with every literal of both, or None when code cannot tell.
+    """Return one text with all literals of both, or None if code cannot make one.
 
-    A text that says it all is the answer as it is. Else the older text stays word for
-    word and takes the sentences that it lacks, up to the words of one lesson.
+    A text that covers the other is returned as it is. Otherwise the sentences that the
+    older text lacks are appended to it, up to the length of one lesson.
     """
     if covers(old, new):
         return old
     if covers(new, old):
         return new
-    added = [part for part in split_sentences(new) if not covers(old, part)]
+    new_parts = [part for part in split_sentences(new) if not covers(old, part)]
     own = [part for part in split_sentences(old) if not covers(new, part)]
-    if any(_have_same_subject(one, other) for one in added for other in own):
+    if any(_have_same_subject(one, other) for one in new_parts for other in own):
         return None
-    text = " ".join([_end_sentence(old.strip()), *added])
+    text = " ".join([_end_sentence(old.strip()), *new_parts])
     return text if len(text.split()) <= text_gates.MAX_WORDS else None
 
 
 def covers(whole: str, part: str) -> bool:
-    """Whether a text could stand for another one: as the gate `shrink` has it."""
-    kept = (text_gates.check_literals(part, whole), text_gates.check_words(part, whole))
-    return all(gate.verdict == "pass" for gate in kept)
+    """Whether a text can replace another one, by the gate `shrink`."""
+    results = (
+        text_gates.check_literals(part, whole),
+        text_gates.check_words(part, whole),
+    )
+    return all(result.verdict == "pass" for result in results)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -51,13 +55,15 @@ def _have_same_subject(one: str, other: str) -> bool:
 
 
 def _distinctive_words(sentence: str) -> set[str]:
-    named = {
+    literal_words = {
         word
         for literal in literals.find_literals(sentence)
         for word in text_patterns.WORD.findall(literal.lower())
     }
     return (
-        set(text_patterns.WORD.findall(sentence.lower())) - named - text_patterns.VAGUE
+        set(text_patterns.WORD.findall(sentence.lower()))
+        - literal_words
+        - text_patterns.VAGUE
     )
 
 

@@ -1,7 +1,7 @@
-"""What a lesson must be before it may enter the playbook (docs/ace.md, "Gates").
+"""The gates: checks that a lesson passes before it enters the playbook (docs/ace.md, "Gates").
 
-Pure functions of texts and numbers. Each answers with a value and a threshold, so that
-the review can show why; whether a person may still let it pass is the policy's affair.
+Pure functions of texts and numbers. Each returns a value and a threshold, which the
+review shows. `playbook.proposals.policy` decides what follows from a failed gate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from playbook.rule_text import text_patterns
 
 Verdict = Literal["pass", "warn", "fail"]
 
-# Names of injections that no log has by itself.
+# Kinds of injections that an ordinary log does not contain.
 COMMAND_INJECTIONS = {
     "it cancels other instructions",
     "it gives the reader another role",
@@ -25,19 +25,18 @@ COMMAND_INJECTIONS = {
     "it hides from the user",
 }
 
-# docs/ace.md, "Gates"; SAME and ALIKE are the curator's bands.
+# docs/ace.md, "Gates". The cosines are those of `playbook.entries.neighbours`.
 MAX_WORDS = 60
 SAME_COSINE, ALIKE_COSINE = 0.90, 0.70
 MAX_DROPPED = 0.40
 MAX_REMOVED = 0.05
-# Two words that are not in every lesson: "run migrations" says something, "test code"
-# does not.
+# Words that are not in every lesson: "run migrations" has two, "test code" has none.
 MIN_SPECIFIC_WORDS = 2
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """`message` is a sentence for the person who reviews, empty on a pass."""
+    """The result of one gate; `message` is for the reviewer and empty on a pass."""
 
     name: str
     verdict: Verdict
@@ -69,15 +68,15 @@ def check_quote(evidence_quotes: Sequence[str]) -> GateResult:
 
 
 def check_grounding(content: str, quotes: Sequence[str]) -> GateResult:
-    """Every literal of the lesson occurs in the evidence, as a whole."""
+    """Check that the evidence contains every literal of the lesson as a whole."""
     evidence = "\n".join(quotes)
     known = {literal.casefold() for literal in find_literals(evidence)}
-    folded = _fold(evidence)
+    text = _fold(evidence)
     missing = sorted(
         literal
         for literal in find_literals(content)
         if literal.casefold() not in known
-        and not _contains_literal(_fold(literal), folded)
+        and not _contains_literal(_fold(literal), text)
     )
     return _result(
         "grounded",
@@ -89,7 +88,7 @@ def check_grounding(content: str, quotes: Sequence[str]) -> GateResult:
 
 
 def check_actionable(content: str) -> GateResult:
-    """It tells somebody to do something, or not to."""
+    """Check that the lesson tells somebody to do something, or not to."""
     found = text_patterns.DIRECTIVE.search(content)
     return _result(
         "actionable",
@@ -117,24 +116,24 @@ def check_atomic(content: str) -> GateResult:
 
 
 def check_specific(content: str) -> GateResult:
-    """It names something that is not in every piece of advice."""
+    """Check that the lesson names something that not every advice names."""
     words = {
         word
         for word in text_patterns.WORD.findall(content.lower())
         if word not in text_patterns.VAGUE
     }
-    telling = len(words) + MIN_SPECIFIC_WORDS * bool(find_literals(content))
+    specific = len(words) + MIN_SPECIFIC_WORDS * bool(find_literals(content))
     return _result(
         "specific",
-        telling >= MIN_SPECIFIC_WORDS,
-        value=telling,
+        specific >= MIN_SPECIFIC_WORDS,
+        value=specific,
         threshold=MIN_SPECIFIC_WORDS,
         message="It would be true of any task.",
     )
 
 
 def check_instruction(content: str) -> GateResult:
-    """It does not speak to the model that will read it, over the heads of its users."""
+    """Check that the lesson does not try to instruct the model that reads it."""
     found = _first_match(prompt_injection.PATTERNS, content)
     return _result(
         "instruction",
@@ -146,10 +145,9 @@ def check_instruction(content: str) -> GateResult:
 
 
 def check_surroundings(surroundings: Sequence[str]) -> GateResult:
-    """No quote stands beside words that command whoever reads the run.
+    """Check that no text around a quote tries to instruct the model that reads it.
 
-    Of what a log has by itself, such as speakers and tool calls, nothing is held
-    against it.
+    What an ordinary log contains, such as speakers and tool calls, is no attack.
     """
     commands = [
         row for row in prompt_injection.PATTERNS if row[0] in COMMAND_INJECTIONS
@@ -167,7 +165,7 @@ def check_surroundings(surroundings: Sequence[str]) -> GateResult:
 
 
 def check_one_off(content: str) -> GateResult:
-    """It holds beyond the one day, user, order or run that it was learned from."""
+    """Check that the lesson holds beyond one day, user, order or run."""
     plain = text_patterns.EXAMPLE.sub(" ", content)
     found = _first_match(text_patterns.ONE_OFFS, plain)
     if text_patterns.OCCASION.search(text_patterns.QUOTATION.sub(" ", plain)):
@@ -182,7 +180,7 @@ def check_one_off(content: str) -> GateResult:
 
 
 def check_duplicate(similarity: float | None) -> GateResult:
-    """`similarity` is the cosine to the nearest entry, None without neighbours."""
+    """Compare the cosine to the nearest entry, which is None without neighbours."""
     value = round(similarity or 0.0, 4)
     if value >= SAME_COSINE:
         return GateResult(
@@ -196,7 +194,7 @@ def check_duplicate(similarity: float | None) -> GateResult:
 
 
 def check_budget(tokens_now: int, tokens_added: int, budget: int) -> GateResult:
-    """Only additions are refused: what shrinks a full playbook is welcome."""
+    """Check the token budget; a change that shrinks a full playbook passes."""
     return _result(
         "budget",
         tokens_added <= 0 or tokens_now + tokens_added <= budget,
@@ -207,13 +205,12 @@ def check_budget(tokens_now: int, tokens_added: int, budget: int) -> GateResult:
 
 
 def check_literals(before: str, after: str) -> GateResult:
-    folded = _fold(after)
+    text = _fold(after)
     known = {literal.casefold() for literal in find_literals(after)}
     dropped = sorted(
         literal
         for literal in find_literals(before)
-        if literal.casefold() not in known
-        and not _contains_whole(_fold(literal), folded)
+        if literal.casefold() not in known and not _contains_whole(_fold(literal), text)
     )
     return _result(
         "shrink",
@@ -225,7 +222,7 @@ def check_literals(before: str, after: str) -> GateResult:
 
 
 def check_words(before: str, after: str) -> GateResult:
-    """Count each word as often as it stands in the text."""
+    """Check the share of words that are dropped, counting repeated words."""
     words = text_patterns.WORD.findall(before.lower())
     kept = set(text_patterns.WORD.findall(after.lower()))
     dropped = sum(word not in kept for word in words) / len(words) if words else 0.0
@@ -239,7 +236,7 @@ def check_words(before: str, after: str) -> GateResult:
 
 
 def check_blast_radius(removed_or_shrunk: int, live: int) -> GateResult:
-    """`removed_or_shrunk` of `live` entries, or tokens, in one run."""
+    """Check the share of entries, or of tokens, that one run removes or shrinks."""
     share = removed_or_shrunk / live if live else float(removed_or_shrunk > 0)
     return _result(
         "blast_radius",
@@ -271,18 +268,18 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _contains_literal(literal: str, folded: str) -> bool:
-    """Whether it stands there as a whole: 30 is not in 130, nor in 1.30.
+def _contains_literal(literal: str, text: str) -> bool:
+    """Whether the text contains the literal as a whole: 130 and 1.30 do not contain 30.
 
-    One that ends in `_`, `-` or `/` is a prefix, and may go on: `gift_card_` is in
-    `gift_card_1234`.
+    A literal that ends in `_`, `-` or `/` is a prefix: `gift_card_1234` contains
+    `gift_card_`.
     """
     end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
     pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
-    return re.search(pattern, folded) is not None
+    return re.search(pattern, text) is not None
 
 
-def _contains_whole(literal: str, folded: str) -> bool:
-    """Whether it stands there and does not go on: `/orders` is not in `/orders/bulk`."""
+def _contains_whole(literal: str, text: str) -> bool:
+    """As `_contains_literal`, but `/orders/bulk` does not contain `/orders`."""
     longer = rf"(?<!\w){re.escape(literal)}[./]\w[\w./-]*"
-    return _contains_literal(literal, re.sub(longer, " ", folded))
+    return _contains_literal(literal, re.sub(longer, " ", text))

@@ -1,4 +1,4 @@
-"""What the gates look for in the text of a lesson: tables, no decisions."""
+"""Patterns and word tables by which the gates read the text of a lesson."""
 
 from __future__ import annotations
 
