@@ -1,4 +1,4 @@
-"""What knows no app: ids, errors, callers, parsing, pagination, text.
+"""Code that knows no app: callers, ids, errors, locks, pagination, database access.
 
-May import Django and libraries, nothing of this project.
+May import Django and libraries, nothing else of this project.
 """

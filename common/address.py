@@ -1,3 +1,5 @@
+"""The client's address, as the trusted proxies report it."""
+
 from __future__ import annotations
 
 import ipaddress
@@ -15,9 +17,9 @@ FORWARD_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
 
 
 def client_address(request: HasMeta) -> str:
-    """The address of the client, as the last of NUM_PROXIES trusted proxies saw it.
+    """Return the client's address, as the outermost of NUM_PROXIES proxies reports it.
 
-    Empty when there is none, as over a Unix socket.
+    Empty if there is none, as over a Unix socket.
     """
     proxies = int(str(settings.REST_FRAMEWORK["NUM_PROXIES"]))
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
@@ -28,12 +30,12 @@ def client_address(request: HasMeta) -> str:
 
 
 def address_or_none(request: HasMeta) -> str | None:
-    """For django-axes, which does not find the attempts from an empty one again."""
+    """Return None instead of "": django-axes finds no attempts of an empty address."""
     return client_address(request) or None
 
 
 def is_loopback(request: HasMeta) -> bool:
-    """Is the request from this machine, and did no proxy pass it on?"""
+    """Return whether the request comes from this machine, and through no proxy."""
     if any(name in request.META for name in FORWARD_HEADERS):
         return False
     address = _valid_address(request.META.get("REMOTE_ADDR", ""))
@@ -41,7 +43,7 @@ def is_loopback(request: HasMeta) -> bool:
 
 
 def is_host_an_address(request: HasMeta) -> bool:
-    """Does the request name its host by an address? A page of another site has a name."""
+    """Return whether the header Host is an address: a page of another site has a name."""
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
     return bool(_valid_address(host.strip("[]")))
 

@@ -1,6 +1,6 @@
-"""Tables that only grow: a row trigger refuses UPDATE and DELETE.
+"""Append-only tables: a row trigger refuses UPDATE and DELETE.
 
-TRUNCATE has no trigger, because test flushes use it; production revokes it.
+TRUNCATE has no trigger, because tests flush with it; production revokes the right.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ END $$;
 
 
 def guard(table: str) -> migrations.RunSQL:
-    """A migration step that makes a table append-only."""
+    """Return the migration operation that makes a table append-only."""
     return migrations.RunSQL(
         FUNCTION
         + f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table}"
@@ -34,10 +34,10 @@ def guard(table: str) -> migrations.RunSQL:
 
 @contextmanager
 def allow_changes() -> Iterator[None]:
-    """Lift the guard until the present transaction ends, or the block does.
+    """Let this transaction change append-only tables while the block runs.
 
-    Only what removes data for good (purge, the end of a deleted project, the
-    audited pruning command) may use it, inside `atomic()`.
+    Use it inside `atomic()`, and only to remove data for good: a purge, the end of a
+    deleted project, the audited pruning command.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memory.purge', 'on', true)")

@@ -1,4 +1,4 @@
-"""Redis for what may be lost: short waits, and none while it is known to be away."""
+"""Redis for values that may be lost: short timeouts, and no calls during an outage."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from redis.retry import Retry
 T = TypeVar("T")
 
 TIMEOUT = 0.25  # seconds; a healthy answer over the network takes a hundredth of it
-AWAY_SECONDS = 10.0  # seconds for which nobody asks again after a failure
+AWAY_SECONDS = 10.0  # without a call after a failure
 WARN_INTERVAL = 60.0  # seconds
 
 log = structlog.get_logger(__name__)
 
 
 class Outage:
-    """When Redis may be asked again, and when to log again that it is away."""
+    """The times of the next call and of the next warning, while Redis is away."""
 
     until = 0.0
     warn_at = 0.0
@@ -45,13 +45,13 @@ def client(url: str) -> redis.Redis:
         url,
         socket_timeout=TIMEOUT,
         socket_connect_timeout=TIMEOUT,
-        # Once more for a connection that died while it lay in the pool.
+        # One retry, for a connection that died in the pool.
         retry=Retry(NoBackoff(), 1),
     )
 
 
 def call(work: Callable[[redis.Redis], T]) -> T | None:
-    """Do something with Redis; None while it is away."""
+    """Call a function with the Redis client; return None while Redis is away."""
     if time.monotonic() < Outage.until:
         return None
     try:

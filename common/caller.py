@@ -1,4 +1,7 @@
-"""Who is asking: built once at the door, passed to every function that reads or writes."""
+"""The caller of a request, and its roles.
+
+A view builds it once and passes it to every function that reads or writes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from common import errors
 
 
 class Role(models.IntegerChoices):
-    """One vocabulary for people and keys; each role may do what those below it may."""
+    """The roles of people and keys; each role includes the rights of those below it."""
 
     VIEWER = 1, "viewer"
     WRITER = 2, "writer"
@@ -22,11 +25,11 @@ class Role(models.IntegerChoices):
 
 @dataclass(frozen=True)
 class Caller:
-    """A person or a key, with the role it has in each project.
+    """A person or a key, with its role in each project.
 
-    `everywhere` is the role in every project of the installation, if there is one.
-    A caller bound to `agent_id` may only write as that agent; one bound to `user_id`
-    reaches user and session scopes of that user only.
+    `everywhere` is a role in all projects of the installation. A caller bound to
+    `agent_id` writes only as that agent; one bound to `user_id` reaches only the user
+    and session scopes of that user.
     """
 
     name: str
@@ -43,11 +46,11 @@ class Caller:
         return self.everywhere or self.roles.get(project_id)
 
     def may(self, role: Role, project_id: uuid.UUID) -> bool:
-        held = self.role_in(project_id)
-        return held is not None and held >= role
+        own = self.role_in(project_id)
+        return own is not None and own >= role
 
     def require(self, role: Role, project_id: uuid.UUID) -> None:
-        """Refuse with 404 what the caller cannot see, with 403 what it may not do."""
+        """Refuse with 404 if the caller cannot see the project, with 403 below the role."""
         if self.role_in(project_id) is None:
             raise errors.NotFound
         if not self.may(role, project_id):
@@ -59,7 +62,7 @@ class Caller:
     def require_unbound(
         self, role: Role, project_id: uuid.UUID, *, action: str
     ) -> None:
-        """As `require`, for what reaches the memories of all users of a project."""
+        """Like `require`, for an action that affects the memories of all users."""
         self.require(role, project_id)
         if self.user_id:
             raise errors.Forbidden(
@@ -68,7 +71,7 @@ class Caller:
             )
 
     def agent_id_for(self, agent_id: str) -> str:
-        """The agent id to write under; a bound key cannot use another one."""
+        """Return the agent id to write under; a bound key cannot use another one."""
         if self.agent_id and agent_id and agent_id != self.agent_id:
             raise AgentMismatch
         return self.agent_id or agent_id or self.name

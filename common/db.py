@@ -1,4 +1,7 @@
-"""The write wrapper: one transaction, repeated once when the database chose a victim."""
+"""Database access beside the ORM: retried writes, several statements in one message, inserts.
+
+What goes around the ORM is measured: each function says which cost it avoids.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,23 @@ from psycopg import errors as pg
 
 P = ParamSpec("P")
 R = TypeVar("R")
+M = TypeVar("M", bound=Model)
+
+# SQL and its parameters.
+Statement = tuple[str, Sequence[Any]]
 
 log = structlog.get_logger(__name__)
 
-# Another writer was faster: the second attempt sees what it wrote.
+# Another writer was faster; the second attempt sees what it wrote.
 RETRYABLE = (pg.DeadlockDetected, pg.SerializationFailure, pg.UniqueViolation)
+DELETE_BATCH = 5_000  # rows deleted in one statement
 
 
 def write(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function in one transaction; repeat it once after a lost race.
+    """Run a function in one transaction; repeat it once if it loses a race.
 
-    A deadlock, or a unique name that was free when the function looked.
-
-    Inside a caller's own transaction it only opens a savepoint: the outermost
-    writer is the one that can repeat.
+    It loses to a deadlock, or to another writer that takes a unique name first. Inside
+    a caller's transaction it only opens a savepoint: the outermost writer repeats.
     """
 
     @functools.wraps(function)
@@ -54,51 +60,47 @@ def write(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-# SQL with its parameters.
-Statement = tuple[str, Sequence[Any]]
-
-
 def execute_many(
     *statements: Statement, using: str = DEFAULT_DB_ALIAS
 ) -> list[list[tuple[Any, ...]]]:
-    """The rows of each statement, all of which go in one message.
+    """Send several statements in one message; return the rows of each.
 
-    They run one after the other: each sees what was committed before it began. When one
-    fails, those behind it do not run.
+    A round trip wakes two processes, so one message is faster than several. The
+    statements run one after the other: each sees what was committed before it began. If
+    one fails, those after it do not run.
     """
     command = "; ".join(sql for sql, _ in statements)
     params = [value for _, values in statements for value in values]
-    answers: list[list[tuple[Any, ...]]] = []
+    results: list[list[tuple[Any, ...]]] = []
     with connections[using].cursor() as cursor:
         cursor.execute(command, params)
-        while len(answers) < len(statements):
-            answers.append(cursor.fetchall() if cursor.description else [])
+        while len(results) < len(statements):
+            results.append(cursor.fetchall() if cursor.description else [])
             cursor.nextset()
-    return answers
+    return results
 
 
 def insert_new(rows: Sequence[Model]) -> set[Any]:
-    """Insert rows of one model unless others hold their places; the keys of what went in.
+    """Insert rows of one model, skip those that conflict; return the keys of the new ones.
 
-    `bulk_create` ignores conflicts without telling which, and would have to be followed
-    by a look.
+    `bulk_create` does not say which rows it skipped: a second query would have to.
     """
     if not rows:
         return set()
     sql, params = insert_statement(rows, OnConflict.IGNORE)
-    (found,) = execute_many((f"{sql} RETURNING {rows[0]._meta.pk.column}", params))
-    inserted = {pk for (pk,) in found}
+    (keys,) = execute_many((f"{sql} RETURNING {rows[0]._meta.pk.column}", params))
+    new = {pk for (pk,) in keys}
     for row in rows:
-        row._state.adding = row.pk not in inserted
-    return inserted
+        row._state.adding = row.pk not in new
+    return new
 
 
 def insert_statement(
     rows: Sequence[Model], on_conflict: OnConflict | None = None
 ) -> Statement:
-    """The statement that inserts rows of one model; the rows do not learn of it.
+    """Build the statement that inserts rows of one model; the rows stay unsaved objects.
 
-    Columns that all of them leave null are left out: a quarter of a memory's.
+    It leaves out columns that are null in every row: a quarter of a memory's columns.
     """
     query = InsertQuery(type(rows[0]), on_conflict=on_conflict)
     fields = [
@@ -107,7 +109,7 @@ def insert_statement(
         if not (field.generated or (field.null and _is_null(field.attname, rows)))
     ]
     query.insert_values(fields, list(rows))
-    # The connection itself: half of the time would go to finding it for each column.
+    # With the connection itself: a look-up for each column takes half of the time.
     compiler = query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
     ((sql, params),) = compiler.as_sql()
     return sql, params
@@ -117,11 +119,8 @@ def _is_null(name: str, rows: Sequence[Model]) -> bool:
     return all(getattr(row, name) is None for row in rows)
 
 
-DELETE_BATCH = 5_000  # rows deleted in one statement
-
-
 def delete_in_batches(rows: QuerySet[Any]) -> None:
-    """Delete in batches: one huge statement would hold its locks too long."""
+    """Delete rows in batches: one huge statement would hold its locks too long."""
     while True:
         batch = list(rows.order_by("pk").values_list("pk", flat=True)[:DELETE_BATCH])
         if not batch:
@@ -129,13 +128,10 @@ def delete_in_batches(rows: QuerySet[Any]) -> None:
         rows.model._base_manager.filter(pk__in=batch).delete()
 
 
-M = TypeVar("M", bound=Model)
-
-
 class RowReader(Generic[M]):
-    """Reads rows by statements that select its `columns` first.
+    """Read model instances by SQL that selects `columns` first, then anything else.
 
-    As a raw queryset, finding out what was selected took longer than a short statement.
+    A raw queryset inspects what was selected, which takes longer than a short statement.
     """
 
     def __init__(self, model: type[M], without: Collection[str] = ()) -> None:
@@ -144,28 +140,29 @@ class RowReader(Generic[M]):
         self.model = model
         self.names = [field.attname for field in fields]
         self.columns = ", ".join(f'"{table}"."{field.column}"' for field in fields)
-        self._converted = [
-            (place, field)
-            for place, field in enumerate(fields)
+        self._converters = [
+            (position, field)
+            for position, field in enumerate(fields)
             if hasattr(field, "from_db_value")
         ]
 
     def read(
         self, sql: str, params: Sequence[Any], using: str = DEFAULT_DB_ALIAS
     ) -> list[tuple[M, Sequence[Any]]]:
-        """Each row, and what else was selected of it."""
+        """Return each instance, and the other values that were selected with it."""
         connection = connections[using]
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
-            found = cursor.fetchall()
-        return [self._row(values, using, connection) for values in found]
+            records = cursor.fetchall()
+        return [self._instance(record, using, connection) for record in records]
 
-    def _row(
-        self, selected: Sequence[Any], using: str, connection: Any
+    def _instance(
+        self, record: Sequence[Any], using: str, connection: Any
     ) -> tuple[M, Sequence[Any]]:
-        values = list(selected[: len(self.names)])
-        for place, field in self._converted:
-            if values[place] is not None:
-                values[place] = field.from_db_value(values[place], None, connection)
+        values = list(record[: len(self.names)])
+        for position, field in self._converters:
+            value = values[position]
+            if value is not None:
+                values[position] = field.from_db_value(value, None, connection)
         row = self.model.from_db(using, self.names, values)
-        return row, selected[len(self.names) :]
+        return row, record[len(self.names) :]

@@ -1,4 +1,4 @@
-"""A migration that takes the index from a foreign key, and touches nothing else."""
+"""A migration operation that drops the index of a foreign key and changes nothing else."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.db.models import Index
 
 
 class DropFkIndex(migrations.AlterField):
-    """`AlterField` to `db_index=False`.
+    """Alter a field to `db_index=False`.
 
-    Django's own makes the key's constraint anew, which locks and reads both tables.
+    Django's `AlterField` recreates the constraint, which locks and reads both tables.
     """
 
     def database_forwards(

@@ -1,4 +1,4 @@
-"""One error family: a class has a status and a code; its docstring is its message."""
+"""The errors of the API: a class has a status and a code; its docstring is its message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FieldErrors = Mapping[str, Sequence[str]]
 
 
 def message_of(kind: type[Exception]) -> str:
-    """The docstring of an error, in one line."""
+    """Return the docstring of an error, in one line."""
     return " ".join((kind.__doc__ or "").split())
 
 
@@ -35,19 +35,19 @@ class Refusal(Exception):
 
 
 class Invalid(Refusal):
-    """The request does not fit the schema; each field error says what would."""
+    """The request does not match the schema; the error of each field says how to fix it."""
 
     code = "invalid"
 
 
 class ImmutableField(Refusal):
-    """This field cannot be changed after creation; create a new row instead."""
+    """This field cannot change after the row is created; create a new row instead."""
 
     code = "immutable_field"
 
 
 class NotFound(Refusal):
-    """There is no such row, or it is not yours to see."""
+    """There is no such row, or you may not see it."""
 
     status = 404
     code = "not_found"
@@ -68,14 +68,14 @@ class StateConflict(Refusal):
 
 
 class StaleVersion(Refusal):
-    """The row has changed since you read it; read it again and repeat your change."""
+    """The row has changed since you read it. Read it again and repeat your change."""
 
     status = 409
     code = "stale_version"
 
 
 class TooLarge(Refusal):
-    """The body is larger than this route takes; send less, or in several calls."""
+    """The body is too large for this route; send less, or send it in several requests."""
 
     status = 413
     code = "too_large"

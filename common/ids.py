@@ -1,3 +1,5 @@
+"""Time-ordered ids of rows (UUID version 7)."""
+
 from __future__ import annotations
 
 import os
@@ -9,22 +11,17 @@ from datetime import datetime
 def uuid7() -> uuid.UUID:
     """Make a time-ordered id (RFC 9562, version 7).
 
-    The 12 bits after the milliseconds hold the fraction of the millisecond, so
-    that ids made in one process sort in the order they were made in.
+    The 12 bits after the milliseconds hold the fraction of the millisecond, so that the
+    ids of one process sort in the order in which it made them.
     """
-    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
-    fraction = rest * 4096 // 1_000_000
+    milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
+    fraction = nanoseconds * 4096 // 1_000_000
     tail = int.from_bytes(os.urandom(8), "big") >> 2
     value = milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | tail
     return uuid.UUID(int=value)
 
 
 def lowest_id_at(moment: datetime) -> uuid.UUID:
-    """The least id of this version that can be made at the moment, or later."""
+    """Return the lowest id of a row made at that time: an index on ids orders by time."""
     milliseconds = int(moment.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
-
-
-def earliest_id_at(at: datetime) -> uuid.UUID:
-    """The lowest id that a row of that moment can have: an index on ids knows times."""
-    return uuid.UUID(int=int(at.timestamp() * 1000) << 80 | 7 << 76 | 2 << 62)

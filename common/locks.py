@@ -1,3 +1,5 @@
+"""Advisory locks of PostgreSQL by name, and a session without timeouts."""
+
 from __future__ import annotations
 
 import hashlib
@@ -10,14 +12,14 @@ from common.db import Statement, execute_many
 
 
 def lock_number(name: str) -> int:
-    """The signed 64-bit number that stands for a name in `pg_advisory_lock`."""
+    """Return the signed 64-bit number of a name, for `pg_advisory_lock`."""
     digest = hashlib.sha256(name.encode()).digest()[:8]
     return int.from_bytes(digest, "big", signed=True)
 
 
 @contextmanager
 def advisory_lock(name: str) -> Iterator[None]:
-    """Hold a session-wide lock of the database while the block runs."""
+    """Hold a lock of the database session while the block runs."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [lock_number(name)])
     try:
@@ -29,7 +31,7 @@ def advisory_lock(name: str) -> Iterator[None]:
 
 @contextmanager
 def try_advisory_lock(name: str) -> Iterator[bool]:
-    """As `advisory_lock`, without waiting: False when somebody else holds it."""
+    """Like `advisory_lock`, without waiting: False if another session holds it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock_number(name)])
         is_mine = bool(cursor.fetchone()[0])
@@ -42,36 +44,36 @@ def try_advisory_lock(name: str) -> Iterator[bool]:
 
 
 def lock_in_transaction(name: str) -> None:
-    """Hold a lock of the database until the present transaction ends."""
+    """Hold a lock until the current transaction ends."""
     execute_many(("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)]))
 
 
 def shared_lock_statement(name: str) -> Statement:
-    """The statement that shares a lock until the transaction ends.
+    """Return the statement that holds a shared lock until the transaction ends.
 
-    A statement behind it, in the same message, sees what was committed before.
+    A later statement of the same message sees what was committed before the lock.
     """
     return "SELECT pg_advisory_xact_lock_shared(%s)", [lock_number(name)]
 
 
 @contextmanager
 def no_timeouts() -> Iterator[None]:
-    """Let statements of this session take and wait as long as they need.
+    """Let statements of this session run, and wait for locks, as long as they need.
 
-    Serial builds: parallel ones take every core, and shared memory that containers
-    rarely have.
+    Indexes are built serially: a parallel build takes every core, and shared memory
+    that containers rarely have.
     """
-    chosen = {
+    values = {
         "statement_timeout": "0",
         "lock_timeout": "0",
         "max_parallel_maintenance_workers": "0",
     }
     with connection.cursor() as cursor:
-        for setting, value in chosen.items():
+        for setting, value in values.items():
             cursor.execute(f"SET {setting} = {value}")
     try:
         yield
     finally:
         with connection.cursor() as cursor:
-            for setting in chosen:
+            for setting in values:
                 cursor.execute(f"RESET {setting}")

@@ -1,4 +1,4 @@
-"""What every line of a request's log says."""
+"""Values bound to every log line of a request."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from common.address import client_address
 
 
 def bind_address(request: Any, **sent: Any) -> None:
-    """The client's address, as far as proxies are trusted."""
+    """Bind the client's address, as the trusted proxies report it."""
     structlog.contextvars.bind_contextvars(ip=client_address(request))

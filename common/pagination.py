@@ -1,4 +1,4 @@
-"""Pages of rows by cursor, newest first, stable while rows are added."""
+"""Cursor pagination by id: pages stay stable while rows are added."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InvalidCursor(errors.Refusal):
 
 @dataclass(frozen=True)
 class Cursor:
-    """The id at the edge of a page, and the side of it that is asked for."""
+    """The id at the edge of a page, and which side of it to read."""
 
     side: Side
     edge: Any
@@ -51,37 +51,37 @@ class Cursor:
 
 
 class IdCursorPagination(BasePagination):
-    """Newest first, or oldest first; `next` always goes on in that order."""
+    """Read newest first, or oldest first; `next` continues in that order."""
 
     def __init__(self, *, oldest_first: bool = False, limit: int | None = None) -> None:
-        """A limit that is given was read by the door; else it is the request's."""
+        """Take `limit` from the view, or else from the request's query."""
         self.oldest_first = oldest_first
-        self.given_limit = limit
+        self.view_limit = limit
 
     def paginate_queryset(  # type: ignore[override]  # a list cannot be paged by id
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
-        """Read one row more than asked for: it tells whether another page exists."""
+        """Read one row more than the limit: it shows whether another page exists."""
         self.request = request
-        limit = self.given_limit or self.limit(request)
-        given = request.query_params.get("cursor")
-        cursor = Cursor.parse(given, queryset) if given else None
-        onwards: Side = "newer" if self.oldest_first else "older"
-        side = cursor.side if cursor else onwards
-        found = list(_rows_beyond(queryset, cursor, side)[: limit + 1])
-        more = len(found) > limit
-        rows = found[:limit] if side == onwards else found[:limit][::-1]
-        self.has_next = more if side == onwards else True
-        self.has_previous = cursor is not None if side == onwards else more
+        limit = self.view_limit or self.limit(request)
+        text = request.query_params.get("cursor")
+        cursor = Cursor.parse(text, queryset) if text else None
+        forward: Side = "newer" if self.oldest_first else "older"
+        side = cursor.side if cursor else forward
+        results = list(_rows_beyond(queryset, cursor, side)[: limit + 1])
+        has_more = len(results) > limit
+        rows = results[:limit] if side == forward else results[:limit][::-1]
+        self.has_next = has_more if side == forward else True
+        self.has_previous = cursor is not None if side == forward else has_more
         self.rows: Sequence[Model] = rows
         return rows
 
     @staticmethod
     def limit(request: Request) -> int:
-        given = request.query_params.get("limit", str(DEFAULT_LIMIT))
-        is_number = given.isascii() and given.isdigit() and len(given) < 9
-        if is_number and 1 <= int(given) <= MAX_LIMIT:
-            return int(given)
+        text = request.query_params.get("limit", str(DEFAULT_LIMIT))
+        is_number = text.isascii() and text.isdigit() and len(text) < 9
+        if is_number and 1 <= int(text) <= MAX_LIMIT:
+            return int(text)
         raise errors.Invalid(
             errors={"limit": [f"must be a whole number from 1 to {MAX_LIMIT}"]}
         )
@@ -113,7 +113,7 @@ class IdCursorPagination(BasePagination):
 def _rows_beyond(
     queryset: QuerySet[Any], cursor: Cursor | None, side: Side
 ) -> QuerySet[Any]:
-    """The rows on one side of a cursor, nearest to it first."""
+    """Return the rows on one side of a cursor, nearest first."""
     if side == "newer":
         newer = queryset.filter(pk__gt=cursor.edge) if cursor else queryset
         return newer.order_by("pk")

@@ -1,8 +1,8 @@
-"""Reads that a replica may answer: searches and context, never a write's own session.
+"""Route reads of searches and context to a replica of the database.
 
-A replica is used when it has everything that the primary had written before the read
-began, or is at most DATABASE_REPLICA_LAG seconds behind. A read inside a transaction,
-one after a write and one of a table that is not in REPLICA_APPS ask the primary.
+A replica answers if it has everything that the primary had written before the read
+began, or is at most DATABASE_REPLICA_LAG seconds behind. The primary answers inside a
+transaction, after a write, and for tables of apps that are not in REPLICA_APPS.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ R = TypeVar("R")
 log = structlog.get_logger(__name__)
 
 PREFIX = "replica"
-# Seconds for which a replica that failed, or that was behind, is left alone.
+# Seconds without a read from a replica, by the outcome of the last one.
 REST_SECONDS = {"answered": 0.0, "behind": 1.0, "down": 10.0}
-CATCH_UP_SECONDS = 0.02  # seconds that a read waits for a replica to catch up
-POLL_SECONDS = 0.001  # seconds between two looks
+CATCH_UP_SECONDS = 0.02  # the longest wait of a read for a replica to catch up
+POLL_SECONDS = 0.001  # between two checks of a replica
 READS = Counter(
     "memory_replica_reads",
     "Reads that a replica could have answered, by what became of it.",
@@ -46,7 +46,7 @@ READS = Counter(
 
 @dataclass
 class ReplicaRead:
-    """A block of reads on one replica; it ends with the first write."""
+    """A block of reads from one replica; it ends with the first write."""
 
     alias: str
     has_written: bool = False
@@ -54,7 +54,7 @@ class ReplicaRead:
 
 @dataclass(frozen=True)
 class Contact:
-    """What this process last met with a replica, and why it was down."""
+    """The outcome of this process's last read from a replica, and why it was down."""
 
     at: float
     outcome: str
@@ -90,9 +90,9 @@ class ReplicaRouter:
 
 
 def read_from_replica(function: Callable[[], R]) -> R:
-    """Call a function that reads, on a replica when one can answer.
+    """Call a function that reads, on a replica if one can answer.
 
-    When the replica fails on the way, the function is called again on the primary.
+    If the replica fails, call the function again on the primary.
     """
     alias = _choose()
     if alias is None:
@@ -101,7 +101,7 @@ def read_from_replica(function: Callable[[], R]) -> R:
         try:
             answer = function()
         except (OperationalError, InterfaceError) as error:
-            # What took too long here takes too long there.
+            # A query that was too slow here is too slow there.
             if reading.has_written or isinstance(error.__cause__, QueryCanceled):
                 raise
             _set_aside(alias, error)
@@ -116,7 +116,7 @@ def aliases() -> list[str]:
 
 
 def describe_contacts() -> dict[str, str]:
-    """What this process last met with each replica, in words."""
+    """Return the outcome of the last read from each replica, in words."""
     return {alias: _describe(_contacts.get(alias)) for alias in aliases()}
 
 
@@ -137,18 +137,18 @@ def _use(alias: str) -> Iterator[ReplicaRead]:
 
 
 def _choose() -> str | None:
-    """A replica that is fresh enough, any of them."""
-    able = [alias for alias in aliases() if not _is_resting(alias)]
-    if not able or connection.in_atomic_block:
+    """Return a replica that is fresh enough, in random order; None if there is none."""
+    candidates = [alias for alias in aliases() if not _is_resting(alias)]
+    if not candidates or connection.in_atomic_block:
         return None
     with connection.cursor() as cursor:
         cursor.execute(WRITTEN_LSN)
         written = cursor.fetchone()[0]
-    random.shuffle(able)
-    return next((alias for alias in able if _is_fresh(alias, written)), None)
+    random.shuffle(candidates)
+    return next((alias for alias in candidates if _is_fresh(alias, written)), None)
 
 
-# A commit is answered once it is flushed, or with synchronous_commit=off before.
+# A commit returns once it is flushed; with synchronous_commit=off it returns earlier.
 WRITTEN_LSN = """
 SELECT (CASE current_setting('synchronous_commit')
         WHEN 'off' THEN pg_current_wal_insert_lsn()
@@ -168,7 +168,7 @@ SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn() >= %s::pg_lsn,
 
 
 def _is_fresh(alias: str, written: str) -> bool:
-    """Whether a replica has what was written, now or in a moment."""
+    """Return whether a replica has replayed what was written; wait a moment for it."""
     deadline = time.monotonic() + CATCH_UP_SECONDS
     try:
         while not _has_replayed(alias, written):
@@ -193,7 +193,7 @@ def _has_replayed(alias: str, written: str) -> bool:
 
 
 def _set_aside(alias: str, error: Exception) -> None:
-    """Leave a replica alone for a while; searches read the primary."""
+    """Stop using a replica for a while; searches read the primary."""
     log.warning("replica_down", replica=alias, error=str(error))
     connections[alias].close()
     _record_contact(alias, "down", why=str(error).strip())

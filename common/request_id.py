@@ -4,5 +4,5 @@ import structlog
 
 
 def request_id() -> str:
-    """The id of the request in hand, as its log lines have it; empty outside of one."""
+    """Return the current request's id, as in its log lines; empty outside of a request."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))

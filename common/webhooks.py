@@ -1,4 +1,4 @@
-"""POST JSON to an address that somebody typed, and to nowhere inside the network."""
+"""POST JSON to an address that a user entered, but to none inside the network."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from django.conf import settings
 if TYPE_CHECKING:
     import httpx2
 
-TIMEOUT = 10.0  # seconds to connect, to send, and until something of an answer comes
+TIMEOUT = 10.0  # seconds to connect, to send, and to wait for each part of the response
 SCHEMES = {"http": 80, "https": 443}
 
 
 class WebhookRefused(Exception):
-    """The address is none that may be asked; trying again cannot help."""
+    """The address is not allowed; another attempt cannot help."""
 
 
 class WebhookFailed(Exception):
-    """Nothing took the message; it may be taken later."""
+    """The message was not delivered; another attempt may succeed."""
 
 
 def is_webhook_url(url: str) -> bool:
-    """Whether it is an http or https address with a host and without a password."""
+    """Return whether it is an http or https address with a host and no password."""
     if not url.isprintable() or " " in url:
         return False
     try:
@@ -38,10 +38,10 @@ def is_webhook_url(url: str) -> bool:
 
 
 def post(url: str, body: Mapping[str, Any]) -> None:
-    """Deliver a message; raises unless the answer is a 2xx.
+    """Deliver a message; raise unless the response is a 2xx.
 
-    The address is resolved once and asked by number: a name that answers another one
-    the second time leads nowhere else. Redirects are not followed.
+    The host is resolved once, and the request goes to the IP address: a second look-up
+    could return another one. Redirects are not followed.
     """
     import httpx2  # takes long to load
 
@@ -51,55 +51,55 @@ def post(url: str, body: Mapping[str, Any]) -> None:
         target = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise WebhookRefused(f"The webhook cannot be read: {error}") from error
-    failed: Exception | None = None
-    for number in resolve(target.host, target.port or SCHEMES[target.scheme]):
+    last_error: Exception | None = None
+    for ip in resolve(target.host, target.port or SCHEMES[target.scheme]):
         try:
-            status = _send(target, number, body)
+            status = _send(target, ip, body)
         except httpx2.ConnectError as error:
-            failed = error
+            last_error = error
             continue
         except httpx2.HTTPError as error:
             raise WebhookFailed(f"{target.host}: {type(error).__name__}") from error
         if not 200 <= status < 300:
             raise WebhookFailed(f"{target.host} answered {status}.")
         return
-    raise WebhookFailed(f"{target.host} cannot be reached.") from failed
+    raise WebhookFailed(f"{target.host} cannot be reached.") from last_error
 
 
-def _send(target: httpx2.URL, number: str, body: Mapping[str, Any]) -> int:
-    """The status that a host answers at one of its numbers; no more of it is read."""
+def _send(target: httpx2.URL, ip: str, body: Mapping[str, Any]) -> int:
+    """Send the request to one IP address; return the status, without reading the body."""
     import httpx2
 
     client = httpx2.Client(timeout=TIMEOUT, trust_env=False)
-    asked = client.stream(
+    stream = client.stream(
         "POST",
-        target.copy_with(host=number),
+        target.copy_with(host=ip),
         json=dict(body),
         headers={"Host": target.netloc.decode("ascii")},
         extensions={"sni_hostname": target.raw_host.decode("ascii")},
     )
-    with client, asked as answer:
-        status: int = answer.status_code
+    with client, stream as response:
+        status: int = response.status_code
         return status
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The numbers of a host, every one of which may be asked."""
+    """Return the IP addresses of a host; refuse the host if one of them is not allowed."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise WebhookFailed(f"{host} is not found.") from error
-    numbers = [str(address[0]) for *_, address in found]
-    for number in numbers:
-        if not settings.WEBHOOK_PRIVATE and not is_public(number):
+    ips = [str(address[0]) for *_, address in records]
+    for ip in ips:
+        if not settings.WEBHOOK_PRIVATE and not is_public(ip):
             raise WebhookRefused(
-                f"{host} is inside the network ({number}); "
+                f"{host} is inside the network ({ip}); "
                 "WEBHOOK_PRIVATE=1 allows such addresses."
             )
-    return numbers
+    return ips
 
 
-def is_public(number: str) -> bool:
+def is_public(ip: str) -> bool:
     """Neither loopback, private, link-local, shared, reserved nor multicast."""
-    address = ipaddress.ip_address(number.partition("%")[0])
+    address = ipaddress.ip_address(ip.partition("%")[0])
     return address.is_global and not address.is_multicast

@@ -24,6 +24,6 @@ class TextDiff:
 def compare(before: str, after: str) -> TextDiff:
     rest = max(len(before), len(after)) - MAX_CHARACTERS
     parts = word_diff.diff_words(
-        before[:MAX_CHARACTERS], after[:MAX_CHARACTERS], most_pairs=MAX_PAIRS
+        before[:MAX_CHARACTERS], after[:MAX_CHARACTERS], max_pairs=MAX_PAIRS
     )
     return TextDiff(parts, max(rest, 0))

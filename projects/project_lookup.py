@@ -18,7 +18,7 @@ def find_project(named: str, caller: Caller) -> Project:
         if project.is_visible_to(caller):
             return project
     raise errors.NotFound(
-        f"There is no project {named[:200]!r}, or it is not yours to see."
+        f"There is no project {named[:200]!r}, or you may not see it."
     )
 
 

@@ -1,4 +1,4 @@
-"""Filters of admin lists: by project, and by exact values that an index knows."""
+"""Filters of admin lists: by project, and by exact values that an index can find."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter, TextFi
 from common.text import plain_text
 
 
-def filter_typed(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
-    """Filter by what a person typed; what cannot be a value of the column fits none."""
+def filter_input(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
+    """Filter by a person's input; input that cannot be a value of the column matches none."""
     if any(
         isinstance(v, str) and plain_text.find_unstorable(v) for v in lookups.values()
     ):
@@ -30,7 +30,7 @@ def filter_typed(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
 
 
 class ProjectFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """The projects that the person may see, and no other one's name."""
+    """Filter by one of the projects that the person may see; show no other names."""
 
     title = "project"
     parameter_name = "project"
@@ -45,32 +45,32 @@ class ProjectFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any]
     ) -> QuerySet[Any] | None:
-        chosen = self.value()
-        if not chosen:
+        value = self.value()
+        if not value:
             return queryset
-        if chosen not in dict(self.lookup_choices):
+        if value not in dict(self.lookup_choices):
             return queryset.none()
-        return queryset.filter(**{self.path: chosen})
+        return queryset.filter(**{self.path: value})
 
     def has_output(self) -> bool:
         return True
 
 
 class ExactFilter(TextFilter):  # type: ignore[misc]  # unfold is untyped
-    """A typed value that a column equals; `exactly(...)` makes them."""
+    """Filter by a column's exact value; `exact_filter(...)` makes subclasses."""
 
     lookup: str
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any]
     ) -> QuerySet[Any] | None:
-        typed = (self.value() or "").strip()
-        if not typed:
+        text = (self.value() or "").strip()
+        if not text:
             return None
-        return filter_typed(queryset, **{self.lookup: self.wanted(typed)})
+        return filter_input(queryset, **{self.lookup: self.parse(text)})
 
-    def wanted(self, typed: str) -> Any:
-        return typed
+    def parse(self, text: str) -> Any:
+        return text
 
 
 class TagFilter(ExactFilter):
@@ -78,15 +78,14 @@ class TagFilter(ExactFilter):
     parameter_name = "tag"
     lookup = "tags__contains"
 
-    def wanted(self, typed: str) -> list[str]:
-        return [
-            tag.strip() for tag in typed.replace("\0", "").split(",") if tag.strip()
-        ]
+    def parse(self, text: str) -> list[str]:
+        tags = text.replace("\0", "").split(",")
+        return [tag.strip() for tag in tags if tag.strip()]
 
 
 def exact_filter(column: str, title: str = "", *, name: str = "") -> type[ExactFilter]:
     return type(
-        "Exactly",
+        "ColumnFilter",
         (ExactFilter,),
         {
             "title": title or column.replace("_", " "),
@@ -97,7 +96,7 @@ def exact_filter(column: str, title: str = "", *, name: str = "") -> type[ExactF
 
 
 class ChoiceFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """One of a column's own choices, or of a given list: `chosen(...)` makes them."""
+    """Filter by one of a list of values; `choice_filter(...)` makes subclasses."""
 
     lookup: str
     options: tuple[tuple[str, str], ...]
@@ -122,7 +121,7 @@ def choice_filter(
     column: str, options: Any, title: str = "", *, name: str = ""
 ) -> type[ChoiceFilter]:
     return type(
-        "Chosen",
+        "ColumnChoiceFilter",
         (ChoiceFilter,),
         {
             "title": title or column.replace("_", " "),
@@ -134,7 +133,7 @@ def choice_filter(
 
 
 class DaysFilter(RangeDateFilter):  # type: ignore[misc]  # unfold is untyped
-    """From one day to another, both whole, in the reader's time zone."""
+    """Filter by a range of whole days, in the reader's time zone."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any]
@@ -148,14 +147,14 @@ class DaysFilter(RangeDateFilter):  # type: ignore[misc]  # unfold is untyped
 
 
 def day_bounds(
-    asked: Mapping[str, Any], column: str
+    query: Mapping[str, Any], column: str
 ) -> tuple[datetime | None, datetime | None]:
-    """The first and the last moment that a query string asks for."""
-    start = _day_moment(asked.get(f"{column}_from"), time.min)
-    return start, _day_moment(asked.get(f"{column}_to"), time.max)
+    """Return the first and the last moment of the days in a query string."""
+    start = _moment_of(query.get(f"{column}_from"), time.min)
+    return start, _moment_of(query.get(f"{column}_to"), time.max)
 
 
-def _day_moment(day: Any, at: time) -> datetime | None:
+def _moment_of(day: Any, at: time) -> datetime | None:
     try:
         return timezone.make_aware(datetime.combine(date.fromisoformat(day), at))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Pieces of admin pages. Texts come from outside: everything here is escaped."""
+"""Tables and pieces of text for admin pages. All of it is escaped: texts come from outside."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 LIST_LIMIT = 140  # characters of a text in a cell of a list
 PANEL_LIMIT = 600
-SHORT_LIMIT = 60  # a text of no more is not worth a break inside a word
-# A stored request may be 1 MiB; a page that shows it whole is no help to anybody.
+SHORT_LIMIT = 60  # characters of a text that is never broken inside a word
+# A stored request can have 1 MiB, too much for a page.
 PAGE_LIMIT = 20_000
 ROW_LIMIT = 50
-SCROLL_CHARACTERS, SCROLL_LINES = 600, 15  # a block of more may be higher than its box
+# A block with more than this may be higher than its box.
+SCROLL_CHARACTERS, SCROLL_LINES = 600, 15
 TAGS = {"same": "span", "removed": "del", "added": "ins"}
 MARK_LIMIT, MARK_CONTEXT = 2_000, 160  # characters of a quote, and at either side
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A table under the fields of a row; `note` says what is left out."""
+    """A table under the fields of a row; `note` says which rows are left out."""
 
     title: str
     head: Sequence[str]
@@ -55,33 +56,33 @@ def table(
     empty: str = "Nothing here.",
     most: int = ROW_LIMIT,
 ) -> Panel:
-    """A panel of at most `most` rows; give it one more to have that said."""
-    every = list(rows)
-    note = f"Only the first {most} are shown." if len(every) > most else ""
-    return Panel(title, head, every[:most], empty, note)
+    """Return a panel of at most `most` rows; with more rows its note says so."""
+    all_rows = list(rows)
+    note = f"Only the first {most} are shown." if len(all_rows) > most else ""
+    return Panel(title, head, all_rows[:most], empty, note)
 
 
 def short_text(text: object, limit: int = LIST_LIMIT) -> SafeString:
-    """Text that cannot break the layout nor turn the direction of its neighbours."""
-    shown = clip(str(text), limit)
-    if not shown:
+    """Render a text that cannot break the layout or the direction of text around it."""
+    excerpt = clip(str(text), limit)
+    if not excerpt:
         return SafeString("")
     name = "am-words" if limit > SHORT_LIMIT else "am-words am-short"
-    return format_html('<bdi class="{}">{}</bdi>', name, shown)
+    return format_html('<bdi class="{}">{}</bdi>', name, excerpt)
 
 
 def text_block(text: object, limit: int = PAGE_LIMIT) -> SafeString:
-    """A text with its own line breaks; says how much of it is not shown."""
-    whole = str(text)
-    if not whole:
+    """Render a text with its line breaks; say how many characters are left out."""
+    full = str(text)
+    if not full:
         return SafeString("")
-    rest = len(whole) - limit
+    rest = len(full) - limit
     more = f"\n… {rest:,} more characters" if rest > 0 else ""
-    return pre_block(whole[:limit], more)
+    return pre_block(full[:limit], more)
 
 
 def highlight(text: str, start: int, end: int) -> SafeString:
-    """The part of a text from `start` to `end`, marked, with what stands around it."""
+    """Mark the part of a text from `start` to `end`; show some text around it."""
     first, last = max(0, start - MARK_CONTEXT), min(len(text), end + MARK_CONTEXT)
     stop = min(end, start + MARK_LIMIT)
     return pre_block(
@@ -95,11 +96,11 @@ def highlight(text: str, start: int, end: int) -> SafeString:
 
 
 def pre_block(*parts: str) -> SafeString:
-    """Parts of a text in one block; a long one scrolls, so the keyboard reaches it."""
-    told = format_html_join("", "{}", ((part,) for part in parts))
-    scrolls = len(told) > SCROLL_CHARACTERS or told.count("\n") > SCROLL_LINES
+    """Join parts of a text to one block; a long block scrolls, so it takes the focus."""
+    html = format_html_join("", "{}", ((part,) for part in parts))
+    scrolls = len(html) > SCROLL_CHARACTERS or html.count("\n") > SCROLL_LINES
     focus = SafeString(' tabindex="0"') if scrolls else ""
-    return format_html('<pre class="am-block" dir="auto"{}>{}</pre>', focus, told)
+    return format_html('<pre class="am-block" dir="auto"{}>{}</pre>', focus, html)
 
 
 def json_block(value: Any, limit: int = PAGE_LIMIT) -> SafeString:
@@ -116,21 +117,21 @@ def format_time(at: datetime | str | None) -> str:
 
 
 def time_tag(at: datetime | None) -> SafeString:
-    """The same with the moment that a machine reads."""
+    """Render a time with its machine-readable value."""
     if at is None:
         return SafeString("")
     return format_html('<time datetime="{}">{}</time>', at.isoformat(), format_time(at))
 
 
 def tag_list(names: Sequence[str]) -> SafeString:
-    shown = ", ".join(names[:4]) + (f" +{len(names) - 4}" if len(names) > 4 else "")
-    return short_text(shown, SHORT_LIMIT) if shown else SafeString("")
+    text = ", ".join(names[:4]) + (f" +{len(names) - 4}" if len(names) > 4 else "")
+    return short_text(text, SHORT_LIMIT) if text else SafeString("")
 
 
 def row_link(
     model: str, pk: object, text: object = "", limit: int = LIST_LIMIT
 ) -> SafeString:
-    """A link to the page of a row; `model` is `app_model`, as in the URL's name."""
+    """Link to the page of a row; `model` is `app_model`, as in the URL's name."""
     if pk is None or pk == "":
         return SafeString("")
     url = reverse(f"admin:{model}_change", args=[pk])
@@ -140,23 +141,23 @@ def row_link(
 
 
 def list_link(model: str, where: str, text: str) -> SafeString:
-    """A link to a list with a filter; `where` is its query string."""
+    """Link to a list with a filter; `where` is its query string."""
     url = reverse(f"admin:{model}_changelist")
     return format_html('<a class="am-link" href="{}?{}">{}</a>', url, where, text)
 
 
 def diff_block(parts: Iterable[DiffPart]) -> SafeString:
-    """A text with what left it struck through and what came into it underlined."""
-    # The names of tags are of this module's own, the texts are escaped.
-    shown = (
+    """Render a difference: removed text struck through, added text underlined."""
+    # The tag names are constants of this module; the texts are escaped.
+    pieces = (
         (SafeString(TAGS[part.kind]), part.text, SafeString(TAGS[part.kind]))
         for part in parts
     )
-    return pre_block(format_html_join("", "<{}>{}</{}>", shown))
+    return pre_block(format_html_join("", "<{}>{}</{}>", pieces))
 
 
 def change_block(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
-    """What changed, a line for each field: `name: old → new`."""
+    """Render a change, one line for each field: `name: old → new`."""
     lines = [
         f"{name}: {_short_value(before[name])} → {_short_value(after.get(name))}"
         if name in before
@@ -175,25 +176,25 @@ def _short_value(value: Any) -> str:
 def label_column(
     title: str, colours: Mapping[str, str], ordering: str | None = None
 ) -> Callable[[F], F]:
-    """A computed column whose values are shown as coloured labels."""
-    as_labels: Callable[[F], F] = display(
+    """Make a computed column that renders its values as coloured labels."""
+    decorator: Callable[[F], F] = display(
         description=title, label=dict(colours), ordering=ordering
     )
-    return as_labels
+    return decorator
 
 
 def column(
     name: str,
-    show: Callable[[Any], Any],
+    render: Callable[[Any], Any],
     *,
     title: str = "",
     ordering: str | None = None,
 ) -> Callable[[Any], Any]:
-    """A computed column that shows one attribute: `column("content", words)`."""
+    """Make a computed column of one attribute: `column("content", short_text)`."""
 
     @admin.display(description=title or name.replace("_", " "), ordering=ordering)
     def display(row: Any) -> Any:
-        return show(getattr(row, name))
+        return render(getattr(row, name))
 
-    display.__name__ = f"{name}_shown"
+    display.__name__ = f"{name}_display"
     return display

@@ -1,3 +1,5 @@
+"""Middleware that turns every error under /api into a problem."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,10 +13,10 @@ PREFIX = "/api/"
 
 
 class ProblemMiddleware:
-    """Under /api every error is a problem, also those that no door has seen.
+    """Answer errors under /api with a problem, also those that reach no view.
 
-    Inside the request log, so that the request's id is known; outside the rest of
-    the middleware, whose errors Django answers with pages of HTML.
+    It stands inside the request log, so that the request's id is known, and outside the
+    other middleware, whose errors Django answers with HTML.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -30,15 +32,15 @@ class ProblemMiddleware:
             return response
         if response.get("Content-Type", "").startswith(problem.MEDIA_TYPE):
             return response
-        return self.replaced(response)
+        return self.to_problem(response)
 
     @staticmethod
-    def replaced(response: HttpResponseBase) -> HttpResponseBase:
-        clean = problem.ProblemResponse(
+    def to_problem(response: HttpResponseBase) -> HttpResponseBase:
+        result = problem.ProblemResponse(
             problem.problem_for_status(response.status_code)
         )
-        clean.status_code = response.status_code
+        result.status_code = response.status_code
         for name in ("Allow", "Retry-After", "WWW-Authenticate"):
-            if name in response and name not in clean:
-                clean[name] = response[name]
-        return clean
+            if name in response and name not in result:
+                result[name] = response[name]
+        return result

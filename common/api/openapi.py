@@ -1,3 +1,5 @@
+"""The OpenAPI schema: the header Idempotency-Key, problems, and nullable fields."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,23 +14,23 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
-    description="1 to 255 printable characters; sent again with the same body it "
-    "gives the first answer again, for 7 days.",
+    description="1 to 255 printable characters. A request with the same key and body "
+    "gets the first answer again, for 7 days.",
 )
 METHODS = ("get", "post", "put", "patch", "delete")
 COMMON_PROBLEMS = {
-    "400": "The request does not fit; `errors` names each field.",
-    "401": "No key, or one that is unknown, expired or revoked.",
+    "400": "The request does not match the schema; `errors` names each field.",
+    "401": "No key, or a key that is unknown, expired or revoked.",
     "403": "The role is too low.",
-    "404": "There is no such row, or it is not yours to see.",
+    "404": "There is no such row, or you may not see it.",
     "429": "Too many requests; see Retry-After.",
-    "503": "Busy or away; see Retry-After.",
+    "503": "Busy or unavailable; see Retry-After.",
 }
 WRITE_PROBLEMS = {
-    "409": "The row, or the Idempotency-Key, is in a state that does not allow this.",
+    "409": "The state of the row, or of the Idempotency-Key, does not allow this.",
     "413": "The body is too large.",
     "415": "The body is not `application/json` in UTF-8.",
-    "422": "The text is refused by the project's settings.",
+    "422": "The project's settings do not allow the text.",
 }
 PROBLEM_SCHEMA = {
     "type": "object",
@@ -50,16 +52,16 @@ PROBLEM_SCHEMA = {
 
 
 class OperationSchema(AutoSchema):
-    """An operation of a door, with the Idempotency-Key where it takes one."""
+    """Document the header Idempotency-Key of the methods that take it."""
 
     def get_override_parameters(self) -> list[Any]:
-        given: list[Any] = super().get_override_parameters()
+        parameters: list[Any] = super().get_override_parameters()
         is_idempotent = self.method in getattr(self.view, "idempotent_methods", ())
-        return [*given, IDEMPOTENCY_KEY] if is_idempotent else given
+        return [*parameters, IDEMPOTENCY_KEY] if is_idempotent else parameters
 
 
 def mark_nullable(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """A drf-spectacular hook: `null` as OpenAPI 3.0 writes it, not as pydantic does."""
+    """Hook of drf-spectacular: write `null` as in OpenAPI 3.0, not as pydantic does."""
     for schema in result.get("components", {}).get("schemas", {}).values():
         _mark_nullable(schema)
     return result
@@ -73,16 +75,16 @@ def _mark_nullable(schema: Any) -> None:
         return
     choices = schema.get("anyOf")
     if isinstance(choices, list) and {"type": "null"} in choices:
-        kept = [choice for choice in choices if choice != {"type": "null"}]
+        rest = [choice for choice in choices if choice != {"type": "null"}]
         del schema["anyOf"]
-        schema |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+        schema |= rest[0] if len(rest) == 1 else {"anyOf": rest}
         schema["nullable"] = True
     for value in schema.values():
         _mark_nullable(value)
 
 
 def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """A drf-spectacular hook: document the problems of every operation."""
+    """Hook of drf-spectacular: document the problems of every operation."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM_SCHEMA
     for operations in result["paths"].values():
@@ -93,10 +95,8 @@ def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _add_responses(operation: dict[str, Any], *, is_write: bool) -> None:
-    for status, description in {
-        **COMMON_PROBLEMS,
-        **(WRITE_PROBLEMS if is_write else {}),
-    }.items():
+    problems = COMMON_PROBLEMS | (WRITE_PROBLEMS if is_write else {})
+    for status, description in problems.items():
         schema = {"$ref": "#/components/schemas/Problem"}
         operation["responses"].setdefault(
             status,

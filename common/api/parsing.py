@@ -1,4 +1,4 @@
-"""Bodies, paths and queries are checked before anything else reads them."""
+"""Check bodies, paths and queries before anything else reads them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from common import errors
 from common.api.problem import UnsupportedMediaType
 from common.text import plain_text
 
-SAFE_DIGITS = 18  # characters of a whole number that is below 2**63 whatever it is
+SAFE_DIGITS = 18  # every number of so many characters is below 2**63
 MAX_DIGITS = 20  # characters of a signed 64-bit number
-# What a body that is refused for its text must contain.
+# Every body with text that cannot be stored has a match.
 BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
@@ -55,7 +55,7 @@ class LengthRequired(errors.Refusal):
 
 
 class StrictJSONParser(BaseParser):
-    """One JSON object in UTF-8, within the limits of docs/limits.md."""
+    """Parse one JSON object in UTF-8, within the limits of docs/limits.md."""
 
     media_type = "application/json"
 
@@ -65,13 +65,13 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        given = parser_context or {}
+        request = (parser_context or {}).get("request")
         refuse_charset(media_type or "")
-        raw = read_body(stream, int(declared_length(given.get("request")) or 0))
+        raw = read_body(stream, int(content_length(request) or 0))
         return parse_object(raw)
 
 
-def declared_length(request: Any) -> str:
+def content_length(request: Any) -> str:
     return str(getattr(request, "META", {}).get("CONTENT_LENGTH") or "")
 
 
@@ -95,20 +95,20 @@ def read_body(stream: IO[Any], length: int) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object; what PostgreSQL, UTF-8 or a client could not hold is refused."""
-    decoded = decode_utf8(raw)
-    value = parse_json(decoded)
+    """Parse a JSON object; refuse values that PostgreSQL, UTF-8 or clients cannot hold."""
+    text = decode_utf8(raw)
+    value = parse_json(text)
     if not isinstance(value, dict):
         raise errors.Invalid(errors={"body": ["The body must be a JSON object."]})
     refuse_depth(value)
-    if "\\u" in decoded and BAD_ESCAPE.search(decoded):
+    if "\\u" in text and BAD_ESCAPE.search(text):
         refuse_content(value)
     return value
 
 
 def decode_utf8(raw: bytes) -> str:
     try:
-        # With a byte order mark too: some shells on Windows add it.
+        # Some shells on Windows add a byte order mark.
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidText(
@@ -116,10 +116,10 @@ def decode_utf8(raw: bytes) -> str:
         ) from None
 
 
-def parse_json(decoded: str) -> Any:
+def parse_json(text: str) -> Any:
     try:
         return json.loads(
-            decoded,
+            text,
             parse_int=parse_whole,
             parse_float=parse_real,
             parse_constant=refuse_constant,
@@ -133,15 +133,15 @@ def parse_json(decoded: str) -> Any:
 
 
 def parse_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a key that occurs twice would be read differently by others."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Make an object; refuse a key that occurs twice, which other parsers read otherwise."""
+    parsed = dict(pairs)
+    if len(parsed) != len(pairs):
         names = Counter(name for name, _ in pairs)
-        twice = names.most_common(1)[0][0]
+        duplicate = names.most_common(1)[0][0]
         raise InvalidJSON(
-            f"The key {plain_text.clip(twice, 80)!r} occurs twice in an object."
+            f"The key {plain_text.clip(duplicate, 80)!r} occurs twice in an object."
         )
-    return found
+    return parsed
 
 
 def parse_whole(digits: str) -> int:
@@ -181,7 +181,7 @@ def refuse_depth(body: dict[str, Any]) -> None:
 
 
 def refuse_content(body: dict[str, Any]) -> None:
-    """Refuse bad text, naming its place as `a.b.0`."""
+    """Refuse text that cannot be stored; the error names its path as `a.b.0`."""
     level: list[tuple[str, Any]] = [("", body)]
     while level:
         level = [
@@ -190,7 +190,7 @@ def refuse_content(body: dict[str, Any]) -> None:
 
 
 def _check_container(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Check a container's keys and strings; give the containers within it."""
+    """Check a container's keys and strings; return the containers inside it."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for name, inner in pairs:
         if isinstance(name, str):
@@ -201,9 +201,9 @@ def _check_container(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"{path}.{name}" if path else str(name), inner
 
 
-def refuse_text(value: str, place: str) -> None:
-    if found := plain_text.find_unstorable(value):
-        raise InvalidText(f"{place} {found}; remove it.", errors={place: [found]})
+def refuse_text(value: str, path: str) -> None:
+    if fault := plain_text.find_unstorable(value):
+        raise InvalidText(f"{path} {fault}; remove it.", errors={path: [fault]})
 
 
 def _depth_message() -> str:
@@ -211,17 +211,17 @@ def _depth_message() -> str:
 
 
 def refuse_request(request: HttpRequest) -> None:
-    """Refuse a path or query that is no clean UTF-8, and a body of unknown length."""
-    if problem := plain_text.find_unstorable(request.path_info):
-        raise InvalidText(f"The path {problem}.")
+    """Refuse a path or query that is not clean UTF-8, and a body of unknown length."""
+    if fault := plain_text.find_unstorable(request.path_info):
+        raise InvalidText(f"The path {fault}.")
     try:
         query = unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
     except UnicodeDecodeError:
         raise InvalidText("The query string is not UTF-8.") from None
-    if problem := plain_text.find_unstorable(query):
-        raise InvalidText(f"The query string {problem}.")
-    if "HTTP_TRANSFER_ENCODING" in request.META and not declared_length(request):
+    if fault := plain_text.find_unstorable(query):
+        raise InvalidText(f"The query string {fault}.")
+    length = content_length(request)
+    if "HTTP_TRANSFER_ENCODING" in request.META and not length:
         raise LengthRequired
-    length = declared_length(request)
     if length and not (length.isascii() and length.isdigit() and len(length) < 19):
         raise LengthRequired

@@ -1,4 +1,4 @@
-"""Every refusal and failure of the API as RFC 9457 `application/problem+json`."""
+"""Errors of the API as RFC 9457 `application/problem+json`."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def body_of(refusal: errors.Refusal) -> dict[str, Any]:
 def handle_exception(
     error: Exception, context: Mapping[str, Any]
 ) -> HttpResponse | None:
-    """DRF's exception handler; None for what is a fault of ours."""
+    """Exception handler of DRF; returns None for a fault of the service itself."""
     refusal = refusal_for(error)
     return ProblemResponse(refusal) if refusal else None
 
@@ -181,34 +181,34 @@ def _refusal_from_database(
         return OutOfRange()
     if isinstance(cause, psycopg.errors.QueryCanceled):
         return TooSlow(retry_after=5)
-    held = (
+    lock_errors = (
         psycopg.errors.LockNotAvailable,
         psycopg.errors.DeadlockDetected,
         psycopg.errors.SerializationFailure,
     )
-    if isinstance(cause, held):
+    if isinstance(cause, lock_errors):
         return errors.Busy(retry_after=1)
     return DatabaseUnavailable(retry_after=5)
 
 
 def field_errors(
-    found: Any, form: serializers.BaseSerializer[Any] | None = None
+    detail: Any, serializer: serializers.BaseSerializer[Any] | None = None
 ) -> dict[str, list[str]]:
     """Flatten nested errors to {"path.to.0.field": [message, …]}.
 
-    With the serializer at hand, a wrong choice is told which values there are.
+    With the serializer, the message of an invalid choice lists the valid ones.
     """
     flat: dict[str, list[str]] = {}
-    _flatten(found, "", form, flat)
+    _flatten(detail, "", serializer, flat)
     return flat
 
 
-def _flatten(found: Any, path: str, field: Any, flat: dict[str, list[str]]) -> None:
-    if isinstance(found, Mapping):
-        for name, inner in found.items():
+def _flatten(detail: Any, path: str, field: Any, flat: dict[str, list[str]]) -> None:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
             _flatten(inner, _join_path(path, name), _child_field(field, name), flat)
-    elif isinstance(found, Sequence) and not isinstance(found, str):
-        for position, inner in enumerate(found):
+    elif isinstance(detail, Sequence) and not isinstance(detail, str):
+        for position, inner in enumerate(detail):
             if isinstance(inner, Mapping | list):
                 _flatten(
                     inner,
@@ -219,7 +219,7 @@ def _flatten(found: Any, path: str, field: Any, flat: dict[str, list[str]]) -> N
             else:
                 flat.setdefault(path or "body", []).append(_message(inner, field))
     else:
-        flat.setdefault(path or "body", []).append(_message(found, field))
+        flat.setdefault(path or "body", []).append(_message(detail, field))
 
 
 def _join_path(path: str, name: object) -> str:
@@ -242,7 +242,7 @@ def _message(message: object, field: Any) -> str:
 
 
 def problem_for_status(status: int) -> errors.Refusal:
-    """For an error that Django answered by itself, before any door was reached."""
+    """Return the problem of an error that Django answers before it calls a view."""
     known: dict[int, type[errors.Refusal]] = {
         400: BrokenRequest,
         403: errors.Forbidden,

@@ -1,4 +1,4 @@
-"""Rows as JSON, by the dozen."""
+"""Mixins and functions for the serializers of the API."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from common.pagination import DEFAULT_LIMIT, MAX_LIMIT
 
 
 class PlainSerializer(serializers.Serializer[Any]):
-    """Mix in where each field is a plain attribute of the object, and always there.
+    """Mixin for a serializer whose fields are plain attributes that always exist.
 
-    DRF asks each field of each row anew how it is read, whether it is there and whether
-    it is to be called: that is half of what ten memories take.
+    DRF decides for each field of each row how to read it, whether it exists and whether
+    to call it: half of the time for ten memories.
     """
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
@@ -42,15 +42,15 @@ def _reader(source: str) -> Callable[[Any], Any]:
 
 
 class InProject(serializers.Serializer[Any]):
-    """Mix in where a body or a query names its project; see `Door.project`."""
+    """Mixin for a body or a query that names its project; see `ProjectView.project`."""
 
     project_id = serializers.CharField(
-        max_length=200, help_text="The project's id, or its name."
+        max_length=200, help_text="The project's id or name."
     )
     project = serializers.CharField(
         max_length=200,
         required=False,
-        help_text="Another name of `project_id`; either of the two is enough.",
+        help_text="Another name of `project_id`; send one of the two.",
     )
 
     def to_internal_value(self, data: Any) -> Any:
@@ -63,7 +63,7 @@ class InProject(serializers.Serializer[Any]):
 
 
 class NullIsAbsent(serializers.Serializer[Any]):
-    """Mix in where a field that may be left out may as well be null: agents send that."""
+    """Mixin that accepts null for an optional field, because agents send it."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
@@ -83,34 +83,34 @@ class NullIsAbsent(serializers.Serializer[Any]):
 
 
 class PageQuery(serializers.Serializer[Any]):
-    """Mix in where a query asks for a page; `Door.page` reads both by itself."""
+    """Mixin for the query of a list; `ApiView.page` reads both fields itself."""
 
     limit = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT
     )
     cursor = serializers.CharField(
-        required=False, help_text="Taken from `next` or `previous` of another page."
+        required=False, help_text="From `next` or `previous` of another page."
     )
 
 
 def represent(kind: type[serializers.Serializer[Any]], value: object) -> Any:
-    """What a serializer that reads no context makes of a value."""
+    """Return a value as JSON, by a serializer that reads no context."""
     return _instance(kind).to_representation(value)
 
 
-def validate(kind: type[serializers.Serializer[Any]], given: Any) -> dict[str, Any]:
-    """What a serializer reads out of a body or a query; raises Invalid."""
-    form = _instance(kind)
+def validate(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Return the validated fields of a body or a query; raise Invalid."""
+    serializer = _instance(kind)
     try:
-        data: dict[str, Any] = form.run_validation(given)
+        fields: dict[str, Any] = serializer.run_validation(data)
     except serializers.ValidationError as error:
-        raise errors.Invalid(errors=field_errors(error.detail, form)) from None
-    return data
+        raise errors.Invalid(errors=field_errors(error.detail, serializer)) from None
+    return fields
 
 
 @functools.cache
 def _instance(kind: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
-    """One for every request: to make its fields takes longer than to use them."""
+    """Share one instance among requests: creating its fields takes longer than using it."""
     return kind()
 
 
@@ -118,7 +118,7 @@ def _instance(kind: type[serializers.Serializer[Any]]) -> serializers.Serializer
 def page_of(
     results: type[serializers.BaseSerializer[Any]],
 ) -> type[serializers.Serializer[Any]]:
-    """The serializer of a page of results, for the schema."""
+    """Return the serializer of a page of results, for the schema."""
     name = results.__name__.removesuffix("Serializer")
     return type(
         f"{name}PageSerializer",

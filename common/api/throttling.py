@@ -1,4 +1,4 @@
-"""How many requests a key, a project and an unknown address may send."""
+"""Limit the requests of a key, of a project and of an address without a key."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Window:
-    """What is left of a rate until the window ends, `reset` seconds from now."""
+    """The use of a rate in the current window, which ends in `reset` seconds."""
 
     limit: int
     used: int
@@ -44,7 +44,7 @@ class Window:
 
 @functools.lru_cache(maxsize=32)
 def parse_rate(text: str) -> Rate | None:
-    """Read `1200/min`; an empty text is no limit."""
+    """Parse `1200/min`; an empty text is no limit."""
     if not text:
         return None
     requests, _, period = text.partition("/")
@@ -52,7 +52,7 @@ def parse_rate(text: str) -> Rate | None:
 
 
 def count_request(name: str, rate: Rate) -> Window | None:
-    """Count one request in the present window; None while Redis is away."""
+    """Count one request in the current window; return None while Redis is away."""
     now = time.time()
     number = int(now // rate.seconds)
     key = f"memory:throttle:{name}:{number}"
@@ -72,26 +72,26 @@ def count_request(name: str, rate: Rate) -> Window | None:
 
 
 def charge(request: Any, name: str, text: str) -> None:
-    """Count a request once under a name, and refuse it when the rate is used up."""
+    """Count a request once under a name; refuse it when the rate is used up."""
     limit = parse_rate(text)
-    counted = windows_of(request)
-    if limit is None or name in counted:
+    windows = windows_of(request)
+    if limit is None or name in windows:
         return
     window = count_request(name, limit)
     if window is None:
         return
-    counted[name] = window
+    windows[name] = window
     if window.used > window.limit:
         raise TooManyRequests(retry_after=window.reset)
 
 
 def windows_of(request: Any) -> dict[str, Window]:
-    """The windows that this request was counted in, kept on Django's own request."""
-    plain = getattr(request, "_request", request)
-    if not hasattr(plain, "throttle_windows"):
-        plain.throttle_windows = {}
-    found: dict[str, Window] = plain.throttle_windows
-    return found
+    """Return the windows that counted this request; Django's own request holds them."""
+    django_request = getattr(request, "_request", request)
+    if not hasattr(django_request, "throttle_windows"):
+        django_request.throttle_windows = {}
+    windows: dict[str, Window] = django_request.throttle_windows
+    return windows
 
 
 def charge_project(request: Any, project_id: uuid.UUID) -> None:
@@ -99,24 +99,24 @@ def charge_project(request: Any, project_id: uuid.UUID) -> None:
 
 
 def charge_address(request: Any) -> None:
-    """Count a request without a usable key, by its address."""
+    """Count a request without a valid key, by its address."""
     address = client_address(request)
     charge(request, f"address:{address}", settings.THROTTLE_ANONYMOUS)
 
 
 def set_headers(request: Any, response: HttpResponseBase) -> None:
-    """Set the headers of the window with the least left; Reset is in seconds."""
-    counted = windows_of(request).values()
-    if not counted:
+    """Set the headers of the window with the fewest requests left; Reset is in seconds."""
+    windows = windows_of(request).values()
+    if not windows:
         return
-    tightest = min(counted, key=lambda window: window.remaining)
+    tightest = min(windows, key=lambda window: window.remaining)
     response["X-RateLimit-Limit"] = str(tightest.limit)
     response["X-RateLimit-Remaining"] = str(tightest.remaining)
     response["X-RateLimit-Reset"] = str(tightest.reset)
 
 
 class CallerThrottle(BaseThrottle):
-    """Counts each request of a known caller; the refusal is raised, not returned."""
+    """Count each request of a known caller; raise the refusal instead of returning it."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         caller = request.auth

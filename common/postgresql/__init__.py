@@ -1,1 +1,1 @@
-"""PostgreSQL as Django knows it, with a shorter look at whether a connection lives."""
+"""Django's PostgreSQL backend with a cheaper health check of connections."""

@@ -8,32 +8,32 @@ from django.db.backends.postgresql import base
 from psycopg import Connection
 from psycopg.pq import TransactionStatus
 
-# Connections that rested longer are asked: the server may have gone without a word.
+# After a longer pause the server is queried: it may have gone without closing the socket.
 RECENT_SECONDS = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Does not ask the server for a sign of life over a connection that is in use.
+    """Skip the health check's round trip for a connection that is in use.
 
-    Each request looks, and a round trip took a fiftieth of a short search.
+    Each request checks, and a round trip takes a fiftieth of a short search.
     """
 
-    _seen_at = float("-inf")
+    _checked_at = float("-inf")
 
     def is_usable(self) -> bool:
         now = time.monotonic()
-        rested, self._seen_at = now - self._seen_at, now
-        if rested < RECENT_SECONDS and _is_idle(self.connection):
+        pause, self._checked_at = now - self._checked_at, now
+        if pause < RECENT_SECONDS and _is_idle(self.connection):
             return True
         return super().is_usable()
 
 
 def _is_idle(connection: Connection[Any] | None) -> bool:
-    """Whether nothing is to be read from it, as would be its end, or a notice."""
+    """Return whether the socket has nothing to read: neither its end nor a notice."""
     if connection is None or connection.closed:
         return False
     if connection.info.transaction_status != TransactionStatus.IDLE:
         return False
-    watched = select.poll()
-    watched.register(connection.fileno(), select.POLLIN)
-    return not watched.poll(0)
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)

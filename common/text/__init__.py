@@ -1,4 +1,4 @@
 """Pure functions over text: literals, secrets, prompt injection, differences.
 
-Imports neither Django nor anything else of the project.
+May import neither Django nor anything else of the project.
 """

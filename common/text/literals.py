@@ -1,38 +1,27 @@
-"""TODO docstring."""
+"""Find literals in text: identifiers, paths, numbers, quoted strings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-# No name, path or address that people type is longer; one more character and it is data.
+# No name, path or address that people type is longer: a longer term is data.
 MAX_IDENTIFIER_LENGTH = 256
 
-
 _TRAILING = ".,:;!?*…"
-
-
-# A closing tag is a chunk of its own: `</div>` is no path.
+# A closing tag is its own chunk: `</div>` is not a path.
 _CHUNK = re.compile(r"</\w*|[^\s,;()\[\]{}<>\"'`|=\u201c\u201d\u2018\u2019«»]+")
-
-
 _URL = re.compile(
     r"(?<![\w+.-])[a-z][a-z0-9+.-]{1,30}://[^\s<>\"'`()\[\]{}]{1,2048}", re.IGNORECASE
 )
-
-
 # One colon ends a name (`src/auth.py:42`), but not in `std::vec`, `http://`, `C:\`.
 _SINGLE_COLON = re.compile(r"(?<!:):(?![:/\\])")
-
-
 _PATH_ROOTS = (
     "api|app|apps|bin|build|config|dist|docs|etc|home|include|lib|opt|origin|pkg|refs"
     "|scripts|src|static|templates|test|tests|tmp|tools|usr|var"
     "|application|audio|image|multipart|text|video"
 )
-
-
-# Tried with fullmatch on one chunk, so that no part needs anchors.
+# Used with fullmatch on one chunk, so that no part needs anchors.
 _CODE_LIKE = re.compile(
     "|".join(
         (
@@ -60,17 +49,9 @@ _CODE_LIKE = re.compile(
         )
     )
 )
-
-
 _PATH = re.compile(r"[\w.+~/][\w.+~/@-]*/[\w.+~@-]+|[\w.+-]*\.[A-Za-z]\w*")
-
-
 _CALL = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})\(\)")
-
-
 _NUMBER = re.compile(r"(?<![\w.])\d{1,40}(?:,\d{3}){0,10}(?:\.\d{1,40})?(?!\w*\.\w)")
-
-
 _QUOTED = re.compile(
     r"`([^`\n]{1,200})`"
     r'|"([^"\n]{1,200})"'
@@ -80,10 +61,10 @@ _QUOTED = re.compile(
 
 
 def find_identifiers(text: str) -> list[str]:
-    """Find code-like terms, each kept whole, once, in order of appearance.
+    """Find code-like terms, each whole and once, in order of appearance.
 
-    Names in snake_case, camelCase or with dots, paths, error codes, versions, flags,
-    addresses. Plain words and plain numbers are not identifiers.
+    These are names in snake_case, camelCase or with dots, paths, error codes, versions,
+    flags and addresses. Plain words and plain numbers are not identifiers.
     """
     calls = set(_CALL.findall(text)) if "()" in text else ()
     terms = dict.fromkeys(_terms(text))
@@ -91,26 +72,26 @@ def find_identifiers(text: str) -> list[str]:
 
 
 def find_paths(text: str) -> list[str]:
-    """Find the identifiers that can be files of a code base, without a leading `./`.
+    """Find identifiers that can be files of a code base, without a leading `./`.
 
-    `src/auth.py`, `setup.py`, `bin/up`. A dotted name such as `os.path` cannot be told
-    from a file and is among them; addresses, folders and patterns are not.
+    Examples: `src/auth.py`, `setup.py`, `bin/up`. A dotted name such as `os.path` looks
+    like a file, so it is included; addresses, folders and patterns are not.
     """
-    found = (term.removeprefix("./") for term in find_identifiers(text))
-    return list(dict.fromkeys(term for term in found if _PATH.fullmatch(term)))
+    terms = (term.removeprefix("./") for term in find_identifiers(text))
+    return list(dict.fromkeys(term for term in terms if _PATH.fullmatch(term)))
 
 
 def find_literals(text: str) -> set[str]:
-    """Collect what a merge must never lose and a lesson must ground.
+    """Find the terms that a merge must keep and that a lesson must take from its evidence.
 
-    Identifiers, numbers (without thousands separators) and quoted or back-ticked
-    strings (without their quotes).
+    They are identifiers, numbers (without thousands separators) and quoted or
+    back-ticked strings (without their quotes).
     """
-    quoted = {
+    strings = {
         next(filter(None, match.groups())).strip() for match in _QUOTED.finditer(text)
     }
     numbers = {match[0].replace(",", "") for match in _NUMBER.finditer(text)}
-    return (quoted | numbers | set(find_identifiers(text))) - {""}
+    return (strings | numbers | set(find_identifiers(text))) - {""}
 
 
 def _is_code_like(term: str) -> bool:
@@ -132,7 +113,7 @@ def _words(text: str) -> Iterator[str]:
     for chunk in _CHUNK.findall(text):
         if len(chunk) > MAX_IDENTIFIER_LENGTH:
             continue
-        if chunk.isalpha():  # as most are: there is nothing to cut
+        if chunk.isalpha():  # most chunks: nothing to cut
             yield chunk
             continue
         for part in _SINGLE_COLON.split(chunk.lstrip(":!?*#…")):

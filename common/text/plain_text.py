@@ -1,3 +1,5 @@
+"""Plain text: what can be stored, line breaks, length, and a hash of its wording."""
+
 from __future__ import annotations
 
 import hashlib
@@ -8,7 +10,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def find_unstorable(text: str) -> str | None:
-    """Name what PostgreSQL or UTF-8 cannot hold, in words for the sender."""
+    """Describe what PostgreSQL or UTF-8 cannot store; None if the text can be stored."""
     if "\x00" in text:
         return "contains a NUL byte (U+0000)"
     if _SURROGATE.search(text):
@@ -17,18 +19,18 @@ def find_unstorable(text: str) -> str | None:
 
 
 def with_newlines(text: str) -> str:
-    """The text with LF line breaks: a browser sends each one as CR LF."""
+    """Replace CR LF, which a browser sends for each line break, by LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def similarity_hash(text: str) -> str:
-    """Hash what two copies of a text share."""
+    """Hash a text without case, spacing and Unicode form, so that copies are equal."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def clip(text: str, limit: int) -> str:
-    """Cut to `limit` characters, the ellipsis included."""
+    """Cut a text to `limit` characters, including the ellipsis."""
     if len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""

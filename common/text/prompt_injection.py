@@ -1,11 +1,12 @@
-"""Texts that speak to the model that will read them, over the heads of its users."""
+"""Prompt injection: find phrases that give instructions to a model, and defuse them."""
 
 from __future__ import annotations
 
 import re
 
-# Characters that are not shown: what they hide, a reader cannot judge.
+# Invisible characters: a reader cannot judge what they hide.
 HIDDEN = r"[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+DOT = "·"  # joins the words of a defused phrase
 
 PATTERNS = tuple(
     (name, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
@@ -70,44 +71,41 @@ PATTERNS = tuple(
 )
 
 
-DOT = "·"
-
-
 def defuse(text: str) -> str:
-    """The text with each such phrase marked, and broken so that it commands nobody.
+    """Mark each such phrase and join its words, so that it is no instruction any more.
 
     `ignore all previous instructions` becomes `[neutralised:
-    ignore·all·previous·instructions]`: visible, searchable, and no instruction.
+    ignore·all·previous·instructions]`, which stays visible and searchable.
     """
-    spans = _find_phrases(text)
     parts: list[str] = []
-    at = 0
-    for start, end in spans:
-        parts += [text[at:start], f"[neutralised: {_break_phrase(text[start:end])}]"]
-        at = end
-    return "".join([*parts, text[at:]])
+    position = 0
+    for start, end in _find_phrases(text):
+        phrase = _join_words(text[start:end])
+        parts += [text[position:start], f"[neutralised: {phrase}]"]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
-    """Where such phrases stand, joined where they overlap."""
-    found = sorted(
+    """Return the spans of such phrases; overlapping ones are merged."""
+    spans = sorted(
         match.span()
         for _, pattern in PATTERNS
         for match in pattern.finditer(text)
         if match.end() > match.start()
     )
-    joined: list[tuple[int, int]] = []
-    for start, end in found:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            joined.append((start, end))
-    return joined
+            merged.append((start, end))
+    return merged
 
 
-def _break_phrase(phrase: str) -> str:
+def _join_words(phrase: str) -> str:
     phrase = re.sub(HIDDEN, lambda m: f"U+{ord(m[0]):04X}", phrase)
-    spaced = re.sub(r"\s+", DOT, phrase.strip())
-    if DOT in spaced:
-        return spaced
-    return f"{spaced[:1]}{DOT}{spaced[1:]}"
+    result = re.sub(r"\s+", DOT, phrase.strip())
+    if DOT in result:
+        return result
+    return f"{result[:1]}{DOT}{result[1:]}"

@@ -1,14 +1,14 @@
-"""The part of a question that tells it from others of its kind."""
+"""Find the part of a question that distinguishes it from others of its kind."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Telling words kept around the place that a question names. Measured on 2,000 questions
-# of FiNER in six orders: fewer lose accuracy, more only cost tokens.
+# Distinctive words around the place that a question names. Measured on 2,000 questions
+# of FiNER in six orders: fewer words lose accuracy, more only cost tokens.
 WORDS_BEFORE, WORDS_AFTER = 14, 10
-# A question that names no place in itself is told whole, when it is short enough.
+# A question that names no place is its own focus, if it is short enough.
 MAX_WHOLE_WORDS = 40
 MAX_NAME_LENGTH = 40  # characters
 
@@ -18,7 +18,7 @@ _QUOTED_NAME = re.compile(
     rf"|“([^”\n]{{1,{MAX_NAME_LENGTH}}})”"
     rf"|(?<!\w)'([^'\n]{{1,{MAX_NAME_LENGTH}}})'(?!\w)"
 )
-# Named places tried: a text that quotes much names none in particular.
+# Quoted names to try: a text with many quotes names no place in particular.
 MAX_NAMES = 5
 _WORD = re.compile(r"\S+")
 _DISTINCTIVE = re.compile(r"[^\W\d_]|[%$€£¥]")
@@ -28,7 +28,7 @@ _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 @dataclass(frozen=True)
 class QuestionFocus:
-    """`text[start:end]` is the place; `words` are its telling words on one line."""
+    """`text[start:end]` is the place; `words` are its distinctive words on one line."""
 
     words: str
     start: int
@@ -36,11 +36,11 @@ class QuestionFocus:
 
 
 def find_focus(text: str) -> QuestionFocus | None:
-    """Find what a question is about; None when it is long and names no place.
+    """Find the words that a question is about; None if it is long and names no place.
 
     A question that quotes a short piece of its own text ('Which tag has "34.6" in this
-    sentence? …') is about the words around that piece. Their numbers are left out:
-    they are of this one case, as dates and amounts are.
+    sentence? …') is about the words around that piece. Numbers are left out: like dates
+    and amounts, they belong to this one case.
     """
     for name in list(_QUOTED_NAME.finditer(text))[:MAX_NAMES]:
         value = next(filter(None, name.groups()))
@@ -53,17 +53,17 @@ def find_focus(text: str) -> QuestionFocus | None:
 def _find_repetition(
     text: str, value: str, name: re.Match[str]
 ) -> tuple[int, int] | None:
-    """Where a text has a named value once more, as a whole."""
-    whole = re.escape(value)
-    for pattern in (rf"(?<!\S){whole}(?!\S)", rf"(?<!\w){whole}(?!\w)"):
-        for found in re.finditer(pattern, text):
-            if found.end() <= name.start() or found.start() >= name.end():
-                return found.span()
+    """Return the span of another occurrence of a quoted value, as a whole word."""
+    literal = re.escape(value)
+    for pattern in (rf"(?<!\S){literal}(?!\S)", rf"(?<!\w){literal}(?!\w)"):
+        for match in re.finditer(pattern, text):
+            if match.end() <= name.start() or match.start() >= name.end():
+                return match.span()
     return None
 
 
 def _focus_around(text: str, start: int, end: int) -> QuestionFocus:
-    """The telling words before and after a place, on its own line."""
+    """Take the distinctive words before and after a place, on its own line."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)
     last = len(text) if last < 0 else last
@@ -79,8 +79,8 @@ def _focus_around(text: str, start: int, end: int) -> QuestionFocus:
 
 
 def _distinctive_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    found = [match.span() for match in _WORD.finditer(text, start, end)]
-    return [(a, b) for a, b in found if _is_distinctive(text[a:b])]
+    spans = [match.span() for match in _WORD.finditer(text, start, end)]
+    return [(a, b) for a, b in spans if _is_distinctive(text[a:b])]
 
 
 def _is_distinctive(word: str) -> bool:
@@ -96,6 +96,6 @@ def _focus_on_all(text: str) -> QuestionFocus | None:
 
 
 def _join_words(words: list[str]) -> str:
-    """Without quotation marks, which would make one name of what stands apart."""
+    """Join words without quotation marks, which would turn separate words into a name."""
     bare = " ".join(words).replace("`", " ").replace('"', " ").split()
     return " ".join(filter(None, (word.strip(_QUOTES) for word in bare)))

@@ -1,9 +1,9 @@
-"""Secrets in text: found with detect-secrets' patterns and our own, then masked.
+"""Find secrets in text with patterns of detect-secrets and of this module, and mask them.
 
-Of the detect-secrets plugins only those with a distinctive prefix and bounded repeats
-are used. Left out: the entropy plugins (they take commits, digests and images for
-secrets), the keyword, basic-auth, JWT, npm, OpenAI and private-key plugins (no
-positions of whole values, or quadratic on one long line: own patterns here).
+Only detect-secrets plugins with a distinctive prefix and bounded repeats are used. The
+entropy plugins are left out because they take commits, digests and images for secrets.
+The keyword, basic-auth, JWT, npm, OpenAI and private-key plugins are replaced by own
+patterns: they return no whole values, or are quadratic on one long line.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-
-from django.utils.module_loading import import_string
+from pkgutil import resolve_name
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,9 @@ class Span:
 
 @dataclass(frozen=True)
 class SecretRule:
-    """A pattern that runs only when one of `hints` is in the lower-cased text.
+    """A pattern that runs only if one of `hints` is in the lower-cased text.
 
-    The secret is the group named `secret`, else the whole match.
+    The secret is the group named `secret`, or else the whole match.
     """
 
     kind: str
@@ -43,7 +42,7 @@ class SecretRule:
     pattern: re.Pattern[str]
 
 
-# Module and class of each plugin, by name: they load an HTTP client, 0.2 s a process.
+# Plugins by name: importing them loads an HTTP client, 0.2 s for each process.
 _PLUGINS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-key", ("akia", "asia", "abia", "acca", "a3t", "aws"), "aws.AWSKeyDetector"),
     (
@@ -64,7 +63,7 @@ _PLUGINS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("twilio-key", ("ac", "sk"), "twilio.TwilioKeyDetector"),
 )
 
-# A token starts a word, or follows the `\n` of text that was escaped once more.
+# A token starts a word, or follows the `\n` of text that was escaped twice.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 _TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[\w-]{20,}"),
@@ -90,11 +89,11 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("agent-memory-key", ("am_",), r"am_[\w-]{43}(?![\w-])"),
 )
 
-# Atomic groups: before 3.11.5 Python matches possessive repeats of groups wrongly.
+# Atomic groups: Python before 3.11.5 matches possessive repeats of groups wrongly.
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?>(?:[^-]|-(?!----))*)-----END [A-Z0-9 ]{0,50}-----"
-    # Cut off before its end: only what still looks like the body.
+    # A key that is cut off: only the part that looks like a key's body.
     r"|(?>(?:\s|\\[rn]|[A-Za-z0-9+/=]{16,})*))"
 )
 _PUTTY = re.compile(r"Private-Lines: \d+(?P<secret>(?:\s+[A-Za-z0-9+/=]{16,})+)")
@@ -133,7 +132,7 @@ _PLACEHOLDER = re.compile(
     r"|.*(?:change_?-?me|placeholder|redacted|example|password|secret|token).{0,3}",
     re.IGNORECASE,
 )
-# Words that stand where a password would: types, messages and settings.
+# Words in the place of a password: types, messages and settings.
 _PLAIN_WORDS = frozenset(
     [
         "boolean",
@@ -164,7 +163,7 @@ def _rules() -> tuple[SecretRule, ...]:
     plugins = (
         SecretRule(kind, hints, pattern)
         for kind, hints, name in _PLUGINS
-        for pattern in import_string(f"detect_secrets.plugins.{name}")().denylist
+        for pattern in resolve_name(f"detect_secrets.plugins.{name}")().denylist
     )
     tokens = (
         SecretRule(kind, hints, re.compile(_START + pattern))
@@ -186,7 +185,7 @@ def _ranks() -> dict[str, int]:
     return {kind: rank for rank, kind in enumerate(kinds)}
 
 
-# Without a prefix of their own: a match inside a longer word is chance.
+# Kinds without a prefix: a match inside a longer word is a coincidence.
 _WEAK = frozenset({"discord-token", "telegram-token", "twilio-key", "mailchimp-key"})
 _NAMED_PATTERNS = (
     (("bearer", "authorization"), _BEARER),
@@ -197,7 +196,7 @@ _NAMED_PATTERNS = (
 
 
 def mask(text: str) -> MaskedText:
-    """Replace each secret by `[secret:<kind>]`; masking twice changes nothing more."""
+    """Replace each secret by `[secret:<kind>]`; a second call changes nothing."""
     kinds: dict[str, None] = {}
     while spans := _merge_spans(text):
         kinds.update(dict.fromkeys(span.kind for span in spans))
@@ -230,15 +229,15 @@ def _match_rule(rule: SecretRule, text: str) -> Iterator[Span]:
 def _secret_group(match: re.Match[str]) -> int | str:
     if "secret" in match.re.groupindex:
         return "secret"
-    # The AWS pattern has the secret in its only group; others group a mere prefix.
+    # The AWS pattern has the secret in its only group; other patterns group a prefix.
     return 1 if match.re.groups == 1 and len(match[1] or "") >= 32 else 0
 
 
 def _match_named(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     for match in pattern.finditer(text):
-        found = match.groupdict()
-        name = next((name for name in _PASSWORD_KINDS if found.get(name)), None)
-        group = "quoted" if found.get("quoted") else "bare"
+        groups = match.groupdict()
+        name = next((name for name in _PASSWORD_KINDS if groups.get(name)), None)
+        group = "quoted" if groups.get("quoted") else "bare"
         value = match[group]
         if _looks_real(value, quoted=group == "quoted", is_password=name == "password"):
             kind = _NAMES.get(name, name) if name else "authorization"
@@ -269,7 +268,7 @@ def _is_whole_token(text: str, start: int, value: str) -> bool:
 
 
 def _merge_spans(text: str) -> list[Span]:
-    """Join overlapping spans; the more telling kind names the whole."""
+    """Merge overlapping spans; the more specific kind names the result."""
     merged: list[Span] = []
     for span in sorted(_find_spans(text), key=lambda span: (span.start, span.end)):
         last = merged[-1] if merged else Span(0, 0, span.kind)
@@ -283,7 +282,7 @@ def _merge_spans(text: str) -> list[Span]:
 
 
 def _word_end(text: str, end: int, *, known: int = 0) -> int:
-    """Take the rest of the word along: newer keys are longer than their pattern."""
+    """Extend a span to the end of its word: newer keys are longer than their pattern."""
     if end <= known or not text[end - 1].isalnum():
         return end
     match = _WORD_CHARACTERS.match(text, end)

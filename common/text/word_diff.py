@@ -1,4 +1,4 @@
-"""The difference of two texts, word by word."""
+"""Compare two texts word by word."""
 
 from __future__ import annotations
 
@@ -9,32 +9,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# Words with the blanks after them: joined they are the text again.
+# Words with the whitespace after them: joined, they are the text again.
 WORDS = re.compile(r"\A\s+|\S+\s*")
-# Comparing takes a step for each pair of equal words: a text of one word repeated has
-# millions of them, and is then told as replaced.
+# A comparison takes a step for each pair of equal words. Texts that repeat one word have
+# millions of pairs; beyond this number the whole text counts as replaced.
 MAX_PAIRS = 20_000
-CONTEXT_CHARACTERS = (
-    120  # characters of what stayed, kept at either side of what changed
-)
+CONTEXT_CHARACTERS = 120  # unchanged characters on either side of a change
 
 
 @dataclass(frozen=True)
 class DiffPart:
-    """A run of words: in both texts, or only in the older or the newer one."""
+    """A run of words that is in both texts, or only in the older or the newer one."""
 
     kind: Literal["same", "removed", "added"]
     text: str
 
 
 def diff_words(
-    before: str, after: str, *, most_pairs: int = MAX_PAIRS
+    before: str, after: str, *, max_pairs: int = MAX_PAIRS
 ) -> list[DiffPart]:
-    """The difference of two texts, word by word."""
+    """Return the difference of two texts as runs of words."""
     if before == after:
         return [DiffPart("same", after)] if after else []
     old, new = WORDS.findall(before), WORDS.findall(after)
-    if _count_pairs(old, new) > most_pairs:
+    if _count_pairs(old, new) > max_pairs:
         return [DiffPart("removed", before), DiffPart("added", after)]
     parts: list[DiffPart] = []
     for kind, start, end, new_start, new_end in match_words(old, new):
@@ -57,7 +55,7 @@ def _count_pairs(old: Sequence[str], new: Sequence[str]) -> int:
 def match_words(
     old: Sequence[str], new: Sequence[str]
 ) -> Sequence[tuple[str, int, int, int, int]]:
-    """`SequenceMatcher.get_opcodes` over words; the blanks after them do not count."""
+    """Return `SequenceMatcher.get_opcodes` of words, ignoring the whitespace after them."""
     matcher = difflib.SequenceMatcher(
         None, [w.strip() for w in old], [w.strip() for w in new], autojunk=False
     )
@@ -65,7 +63,7 @@ def match_words(
 
 
 def excerpt(parts: Iterable[DiffPart], limit: int) -> Iterator[DiffPart]:
-    """What changed with a little of what stands around it, cut after `limit`."""
+    """Shorten a difference to the changes and a little text around them, up to `limit`."""
     for part in parts:
         if limit <= 0:
             yield DiffPart("same", " …")

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from common.admin.filters import filter_typed
+from common.admin.filters import filter_input
 from common.caller import Caller
-from common.ids import earliest_id_at
+from common.ids import lowest_id_at
 from common.text import plain_text
 from memories.models import PossibleDuplicate
 from playbook.conflicts import conflict_list
@@ -63,7 +63,7 @@ def _quarantined_rows(project: Project, caller: Caller) -> QuerySet[Any]:
 
 
 def _automatic_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    since = earliest_id_at(timezone.now() - UNDO_WINDOW)
+    since = lowest_id_at(timezone.now() - UNDO_WINDOW)
     rows = _project_deltas(project, caller).filter(status=Status.APPLIED, pk__gte=since)
     by_hand = Q(producer=PlaybookDelta.Producer.HUMAN)
     return rows.exclude(by_hand | Q(operation="vote")).order_by("-pk")
@@ -146,7 +146,7 @@ class ProposalFilters:
             "payload__root_cause": self.cause,
             "run_id": self.run,
         }
-        rows = filter_typed(rows, **{n: v for n, v in lookups.items() if v})
+        rows = filter_input(rows, **{n: v for n, v in lookups.items() if v})
         if self.category and plain_text.find_unstorable(self.category):
             return rows.none()
         own = Q(category=self.category)
