@@ -11,9 +11,9 @@ from projects.models import Project
 
 
 class AceRun(models.Model):
-    """One finished task on its way through executor, reflector and curator."""
+    """A finished task and its progress through executor, reflector and curator."""
 
-    class State(models.TextChoices):
+    class RunState(models.TextChoices):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
@@ -23,12 +23,12 @@ class AceRun(models.Model):
     agent_id = models.CharField(max_length=255)
     actor = models.CharField(max_length=200)
     key_id = models.UUIDField(null=True, blank=True)
-    # What was sent, secrets masked: {goal, result, feedback, tool_usage, outcome,
+    # The request with its secrets masked: {goal, result, feedback, tool_usage, outcome,
     # feedback_source, cited_entry_ids, injected_entry_ids}.
     request = models.JSONField()
-    # {phase: {"status", "at", "took_ms", "error"}} in the order they run.
+    # {phase: {"status", "at", "took_ms", "error"}} in the order of the phases.
     phases = models.JSONField(default=dict)
-    state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
+    state = models.CharField(max_length=16, choices=RunState, default=RunState.RUNNING)
     result = models.JSONField(default=dict, blank=True)
     memory = models.ForeignKey(
         Memory, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
@@ -61,7 +61,7 @@ class AceRun(models.Model):
 
     @property
     def ace_result(self) -> dict[str, Any]:
-        """The ACEResult of requirement 003, as far as the run has come."""
+        """Return the ACEResult of requirement 003; later phases may be missing."""
         return {
             "run_id": str(self.pk),
             "state": self.state,
@@ -71,7 +71,7 @@ class AceRun(models.Model):
 
 
 class Reflection(models.Model):
-    """What the reflector made of a run: outcome, cause, evidence, lessons, votes."""
+    """The result of the reflector for a run: outcome, cause, evidence, lessons, votes."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     run = models.OneToOneField(
@@ -92,7 +92,7 @@ class Reflection(models.Model):
     votes = models.JSONField(default=list)
     related = models.JSONField(default=list)
     abstained = models.CharField(max_length=500, blank=True)
-    # Who reflected: the rules, or a language model; why not the model, if it failed.
+    # The producer is the rules or a language model; `notes` tell why the model failed.
     producer = models.CharField(max_length=8, default="rule")
     producer_name = models.CharField(max_length=100, default="reflector")
     producer_version = models.CharField(max_length=40, default="1")
@@ -117,10 +117,9 @@ class Reflection(models.Model):
 
 
 class Observation(models.Model):
-    """What a run showed without saying what to do; the second sighting teaches.
+    """An error of a run; if it occurs in a second run, it becomes a lesson.
 
-    `signature` is the masked form of the evidence, so that the same error with other
-    numbers is the same observation.
+    `signature` identifies the error without its numbers, ids, times and folders.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -130,8 +129,8 @@ class Observation(models.Model):
     )
     signature = models.CharField(max_length=64)
     root_cause = models.CharField(max_length=40, blank=True)
-    # The parts of the lesson that it may become, and the quote that it stands on:
-    # {condition, observed, cause, field, start, end, quote}.
+    # The parts of the possible lesson, and its quote: {condition, observed, cause, field,
+    # start, end, quote}; `mended_by` is the lesson that resolves the error.
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 

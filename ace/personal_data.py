@@ -1,4 +1,4 @@
-"""What a purge takes of finished tasks: the request, what was made of it, its quotes."""
+"""Erase finished tasks in a purge: the request, the reflection, the observations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from common.erasure.references import rows_referencing
 from common.erasure.scope import ErasureScope
 from jobs.models import Job
 
-State = AceRun.State
+State = AceRun.RunState
 KEPT_KEYS = (
     "agent_id",
     "outcome",
@@ -33,7 +33,7 @@ KEPT_KEYS = (
     "kind",
 )
 JSON = json_redactor(*KEPT_KEYS)
-# The parts of an ACEResult that tell what the playbook says.
+# The parts of an ACEResult that have texts of the playbook.
 OF_PLAYBOOK = columns_redactor(
     dict.fromkeys(
         ("related_playbook_entries", "updated_bullets", "playbook_delta"), JSON
@@ -44,7 +44,7 @@ NAME_OF_CODE = "a name of the code"
 
 
 class RunUnfinished(errors.StateConflict):
-    """A run of this memory is still at work; ask again when it is finished."""
+    """A run of this memory is still in progress; try again when it is finished."""
 
     code = "run_unfinished"
 
@@ -53,14 +53,14 @@ def _runs(erasure: ErasureScope) -> Any:
     return AceRun.objects.filter(pk__in=erasure.ids_of("run"))
 
 
-def _of_others(model: Any, column: str, run: str = "pk") -> RowQuery:
-    """Rows of other runs that name an entry which goes, or a proposal about it."""
+def _rows_of_other_runs(model: Any, column: str, run: str = "pk") -> RowQuery:
+    """Return a query for rows of other runs that name an erased entry or a delta of it."""
 
     def rows(erasure: ErasureScope) -> Any:
         ids = [*erasure.ids_of("entry"), *erasure.ids_of("delta")]
-        found = model.objects.filter(project_id=erasure.project_id)
-        others = found.exclude(**{f"{run}__in": erasure.ids_of("run")})
-        return rows_referencing(others, ids, column) if ids else found.none()
+        of_project = model.objects.filter(project_id=erasure.project_id)
+        others = of_project.exclude(**{f"{run}__in": erasure.ids_of("run")})
+        return rows_referencing(others, ids, column) if ids else of_project.none()
 
     return rows
 
@@ -91,13 +91,15 @@ class RunData(ErasureHandler):
                 ),
             },
         ),
-        ErasableColumns(AceRun, _of_others(AceRun, "result"), {"result": OF_PLAYBOOK}),
+        ErasableColumns(
+            AceRun, _rows_of_other_runs(AceRun, "result"), {"result": OF_PLAYBOOK}
+        ),
         ErasableColumns(
             Reflection,
-            _of_others(Reflection, "lessons", "run"),
+            _rows_of_other_runs(Reflection, "lessons", "run"),
             {"lessons": lambda lessons: [PLACEMENT(lesson) for lesson in lessons]},
         ),
-        # What a second sighting would teach from: without the text it teaches nothing.
+        # Without its text, an observation cannot become a lesson.
         ErasableColumns(
             Observation,
             lambda erasure: Observation.objects.filter(run__in=erasure.ids_of("run")),
@@ -123,7 +125,7 @@ class RunData(ErasureHandler):
         erasure.add("run", rows.values_list("pk", flat=True))
 
     def lock(self, erasure: ErasureScope) -> None:
-        """Refuse while a process may be learning from what is to be purged."""
+        """Refuse while a process may be learning from the rows to be purged."""
         rows = _runs(erasure).order_by("pk").select_for_update(no_key=True)
         if runs.is_at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
@@ -131,7 +133,7 @@ class RunData(ErasureHandler):
     def prepare(
         self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
     ) -> None:
-        """End the runs that died on their way: nothing is left to learn from."""
+        """Finish the interrupted runs, which have nothing left to learn from."""
         unfinished = _runs(erasure).exclude(state=State.DONE)
         _cancel_jobs(unfinished.values_list("pk", flat=True))
         unfinished.update(state=State.DONE, finished_at=timezone.now())

@@ -1,7 +1,7 @@
-"""A finished task on its way: executor, reflector, curator, each committed by itself.
+"""Process a finished task in three phases: executor, reflector, curator.
 
-The memory is committed first, so that nothing is lost from there on. A phase that is
-done is not done again: a resumed run goes on where it stopped.
+Each phase commits by itself. The executor stores the memory first, so that a later
+failure loses nothing; a resumed run continues after the last finished phase.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from projects.models import Project
 log = structlog.get_logger(__name__)
 
 KIND = "ace"
-# A run that its own request does not finish in this time, beside what a language model
-# may take, is taken over by a job.
+# A job takes over a run that its request has not finished after this time, to which the
+# time limit of the language model is added.
 TAKE_OVER_AFTER = timedelta(seconds=60)
 ATTEMPTS = 8
 
-# Each returns its part of the ACEResult and manages its own transactions.
+# Each phase returns its part of the ACEResult and manages its own transactions.
 PHASES: dict[str, Callable[[AceRun, Caller], dict[str, Any]]] = {
     "reflector": reflector_phase.reflect,
     "curator": curator_phase.curate,
@@ -55,29 +55,29 @@ def complete(
     request: Mapping[str, Any],
     caller: Caller,
     *,
-    ticket: idempotency.RequestIdentity | None = None,
+    identity: idempotency.RequestIdentity | None = None,
     wait: bool = True,
 ) -> AceRun:
     """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
 
-    With `wait=False` a job does everything after the memory. With a ticket, a
-    repeated request gets the run of the first one, finished if it was not.
+    With `wait=False`, a job does everything after the memory. With a ticket, a repeated
+    request gets the run of the first one and finishes it if necessary.
     """
     caller.require(Role.WRITER, project.pk)
-    run = find_earlier(ticket) if ticket else None
+    run = find_earlier(identity) if identity else None
     if run is None:
-        run = _start(project, request, caller, ticket=ticket, wait=wait)
-    elif run.state == AceRun.State.FAILED or (
-        wait and run.state == AceRun.State.RUNNING
+        run = _start(project, request, caller, identity=identity, wait=wait)
+    elif run.state == AceRun.RunState.FAILED or (
+        wait and run.state == AceRun.RunState.RUNNING
     ):
         _restart(run, wait=wait)
-    if wait and run.state == AceRun.State.RUNNING:
+    if wait and run.state == AceRun.RunState.RUNNING:
         advance(run, caller)
     return run
 
 
-def find_earlier(ticket: idempotency.RequestIdentity) -> AceRun | None:
-    stored = idempotency.replay(ticket)
+def find_earlier(identity: idempotency.RequestIdentity) -> AceRun | None:
+    stored = idempotency.replay(identity)
     return AceRun.objects.get(pk=stored.body["run_id"]) if stored else None
 
 
@@ -86,47 +86,47 @@ def _start(
     request: Mapping[str, Any],
     caller: Caller,
     *,
-    ticket: idempotency.RequestIdentity | None,
+    identity: idempotency.RequestIdentity | None,
     wait: bool,
 ) -> AceRun:
     started = time.monotonic()
     agent_id = caller.agent_id_for(str(request.get("agent_id") or ""))
-    kept, masked = secret_policy.guard(project.options.secrets, dict(request))
-    task = tasks.parse(kept)
+    stored, secrets = secret_policy.guard(project.options.secrets, dict(request))
+    task = tasks.parse(stored)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
-    notes = cited_entries.unknown_name_notes(project, kept)
-    if masked:
-        notes = (f"masked: {', '.join(dict.fromkeys(masked))}", *notes)
+    notes = cited_entries.unknown_name_notes(project, stored)
+    if secrets:
+        notes = (f"masked: {', '.join(dict.fromkeys(secrets))}", *notes)
     draft = replace(draft, notes=notes)
-    prepared = store_write.prepare(project, [draft], caller)
-    for refusal in prepared.refusals.values():
+    batch = store_write.prepare(project, [draft], caller)
+    for refusal in batch.refusals.values():
         raise refusal
     run = AceRun(
         project=project,
         agent_id=agent_id,
         actor=caller.name[:200],
         key_id=caller.key_id,
-        request=kept,
+        request=stored,
     )
-    return _commit(run, prepared, caller, ticket=ticket, wait=wait, started=started)
+    return _commit(run, batch, caller, identity=identity, wait=wait, started=started)
 
 
 @write
 def _commit(
     run: AceRun,
-    prepared: store_write.PreparedBatch,
+    batch: store_write.PreparedBatch,
     caller: Caller,
     *,
-    ticket: idempotency.RequestIdentity | None,
+    identity: idempotency.RequestIdentity | None,
     wait: bool,
     started: float,
 ) -> AceRun:
-    """Executor: the key, the memory, the run and the job that finishes it, or nothing."""
-    if ticket and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None:
-        first = find_earlier(ticket)
-        assert first  # `claim` waited for the transaction that holds the key
+    """Commit the key, the memory, the run and the job that finishes it, or none of them."""
+    if identity and idempotency.claim(identity, {"run_id": str(run.pk)}) is None:
+        first = find_earlier(identity)
+        assert first  # `claim` waited for the transaction that claimed the key
         return first
-    receipt = store_write.commit(prepared)[0]
+    receipt = store_write.commit(batch)[0]
     run.memory = receipt.memory
     run.phases = {"executor": _done_phase(started)}
     run.result = executor.result_of(receipt)
@@ -144,7 +144,7 @@ def _commit(
 
 
 def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
-    """Have a job finish the run: at once, or when the request has had its time."""
+    """Enqueue a job that finishes the run: at once, or after the time of the request."""
     until = (
         timezone.now() + TAKE_OVER_AFTER + model_call.max_wait(run.project)
         if wait
@@ -158,14 +158,14 @@ def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
         run_after=until,
     )
     if until:
-        # The lease is the request's: `at_work` knows it by that.
+        # The request holds the lease; `is_at_work` checks it.
         _jobs([run.pk]).filter(state=Job.State.WAITING).update(
             run_after=until, lease_until=until
         )
 
 
 def is_at_work(run_ids: Iterable[uuid.UUID]) -> bool:
-    """Whether a worker is at one of these runs, or a request within its time."""
+    """Return whether a worker, or a request within its time, processes one of the runs."""
     by_worker = Q(state=Job.State.RUNNING)
     by_request = Q(state=Job.State.WAITING, lease_until__gt=timezone.now())
     return _jobs(run_ids).unfinished().filter(by_worker | by_request).exists()
@@ -179,10 +179,10 @@ def _jobs(run_ids: Iterable[uuid.UUID]) -> JobQuerySet:
 
 
 def advance(run: AceRun, caller: Caller) -> AceRun:
-    """Run the phases that are missing, as far as they go.
+    """Run the missing phases until one fails.
 
-    Each is safe to run twice, also at the same time in two processes. One that fails
-    is recorded on the run and logged; the run's job tries it again.
+    A phase may run twice, also in two processes at the same time. A failure is recorded
+    on the run and logged; the job of the run tries the phase again.
     """
     for name, phase in PHASES.items():
         if run.phases.get(name, {}).get("status") == "done":
@@ -190,7 +190,7 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
         started = time.monotonic()
         try:
             part = phase(run, caller)
-        # The memory is safe: the answer says which phase is missing and why.
+        # Any error: the memory is stored, and the result names the failed phase.
         except Exception as error:
             log.error(
                 "ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error
@@ -206,30 +206,27 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
 def _record_phase(
     run: AceRun, name: str, phase: dict[str, Any], part: Mapping[str, Any] | None = None
 ) -> None:
-    """Keep how a phase ended, beside what another process may have kept meanwhile.
-
-    A phase that is done there is not done again here, nor made a failure.
-    """
-    held = AceRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-    if held.phases.get(name, {}).get("status") != "done":
-        held.phases[name] = phase
-        held.result |= part or {}
-        held.save(update_fields=["phases", "result"])
-    run.phases, run.result = held.phases, held.result
+    """Store the status of a phase, unless another process has stored it as done."""
+    stored = AceRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if stored.phases.get(name, {}).get("status") != "done":
+        stored.phases[name] = phase
+        stored.result |= part or {}
+        stored.save(update_fields=["phases", "result"])
+    run.phases, run.result = stored.phases, stored.result
 
 
 def _failed_phase(reason: str) -> dict[str, Any]:
-    # PostgreSQL's JSON holds no NUL, and an error may quote one.
+    # An error may contain a NUL character, which PostgreSQL refuses in JSON.
     error = reason.replace("\x00", "")[:500]
     return {"status": "failed", "error": error, "at": timezone.now().isoformat()}
 
 
 @write
 def _finish(run: AceRun) -> None:
-    run.state = AceRun.State.DONE
+    run.state = AceRun.RunState.DONE
     run.finished_at = timezone.now()
     run.save(update_fields=["state", "finished_at"])
-    # The job that would have taken over has nothing left to do.
+    # The job that waits to take over has nothing left to do.
     _jobs([run.pk]).filter(state=Job.State.WAITING).update(
         state=Job.State.DONE, finished_at=run.finished_at, result={"by": "request"}
     )
@@ -244,25 +241,25 @@ def _done_phase(started: float) -> dict[str, Any]:
 
 
 def resume(
-    run: AceRun, caller: Caller, *, ticket: idempotency.RequestIdentity | None = None
+    run: AceRun, caller: Caller, *, identity: idempotency.RequestIdentity | None = None
 ) -> AceRun:
     """Finish a run whose process died or whose phase failed.
 
-    With a ticket, a repeated request gets the run again, finished if it was not.
+    With an identity, a repeated request gets the same run and finishes it if necessary.
     """
     caller.require(Role.WRITER, run.project_id)
-    _resume(run, ticket)
-    if run.state == AceRun.State.RUNNING:
+    _resume(run, identity)
+    if run.state == AceRun.RunState.RUNNING:
         advance(run, caller_of(run))
     return run
 
 
 @write
-def _resume(run: AceRun, ticket: idempotency.RequestIdentity | None) -> None:
+def _resume(run: AceRun, identity: idempotency.RequestIdentity | None) -> None:
     is_known = (
-        ticket is not None
-        and idempotency.claim(ticket, {"run_id": str(run.pk)}) is None
-        and find_earlier(ticket) is not None
+        identity is not None
+        and idempotency.claim(identity, {"run_id": str(run.pk)}) is None
+        and find_earlier(identity) is not None
     )
     if not _restart(run) and not is_known:
         raise errors.StateConflict("This run is finished; there is nothing to resume.")
@@ -270,26 +267,26 @@ def _resume(run: AceRun, ticket: idempotency.RequestIdentity | None) -> None:
 
 @write
 def _restart(run: AceRun, *, wait: bool = True) -> bool:
-    """Begin again, with a job that finishes what this request does not."""
-    is_begun = _mark_running(run)
-    if is_begun:
+    """Set the run to running, and enqueue a job in case this request does not finish it."""
+    is_running = _mark_running(run)
+    if is_running:
         _enqueue_takeover(run, wait=wait)
-    return is_begun
+    return is_running
 
 
 def _mark_running(run: AceRun) -> bool:
-    """Put a run to work; False when it is finished.
+    """Set the run to running; return False if it is finished.
 
-    Waits for a purge that holds the run, which ends it and takes its texts.
+    Waits for a purge that has locked the run, which finishes it and removes its texts.
     """
-    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
-    begun = unfinished.update(state=AceRun.State.RUNNING, finished_at=None)
+    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.RunState.DONE)
+    updated = unfinished.update(state=AceRun.RunState.RUNNING, finished_at=None)
     run.refresh_from_db()
-    return bool(begun)
+    return bool(updated)
 
 
 def caller_of(run: AceRun) -> Caller:
-    """The caller that a run goes on as: the one that sent it, with a writer's rights."""
+    """Return the caller that continues a run: its sender, with the role of a writer."""
     return Caller(
         name=run.actor,
         roles={run.project_id: Role.WRITER},
@@ -307,21 +304,21 @@ def take_over(job_run: runner.JobRun) -> dict[str, Any]:
     if job_run.job.attempts >= ATTEMPTS:
         _record_crash(run)
     advance(run, caller_of(run))
-    if run.state == AceRun.State.DONE:
+    if run.state == AceRun.RunState.DONE:
         return {"by": "job"}
     raise job_errors.Later(_reason(run))
 
 
 def _record_crash(run: AceRun) -> None:
-    """Before the last attempt: what kills the worker itself leaves no other word."""
+    """Mark the run as failed before the last attempt, which may kill the worker."""
     status = {name: run.phases.get(name, {}).get("status") for name in PHASES}
     name = next((n for n in PHASES if status[n] != "done"), None)
     if name and status[name] != "failed":
         _record_phase(
             run, name, _failed_phase("The process died in this phase each time.")
         )
-    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.State.DONE)
-    unfinished.update(state=AceRun.State.FAILED, finished_at=timezone.now())
+    unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.RunState.DONE)
+    unfinished.update(state=AceRun.RunState.FAILED, finished_at=timezone.now())
 
 
 def _reason(run: AceRun) -> str:

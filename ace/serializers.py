@@ -7,13 +7,13 @@ from rest_framework import serializers
 from ace.models import AceRun, Observation, Reflection
 from common.api.serializers import InProject, NullIsAbsent
 
-# A task may hold this much: docs/limits.md
+# Limits of a task: docs/limits.md
 MAX_CALLS = 500
 MAX_TEXT = 1_000_000  # characters; the whole body is at most 1 MiB
 
 
 class AnyJSON(serializers.JSONField):
-    """An object, or a string that holds one, as tools record their arguments."""
+    """An object, or a JSON string of one: tools record their arguments in both forms."""
 
 
 class ToolUsageSerializer(NullIsAbsent):
@@ -32,7 +32,7 @@ class ToolUsageSerializer(NullIsAbsent):
 
 
 class CompleteTask(InProject, NullIsAbsent):
-    """A finished task, and how it is known to have ended."""
+    """A finished task, and the evidence of its outcome."""
 
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     goal = serializers.CharField(max_length=MAX_TEXT)
@@ -55,13 +55,13 @@ class CompleteTask(InProject, NullIsAbsent):
     def validate_tool_usage(self, value: list[Any]) -> list[Any]:
         if len(value) > MAX_CALLS:
             raise serializers.ValidationError(
-                f"A task has {MAX_CALLS} tool calls at most; leave out the least telling."
+                f"A task has at most {MAX_CALLS} tool calls; leave out the least important."
             )
         return value
 
 
 class EvidenceOut(serializers.Serializer[Any]):
-    """A quote; `field`, `start` and `end` slice to it in the run's request."""
+    """A quote; `field`, `start` and `end` locate it in the run's request."""
 
     kind = serializers.CharField()
     code = serializers.CharField(allow_null=True)
@@ -135,7 +135,7 @@ class UpdatedBullet(serializers.Serializer[Any]):
 
 
 class AceResult(serializers.Serializer[Any]):
-    """What became of a finished task."""
+    """The result of a finished task."""
 
     run_id = serializers.UUIDField()
     state = serializers.CharField()
@@ -233,7 +233,7 @@ class RunDetail(RunOut):
 
 
 class RunQuery(InProject):
-    state = serializers.ChoiceField(choices=AceRun.State.choices, required=False)
+    state = serializers.ChoiceField(choices=AceRun.RunState.choices, required=False)
     agent_id = serializers.CharField(max_length=255, required=False)
     date_from = serializers.DateTimeField(required=False)
     date_to = serializers.DateTimeField(required=False)

@@ -1,4 +1,4 @@
-"""Doors of complete-task and of the runs that it makes."""
+"""Views of complete-task and of its runs."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ class CompleteTaskView(ProjectView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Report a finished task: one memory, and small changes to the playbook."""
+        """Report a finished task: store a memory, and propose changes to the playbook."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY:
-            raise errors.TooLarge("A finished task is 1 MiB at most; shorten results.")
+            raise errors.TooLarge(
+                "A finished task is at most 1 MiB; shorten the results."
+            )
         data = self.body(forms.CompleteTask)
         project = self.project(data)
         task = feedback_source.accept(data, project, self.caller)
         wait = "respond-async" not in request.headers.get("Prefer", "")
-        ticket = self.request_identity(project.pk)
-        run = runs.complete(project, task, self.caller, ticket=ticket, wait=wait)
-        if run.state == AceRun.State.RUNNING and not wait:
+        identity = self.request_identity(project.pk)
+        run = runs.complete(project, task, self.caller, identity=identity, wait=wait)
+        if run.state == AceRun.RunState.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})
         return Response(run.ace_result)
@@ -62,20 +64,20 @@ class AceRunsView(ProjectView):
         data = self.query(forms.RunQuery)
         project = self.project(data)
         rows = AceRun.objects.visible_to(self.caller).filter(project=project)
-        wanted: dict[str, Any] = {
+        filters: dict[str, Any] = {
             "state": data.get("state"),
             "agent_id": data.get("agent_id"),
             "created_at__gte": data.get("date_from"),
             "created_at__lte": data.get("date_to"),
         }
-        rows = rows.filter(**{k: v for k, v in wanted.items() if v is not None})
+        rows = rows.filter(**{k: v for k, v in filters.items() if v is not None})
         return self.page(rows.defer("request", "result"), forms.RunOut)
 
 
 class AceRunView(ProjectView):
     @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
-        """A run with its request, its result and what was reflected."""
+        """A run with its request, its result and its reflection."""
         return Response(forms.RunDetail(find_run(run_id, self)).data)
 
 
@@ -86,17 +88,17 @@ class ResumeRunView(ProjectView):
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Finish a run whose process died or whose phase failed."""
         run = find_run(run_id, self)
-        ticket = self.request_identity(run.project_id)
-        return Response(runs.resume(run, self.caller, ticket=ticket).ace_result)
+        identity = self.request_identity(run.project_id)
+        return Response(runs.resume(run, self.caller, identity=identity).ace_result)
 
 
-def find_run(run_id: uuid.UUID, door: ProjectView) -> AceRun:
-    rows = AceRun.objects.visible_to(door.caller).select_related("project")
+def find_run(run_id: uuid.UUID, view: ProjectView) -> AceRun:
+    rows = AceRun.objects.visible_to(view.caller).select_related("project")
     run = rows.filter(pk=run_id).first()
     if run is None:
         raise errors.NotFound
-    door.caller.require(
-        Role.VIEWER if door.request.method == "GET" else Role.WRITER, run.project_id
+    view.caller.require(
+        Role.VIEWER if view.request.method == "GET" else Role.WRITER, run.project_id
     )
     found: AceRun = run
     return found

@@ -315,7 +315,7 @@ SPECTACULAR_SETTINGS = {
         "DeltaOperationEnum": "playbook.models.PlaybookDelta.DeltaOperation",
         "ProposerEnum": ["model", "human"],
         "JobStateEnum": "jobs.models.Job.State",
-        "RunStateEnum": "ace.models.AceRun.State",
+        "RunStateEnum": "ace.models.AceRun.RunState",
         "PurgeStateEnum": "memories.models.Purge.State",
         "ReceiptStatusEnum": [
             "stored",

@@ -78,7 +78,7 @@ class AceRunAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("state", AceRun.State.choices),
+        choice_filter("state", AceRun.RunState.choices),
         choice_filter(
             "reflection__outcome",
             [(o, o) for o in OUTCOME_COLOURS],

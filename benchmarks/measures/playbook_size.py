@@ -106,7 +106,7 @@ def _complete_task(
     started = time.perf_counter()
     done = runs.complete(project, request, SYSTEM)
     whole = (time.perf_counter() - started) * 1000
-    if done.state != AceRun.State.DONE:
+    if done.state != AceRun.RunState.DONE:
         raise CommandError(f"A run did not finish: {done.phases}")
     return whole, done.phases["curator"]["took_ms"]
 

@@ -31,17 +31,19 @@ WAITS = (0.5, 1, 2, 4, 8, 15, 30)  # seconds between tries over HTTP
 
 
 class Command(BaseCommand):
-    help = "Send recorded tasks through complete-task and tell what came of them."
+    help = "Send recorded tasks through complete-task and print a summary."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="one task a line, as JSON")
+        parser.add_argument("file", type=Path, help="JSON lines, a task each")
         parser.add_argument(
-            "--project", required=True, help="its name; made if missing"
+            "--project", required=True, help="its name; created if missing"
         )
         parser.add_argument("--agent", default="replay", help="agent_id of the tasks")
         parser.add_argument("--limit", type=int, help="send only the first tasks")
-        parser.add_argument("--url", help="a running service, instead of this process")
-        parser.add_argument("--key", help="API key for --url, else $MEMORY_API_KEY")
+        parser.add_argument(
+            "--url", help="use a running service instead of this process"
+        )
+        parser.add_argument("--key", help="API key for --url; default: $MEMORY_API_KEY")
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows = list(self.rows(options["file"]))[: options["limit"]]
@@ -53,7 +55,7 @@ class Command(BaseCommand):
             try:
                 answer = send(request, recorded_tasks.idempotency_key(row, number))
             except ReplayRefused as refusal:
-                summary.refused.append(f"line {number}: {refusal}")
+                summary.refusals.append(f"line {number}: {refusal}")
             else:
                 summary.add(answer, time.perf_counter() - started)
             self.progress(number, len(rows))
@@ -62,8 +64,8 @@ class Command(BaseCommand):
         if not options["url"]:
             entries = PlaybookEntry.objects.filter(project__name=options["project"])
             self.stdout.write(f"entries now           {entries.current().count()}")
-        if summary.refused:
-            raise CommandError(f"{len(summary.refused)} of {len(rows)} were refused.")
+        if summary.refusals:
+            raise CommandError(f"{len(summary.refusals)} of {len(rows)} were refused.")
 
     def rows(self, file: Path) -> Iterator[dict[str, Any]]:
         with file.open(encoding="utf-8") as lines:
@@ -86,7 +88,7 @@ class Command(BaseCommand):
         project = project or lifecycle.create({"name": options["project"]}, SYSTEM)
 
         def send(request: dict[str, Any], key: str) -> dict[str, Any]:
-            ticket = idempotency.identify_request(
+            identity = idempotency.identify_request(
                 SYSTEM,
                 route="POST complete-task",
                 path="complete-task",
@@ -98,11 +100,13 @@ class Command(BaseCommand):
             try:
                 data = validate(serializers.CompleteTask, body)
                 task = feedback_source.accept(data, project, SYSTEM)
-                return runs.complete(project, task, SYSTEM, ticket=ticket).ace_result
+                return runs.complete(
+                    project, task, SYSTEM, identity=identity
+                ).ace_result
             except errors.Refusal as refusal:
-                told = json.dumps(refusal.errors)
+                details = json.dumps(refusal.errors)
                 raise ReplayRefused(
-                    f"{refusal.status} {refusal.detail} {told}"
+                    f"{refusal.status} {refusal.detail} {details}"
                 ) from refusal
 
         return send
@@ -116,27 +120,28 @@ class Command(BaseCommand):
             headers={"Authorization": f"Bearer {key}"},
             timeout=60,
         )
-        named = {"name": options["project"]}
-        made = client.post("/projects", json=named)
-        if made.status_code not in (201, 403, 409):
-            raise CommandError(f"the project: {made.status_code} {made.text[:500]}")
+        response = client.post("/projects", json={"name": options["project"]})
+        if response.status_code not in (201, 403, 409):
+            raise CommandError(
+                f"the project: {response.status_code} {response.text[:500]}"
+            )
 
         def send(request: dict[str, Any], key: str) -> dict[str, Any]:
             body = request | {"project_id": options["project"]}
-            answer = self.patiently(
+            answer = self.post_with_retries(
                 lambda: client.post(
                     "/complete-task", json=body, headers={"Idempotency-Key": key}
                 )
             )
             if answer.status_code != 200:
                 raise ReplayRefused(f"{answer.status_code} {answer.text[:500]}")
-            found: dict[str, Any] = answer.json()
-            return found
+            result: dict[str, Any] = answer.json()
+            return result
 
         return send
 
-    def patiently(self, post: Callable[[], httpx2.Response]) -> httpx2.Response:
-        """Send again while the service is away, busy or throttling; the key makes it safe."""
+    def post_with_retries(self, post: Callable[[], httpx2.Response]) -> httpx2.Response:
+        """Retry while the service is away, busy or throttling; the key makes that safe."""
         for wait in WAITS:
             try:
                 answer = post()
@@ -154,7 +159,7 @@ class ReplayRefused(Exception):
 
 
 class ReplaySummary:
-    """What a replay made, counted answer by answer."""
+    """Counts over all answers of a replay."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -163,7 +168,7 @@ class ReplaySummary:
         self.outcomes: Counter[str] = Counter()
         self.operations: Counter[str] = Counter()
         self.files = self.lessons = self.unfinished = 0
-        self.refused: list[str] = []
+        self.refusals: list[str] = []
 
     def add(self, answer: dict[str, Any], seconds: float) -> None:
         self.seconds.append(seconds)
@@ -189,8 +194,8 @@ class ReplaySummary:
             "deltas": _counts(self.operations),
             "p50 / p95 ms": f"{_percentile(milliseconds, 50):.0f} / {_percentile(milliseconds, 95):.0f}",
         }
-        told = [f"{name:<21} {value}" for name, value in lines.items()]
-        return "\n".join([*told, *(f"refused: {line}" for line in self.refused)])
+        table = [f"{name:<21} {value}" for name, value in lines.items()]
+        return "\n".join([*table, *(f"refused: {line}" for line in self.refusals)])
 
 
 def _counts(counter: Counter[str]) -> str:

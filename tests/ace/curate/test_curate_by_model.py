@@ -386,7 +386,7 @@ class TestAResumedRun:
         run = AceRun.objects.get(pk=complete()["run_id"])
         before = list(PlaybookDelta.objects.order_by("pk").values("pk", "status"))
         run.phases = {name: run.phases[name] for name in ("executor", "reflector")}
-        run.state = AceRun.State.RUNNING
+        run.state = AceRun.RunState.RUNNING
         run.save()
 
         runs.resume(run, alice)
@@ -410,7 +410,7 @@ class TestAResumedRun:
         run = AceRun.objects.get(pk=complete()["run_id"])
         PlaybookDelta.objects.filter(run_id=run.pk).exclude(status="applied").delete()
         run.phases = {name: run.phases[name] for name in ("executor", "reflector")}
-        run.state = AceRun.State.RUNNING
+        run.state = AceRun.RunState.RUNNING
         run.save()
 
         runs.resume(run, alice)

@@ -171,7 +171,7 @@ class TestRepetition:
         monkeypatch.undo()
         run = runs.resume(AceRun.objects.get(pk=second["run_id"]), alice)
 
-        assert run.state == AceRun.State.DONE
+        assert run.state == AceRun.RunState.DONE
         assert [delta.content for delta in PlaybookDelta.objects.all()] == [LESSON]
 
     def test_a_third_run_adds_no_second_entry(self, complete):

@@ -544,7 +544,7 @@ class TestAResumedRun:
         run = AceRun.objects.get(pk=complete()["run_id"])
         before = run.result
         run.phases = {"executor": run.phases["executor"]}
-        run.state = AceRun.State.RUNNING
+        run.state = AceRun.RunState.RUNNING
         run.save()
 
         runs.resume(run, alice)
@@ -560,7 +560,7 @@ class TestAResumedRun:
         Reflection.objects.all().delete()
         PlaybookDelta.objects.all().delete()
         run.phases = {"executor": run.phases["executor"]}
-        run.state = AceRun.State.RUNNING
+        run.state = AceRun.RunState.RUNNING
         run.save()
 
         runs.resume(run, alice)
