@@ -17,37 +17,41 @@ NAMES = [("memories", "memories"), ("playbook", "playbook")]
 
 @admin.register(Corpus)
 class CorpusAdmin(RowsAdmin):
-    list_display = ["name", "project_name", "documents", "counted_shown"]
+    list_display = ["name", "project_name", "documents", "counted_at_display"]
     list_filter = [ProjectFilter, choice_filter("name", NAMES)]
-    fields = ["name", "project_name", "documents", "newest_id", "counted_shown"]
+    fields = ["name", "project_name", "documents", "newest_id", "counted_at_display"]
 
-    counted_shown = staticmethod(
+    counted_at_display = staticmethod(
         panels.column("counted_at", format_time, title="counted", ordering="counted_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        seen = Project.objects.visible_to(caller)
-        return Corpus.objects.filter(project_id__in=seen)
+        projects = Project.objects.visible_to(caller)
+        return Corpus.objects.filter(project_id__in=projects)
 
 
 @admin.register(LexemeStat)
 class LexemeStatAdmin(RowsAdmin):
     project_path = "corpus__project_id"
-    list_display = ["lexeme_shown", "df", "corpus_name", "project_name"]
+    list_display = ["lexeme_display", "df", "corpus_name", "project_name"]
     list_select_related = ["corpus"]
     list_filter = [
         ProjectFilter,
         choice_filter("corpus__name", NAMES, "corpus", name="corpus"),
     ]
     search_fields = ["lexeme"]
-    search_help_text = "A lexeme, as it is stemmed; ↑ and ⇈ are its best rows"
-    fields = ["lexeme_shown", "df", "corpus_name", "project_name"]
+    search_help_text = (
+        "A stemmed lexeme; with ↑ or ⇈ before it, only its best rows are counted"
+    )
+    fields = ["lexeme_display", "df", "corpus_name", "project_name"]
 
-    lexeme_shown = staticmethod(panels.column("lexeme", short_text, ordering="lexeme"))
+    lexeme_display = staticmethod(
+        panels.column("lexeme", short_text, ordering="lexeme")
+    )
 
     def visible_to(self, caller: Caller) -> Any:
-        seen = Project.objects.visible_to(caller)
-        return LexemeStat.objects.filter(corpus__project_id__in=seen)
+        projects = Project.objects.visible_to(caller)
+        return LexemeStat.objects.filter(corpus__project_id__in=projects)
 
     @admin.display(description="corpus")
     def corpus_name(self, stat: LexemeStat) -> str:

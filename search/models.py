@@ -4,13 +4,13 @@ from django.db import models
 
 
 class Corpus(models.Model):
-    """What the statistics of one project's rows of one kind were counted over."""
+    """The rows of one kind in one project, as they were last counted."""
 
     id = models.BigAutoField(primary_key=True)
     project_id = models.UUIDField()
     name = models.CharField(max_length=32)
     documents = models.PositiveIntegerField()
-    # The newest row that was counted: what is newer was written since.
+    # The newest row that was counted; rows with larger ids are newer.
     newest_id = models.UUIDField(null=True)
     counted_at = models.DateTimeField()
 
@@ -28,7 +28,7 @@ class Corpus(models.Model):
 
 
 class LexemeStat(models.Model):
-    """In how many documents of a corpus a lexeme stands; 1 is not stored."""
+    """The number of documents of a corpus that hold a lexeme; 1 is not stored."""
 
     id = models.BigAutoField(primary_key=True)
     corpus = models.ForeignKey(

@@ -6,6 +6,6 @@ from search.models import Corpus
 
 @register
 class SearchErasure(ErasureHandler):
-    """The lexemes themselves are counted anew by the apps whose texts they are of."""
+    """The apps that own the texts count the lexemes again after a purge."""
 
     no_text = {Corpus: {"name": "a name of the code"}}

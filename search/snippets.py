@@ -1,4 +1,4 @@
-"""Extracts of found texts with the words of the query marked."""
+"""Extracts of the texts of hits, with the words of the query marked."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from search import tokenise
 from search.bm25 import Term
 from search.tokenise import Span
 
-LENGTH = 240  # characters shown of a text
-LEAD = 40  # characters shown before the first marked word
-# Characters looked at: more text is stored, but what it is about stands earlier.
+LENGTH = 240  # characters of an extract
+LEAD = 40  # characters before the first marked word
+# Characters searched for words: a text says early what it is about.
 MAX_CHARACTERS = 10_000
-# Here a word begins as its stem does, but for the stem's last letter (`happy`, `happi`),
-# and alike in two letters at least: most texts need no second look. Other languages
-# change the beginning: German takes umlauts off, Arabic prefixes.
+# In these languages a word and its stem share at least this many first letters, and all but
+# the last of the stem (`happy`, `happi`), so that few words need stemming. Other languages
+# change the beginning: German drops umlauts, Arabic prefixes.
 SHARED_LETTERS = {"simple": 2, "english": 2}
 ANY_BEGINNING = ("",)
-# Words of a language whose lexemes a process remembers (3 MB), and their characters.
+# Words of a language whose lexemes a process caches (3 MB), and characters of the longest.
 MAX_CACHED_WORDS, MAX_CACHED_LENGTH = 20_000, 50
 
 K = TypeVar("K", bound=Hashable)
 
 
 class Mark(NamedTuple):
-    """A word of the query in a text, and what finding it is worth."""
+    """A word of the query in a text, and the weight of its lexeme."""
 
     start: int
     end: int
@@ -40,60 +40,61 @@ class Mark(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text as it is compared, and the parts that may be meant instead."""
+    """A word of a text, folded for comparison, and its parts, which may match instead."""
 
     start: int
     end: int
-    folded: str
+    key: str
     parts: tuple[Word, ...] = ()
 
 
 def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
-    """HTML-escaped extracts with the matched words in `<mark>`.
+    """Build HTML-escaped extracts with the words of the query in `<mark>`.
 
-    A text in which no word of the query stands is shown from its beginning.
+    The extract of a text without such a word is its beginning.
     """
-    wanted = {term.lexeme: term.weight for term in terms}
-    shown = {key: _normalise(text) for key, text in texts.items()}
-    if not wanted:
-        return {key: extract(text, []) for key, text in shown.items()}
-    beginnings = _beginnings(wanted, language)
-    found = {key: list(_find_words(text, beginnings)) for key, text in shown.items()}
-    meaning = _match_lexemes(chain.from_iterable(found.values()), wanted, language)
+    weights = {term.lexeme: term.weight for term in terms}
+    clean = {key: _normalise(text) for key, text in texts.items()}
+    if not weights:
+        return {key: extract(text, []) for key, text in clean.items()}
+    beginnings = _beginnings(weights, language)
+    words = {key: list(_find_words(text, beginnings)) for key, text in clean.items()}
+    lexemes = _match_lexemes(chain.from_iterable(words.values()), weights, language)
     return {
-        key: extract(text, list(_marks(found[key], meaning, wanted)))
-        for key, text in shown.items()
+        key: extract(text, list(_marks(words[key], lexemes, weights)))
+        for key, text in clean.items()
     }
 
 
 def _normalise(text: str) -> str:
-    """What is looked at of a text; an accent of its own would end a word."""
+    """The start of a text on one line, in NFC: a combining accent would end a word."""
     return unicodedata.normalize("NFC", " ".join(text[:MAX_CHARACTERS].split()))
 
 
 def extract(text: str, marks: list[Mark]) -> str:
-    """The stretch of a text in which the marks are worth most, each lexeme once."""
+    """Cut out the window whose marks weigh most, counting each lexeme once."""
     start, end = _window(text, marks)
-    shown = "…" if start else ""
+    html = "…" if start else ""
     at = start
     for mark in marks:
         if mark.end <= at or mark.end > end:
             continue
         # Pairs of unspaced scripts overlap.
         begin = max(mark.start, at)
-        shown += (
+        html += (
             escape(text[at:begin]) + f"<mark>{escape(text[begin : mark.end])}</mark>"
         )
         at = mark.end
-    return shown + escape(text[at:end]) + ("…" if end < len(text) else "")
+    return html + escape(text[at:end]) + ("…" if end < len(text) else "")
 
 
 def _window(text: str, marks: list[Mark]) -> Span:
     best, start = 0.0, 0
     for place, first in enumerate(marks):
-        near = _marks_until(marks, place, first.start + LENGTH - LEAD)
-        if (worth := sum({mark.lexeme: mark.weight for mark in near}.values())) > best:
-            best, start = worth, first.start
+        inside = _marks_until(marks, place, first.start + LENGTH - LEAD)
+        weight = sum({mark.lexeme: mark.weight for mark in inside}.values())
+        if weight > best:
+            best, start = weight, first.start
     start = _word_start(text, max(0, min(start - LEAD, len(text) - LENGTH)))
     end = start + LENGTH
     if end >= len(text):
@@ -117,41 +118,41 @@ def _word_start(text: str, at: int) -> int:
 
 
 def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
-    """How the words begin that may mean these lexemes."""
-    alike = SHARED_LETTERS.get(language, 0)
-    if not alike:
+    """The beginnings of all words that may stem to these lexemes."""
+    letters = SHARED_LETTERS.get(language, 0)
+    if not letters:
         return ANY_BEGINNING
-    return tuple({lexeme[: max(alike, len(lexeme) - 1)] for lexeme in lexemes})
+    return tuple({lexeme[: max(letters, len(lexeme) - 1)] for lexeme in lexemes})
 
 
 def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
-    """The words of a text, or those parts of them, that may mean a wanted lexeme."""
+    """Find the words of a text that may stem to a lexeme of the query, or whose parts may."""
     for start, end in _spans_to_search(text, beginnings):
         for match in tokenise.find_words(text, start, end):
-            folded = tokenise.fold(match[0])
+            key = tokenise.fold(match[0])
             spans = tokenise.part_spans(match[0])
             parts = _parts(match, spans, beginnings) if spans else ()
-            if parts or folded.startswith(beginnings):
-                yield Word(match.start(), match.end(), folded, parts)
+            if parts or key.startswith(beginnings):
+                yield Word(match.start(), match.end(), key, parts)
 
 
 def _spans_to_search(text: str, beginnings: tuple[str, ...]) -> list[Span]:
-    """What stands between spaces and may hold such a word.
+    """The stretches between spaces that hold a beginning.
 
-    Each beginning is looked for by itself: to compile a pattern of them took longer.
+    Each beginning is searched by itself: to compile a pattern of all took longer.
     """
-    # Folding makes other letters of some.
+    # Folding changes letters that are not ASCII.
     if beginnings == ANY_BEGINNING or not text.isascii():
         return [(0, len(text))]
-    lower, found = text.lower(), set[Span]()
+    lower, spans = text.lower(), set[Span]()
     for beginning in beginnings:
         end = 0
         while (at := lower.find(beginning, end)) >= 0:
             end = text.find(" ", at + len(beginning))
             if end < 0:
                 end = len(text)
-            found.add((text.rfind(" ", 0, at) + 1, end))
-    return sorted(found)
+            spans.add((text.rfind(" ", 0, at) + 1, end))
+    return sorted(spans)
 
 
 def _parts(
@@ -166,46 +167,46 @@ def _parts(
 
 
 def _marks(
-    found: list[Word], meaning: Mapping[str, str], wanted: Mapping[str, float]
+    words: list[Word], lexemes: Mapping[str, str], weights: Mapping[str, float]
 ) -> Iterator[Mark]:
-    """The words that mean a lexeme of the query, in order; else their parts that do."""
-    for word in found:
-        lexeme = meaning.get(word.folded)
+    """Mark the words that stem to a lexeme of the query, in order, else their parts."""
+    for word in words:
+        lexeme = lexemes.get(word.key)
         if lexeme:
-            yield Mark(word.start, word.end, lexeme, wanted[lexeme])
+            yield Mark(word.start, word.end, lexeme, weights[lexeme])
         elif word.parts:
-            yield from _marks(list(word.parts), meaning, wanted)
+            yield from _marks(list(word.parts), lexemes, weights)
 
 
 def _match_lexemes(
-    found: Iterable[Word], wanted: Container[str], language: str
+    words: Iterable[Word], lexemes: Container[str], language: str
 ) -> dict[str, str]:
-    """The wanted lexemes that words mean: {folded word: lexeme}."""
-    likely = {each.folded for word in found for each in (word, *word.parts)}
-    stems = _stems(likely, language)
-    return {word: stem for word, stem in stems.items() if stem and stem in wanted}
+    """Return {word: lexeme} of the words that stem to a lexeme of the query."""
+    keys = {each.key for word in words for each in (word, *word.parts)}
+    stems = _stems(keys, language)
+    return {word: stem for word, stem in stems.items() if stem and stem in lexemes}
 
 
-def _stems(likely: set[str], language: str) -> dict[str, str | None]:
-    """The lexemes of words, None where they have none; the same words come again."""
-    known = _stem_cache.setdefault(language, {})
-    told = {word: known[word] for word in likely if word in known}
-    if missing := likely - told.keys():
+def _stems(words: set[str], language: str) -> dict[str, str | None]:
+    """Return {word: lexeme}, None for a stop word; the same words come again, so cached."""
+    cache = _stem_cache.setdefault(language, {})
+    stems = {word: cache[word] for word in words if word in cache}
+    if missing := words - stems.keys():
         with connection.cursor() as cursor:
             cursor.execute(STEMS, [language, list(missing)])
             new = dict.fromkeys(missing) | dict(cursor.fetchall())
-        if len(known) + len(new) > MAX_CACHED_WORDS:
-            known = _stem_cache[language] = {}
-        known.update(item for item in new.items() if len(item[0]) <= MAX_CACHED_LENGTH)
-        told |= new
-    return told
+        if len(cache) + len(new) > MAX_CACHED_WORDS:
+            cache = _stem_cache[language] = {}
+        cache.update(item for item in new.items() if len(item[0]) <= MAX_CACHED_LENGTH)
+        stems |= new
+    return stems
 
 
-# {language: {word: lexeme}}, by what PostgreSQL told this process.
+# {language: {word: lexeme}}, as PostgreSQL has stemmed them for this process.
 _stem_cache: dict[str, dict[str, str | None]] = {}
 
-# PostgreSQL stems words of letters, those of ASCII by a dictionary of their own (1; the
-# others: 2), which is the English one in Russian; words with digits are lexemes as they are.
+# PostgreSQL has one dictionary for ASCII words (token type 1), which is the English one in
+# Russian, and one for other words (type 2). A word with digits is a lexeme as it is.
 STEMS = r"""
 WITH stemmer AS (
     SELECT maptokentype = 1 AS is_ascii, mapdict::regdictionary AS dictionary

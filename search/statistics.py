@@ -1,4 +1,4 @@
-"""How often lexemes stand in a project's rows: counted by a job, never by a write."""
+"""Document frequencies of a project's lexemes: counted by a job, never by a write."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from search.models import Corpus, LexemeStat
 
 log = structlog.get_logger(__name__)
 
-# A project is counted again when this many rows, or this share, were written since
-# (docs/ranking.md, "Counts"): 20 % stale rows still agree in 0.97 of the answers.
+# A project is counted again once this many rows, or this share, are new since the last
+# count (docs/ranking.md, "Counts"): with 20 % stale rows 0.97 of the answers still agree.
 ROWS_SINCE = 50
 SHARE_SINCE = 0.05
-# Counting this few takes about 30 ms, so any write is reason enough.
+# A project of fewer rows is counted after any write: it takes about 30 ms.
 SMALL = 1_000
 
 
 def refresh(rows: QuerySet[Model], *, projects: Iterable[uuid.UUID], name: str) -> None:
-    """Count anew the projects in which enough was written.
+    """Count again the projects with enough new rows.
 
-    One that cannot be counted keeps its old count, and the others do not wait for it.
-    Its error is raised when they are done: a task that fails each time, and so does not
-    beat, is seen; an error that is only logged is not.
+    A project that cannot be counted keeps its old count and does not stop the others. Its
+    error is raised after them: people notice a task that fails and misses its heartbeat,
+    but not an error that is only logged.
     """
     first: Error | None = None
     for project_id in projects:
@@ -40,18 +40,18 @@ def refresh(rows: QuerySet[Model], *, projects: Iterable[uuid.UUID], name: str) 
             )
             first = first or error
             if not connection.is_usable():
-                connection.close()  # the next project is counted over a new one
+                connection.close()  # the next project needs a new one
     if first:
         raise first
 
 
 def _refresh(rows: QuerySet[Model], project_id: uuid.UUID, name: str) -> None:
-    """Count a project anew, unless another process is at it."""
+    """Count a project again, unless another process is counting it."""
     if not is_stale(rows, project_id=project_id, name=name):
         return
     with locks.try_advisory_lock(_lock_name(project_id, name)) as is_mine:
         if is_mine:
-            # A very large project takes longer than a statement may.
+            # A very large project takes longer than the statement timeout.
             with locks.no_timeouts():
                 rebuild(rows, project_id=project_id, name=name)
 
@@ -61,7 +61,7 @@ def _lock_name(project_id: uuid.UUID, name: str) -> str:
 
 
 def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool:
-    """Whether enough rows were written since the last count; ids are time-ordered."""
+    """Whether there are enough new rows since the last count; ids are time-ordered."""
     corpus = Corpus.objects.filter(project_id=project_id, name=name).first()
     newer = rows.filter(project_id=project_id)
     if corpus is None or corpus.newest_id is None:
@@ -74,7 +74,7 @@ def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool
 
 
 def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpus:
-    """Count the lexemes of a project's rows anew; readers see the old count until then."""
+    """Count the lexemes of a project's rows; readers see the old count until it ends."""
     chosen = rows.filter(project_id=project_id)
     with transaction.atomic():
         locks.lock_in_transaction(_lock_name(project_id, name))
@@ -95,7 +95,7 @@ def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpu
     return corpus
 
 
-# ts_stat runs the text of a query; the count of 1 is what an unknown lexeme means.
+# ts_stat runs a query given as text. A count of 1 is not stored: an absent lexeme means 1.
 INSERT = r"""
 INSERT INTO search_lexemestat (corpus_id, lexeme, df)
 SELECT %s, word, ndoc FROM ts_stat(%s)
@@ -104,7 +104,7 @@ WHERE ndoc > 1 AND word !~ '^[pom]:[0-9a-f-]{36}$'
 
 
 def _literal(sql: str, params: Sequence[object]) -> str:
-    """A query's text with its parameters filled in by the driver."""
+    """The text of a query with its parameters, quoted by the driver."""
     with connection.cursor() as cursor:
         filled: str = cursor.mogrify(sql, params)
     return filled

@@ -1,4 +1,4 @@
-"""The HNSW indexes of large projects: which there should be, and making it so.
+"""The HNSW indexes of large projects: plan, build, rebuild and drop them.
 
 A shared index with a project filter loses hits: docs/ranking.md, "Semantic lane".
 """
@@ -20,20 +20,21 @@ from inference.embedding.embedder import Embedder
 
 LOCK = "vector indexes"
 PREFIX = "hnsw_"
-# An exact scan of this many rows takes about as long as all else in a search
-# (docs/ranking.md).
+# Rows of a project that gets an index. An exact scan of this many takes about as long as
+# the rest of a search (docs/ranking.md).
 MIN_ROWS = 10_000
-# An index counts its project for so many times its rows, so that none comes and goes:
-# it stays until four fifths of FROM_ROWS, or until a much larger project needs a place.
+# The rows of a project with an index count this many times, so that no index comes and
+# goes: it stays down to four fifths of MIN_ROWS, or until a much larger project needs its
+# place.
 KEEP_FACTOR = 1.25
-# Each insert looks at the condition of every index: 500 cost it 1.4 ms.
+# Each insert evaluates the condition of every index: 500 cost it 1.4 ms.
 MAX_INDEXES = 500
-# A rebuild is due when the rows take so many times the bytes that they took at first.
+# An index is rebuilt when its rows take this many times the bytes of a fresh one.
 BLOAT_FACTOR = 2.0
-# Twice the usual: it takes 2.4 times as long, and then a third less is looked at for the
-# same recall (docs/ranking.md).
+# Twice the default: a build takes 2.4 times as long, and a search then reads a third less
+# for the same recall (docs/ranking.md).
 OPTIONS = "ef_construction=128"
-# The widest `halfvec` that HNSW takes; wider vectors are always scanned.
+# HNSW indexes no wider `halfvec`; wider vectors are always scanned.
 MAX_DIMENSIONS = 4_000
 
 
@@ -42,26 +43,26 @@ class IndexWorkRunning(Exception):
 
 
 class InvalidIndex(Exception):
-    """An index was built, and is not valid."""
+    """An index was built but is not valid."""
 
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """An index as the database has it; `row_bytes` is what a row took at first.
+    """An index in the database; `row_bytes` is the size of a row when it was fresh.
 
-    `is_as_now`: built with the options that it would be built with now.
+    `is_current`: it was built with today's OPTIONS.
     """
 
     name: str
     is_valid: bool
     bytes: int
     row_bytes: float
-    is_as_now: bool = True
+    is_current: bool = True
 
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """What there is to do: names to drop and to rebuild, projects to index."""
+    """The changes to make: names of indexes to drop, projects to index or to rebuild."""
 
     drop: Sequence[str]
     build: Sequence[uuid.UUID]
@@ -72,16 +73,16 @@ class IndexPlan:
 
 
 def index_name(vectors: type[Model], project_id: uuid.UUID, model: str) -> str:
-    what = hashlib.sha256(f"{vectors._meta.db_table} {model}".encode())
-    return f"{PREFIX}{project_id.hex}_{what.hexdigest()[:12]}"
+    digest = hashlib.sha256(f"{vectors._meta.db_table} {model}".encode())
+    return f"{PREFIX}{project_id.hex}_{digest.hexdigest()[:12]}"
 
 
 def list_indexes(vectors: type[Model]) -> list[VectorIndex]:
     with connection.cursor() as cursor:
         cursor.execute(LIST_INDEXES, [OPTIONS, vectors._meta.db_table, PREFIX])
         return [
-            VectorIndex(name, valid, size, float(comment or 0), as_now)
-            for name, valid, size, comment, as_now in cursor.fetchall()
+            VectorIndex(name, valid, size, float(comment or 0), current)
+            for name, valid, size, comment, current in cursor.fetchall()
         ]
 
 
@@ -95,7 +96,7 @@ ORDER BY relname
 
 
 def plan_changes(vectors: type[Model]) -> IndexPlan:
-    """Compare the indexes that are there with those that the projects' sizes ask for."""
+    """Compare the existing indexes with those that the sizes of the projects call for."""
     model = active_model.get()
     rows = _project_rows(vectors, model.name)
     if rows and not 0 < model.dimensions <= MAX_DIMENSIONS:
@@ -103,10 +104,10 @@ def plan_changes(vectors: type[Model]) -> IndexPlan:
     names = {
         project_id: index_name(vectors, project_id, model.name) for project_id in rows
     }
-    return compare(list_indexes(vectors), rows, names)
+    return decide_changes(list_indexes(vectors), rows, names)
 
 
-def compare(
+def decide_changes(
     indexes: Sequence[VectorIndex],
     rows: Mapping[uuid.UUID, int],
     names: Mapping[uuid.UUID, str],
@@ -117,22 +118,22 @@ def compare(
         for project_id, count in rows.items()
     }
     largest = sorted(rows, key=lambda project_id: (-weights[project_id], project_id))
-    wanted = [each for each in largest[:MAX_INDEXES] if weights[each] >= MIN_ROWS]
-    kept = {names[each]: each for each in wanted if names[each] in valid}
+    chosen = [each for each in largest[:MAX_INDEXES] if weights[each] >= MIN_ROWS]
+    keep = {names[each]: each for each in chosen if names[each] in valid}
     return IndexPlan(
-        drop=[index.name for index in indexes if index.name not in kept],
-        build=[each for each in wanted if names[each] not in valid],
+        drop=[index.name for index in indexes if index.name not in keep],
+        build=[each for each in chosen if names[each] not in valid],
         rebuild=[
             each
-            for index, each in kept.items()
-            if not valid[index].is_as_now
+            for index, each in keep.items()
+            if not valid[index].is_current
             or valid[index].bytes > BLOAT_FACTOR * valid[index].row_bytes * rows[each]
         ],
     )
 
 
 def _project_rows(vectors: type[Model], model: str) -> dict[uuid.UUID, int]:
-    """How many rows each project has, where an index is or may be worth it."""
+    """The number of rows of each project that is large enough for an index, or nearly."""
     return dict(
         vectors._base_manager.filter(model=model)
         .order_by()
@@ -146,32 +147,32 @@ def _project_rows(vectors: type[Model], model: str) -> dict[uuid.UUID, int]:
 def maintain(
     vectors: type[Model], step: Callable[[int, int], None]
 ) -> dict[str, list[str]]:
-    """Drop, build and rebuild what is due, and say what was done.
+    """Drop, build and rebuild indexes, and return the names and projects of each.
 
-    Outside any transaction, one process at a time; `step` is told how much is done of
-    how much. Searches and writes go on meanwhile. Raises Busy.
+    Runs outside any transaction, in one process at a time; searches and writes go on
+    meanwhile. Calls `step(done, total)` before each change. Raises IndexWorkRunning.
     """
-    with locks.try_advisory_lock(LOCK) as mine:
-        if not mine:
+    with locks.try_advisory_lock(LOCK) as is_mine:
+        if not is_mine:
             raise IndexWorkRunning
-        todo = plan_changes(vectors)
+        plan = plan_changes(vectors)
         with locks.no_timeouts():
-            for done, work in enumerate(_steps(vectors, todo)):
-                step(done, len(todo))
-                work()
+            for done, change in enumerate(_changes(vectors, plan)):
+                step(done, len(plan))
+                change()
     return {
-        "dropped": list(todo.drop),
-        "built": [str(project_id) for project_id in todo.build],
-        "rebuilt": [str(project_id) for project_id in todo.rebuild],
+        "dropped": list(plan.drop),
+        "built": [str(project_id) for project_id in plan.build],
+        "rebuilt": [str(project_id) for project_id in plan.rebuild],
     }
 
 
-def _steps(vectors: type[Model], todo: IndexPlan) -> Iterator[Callable[[], None]]:
-    for index in todo.drop:
+def _changes(vectors: type[Model], plan: IndexPlan) -> Iterator[Callable[[], None]]:
+    for index in plan.drop:
         yield partial(_drop, index)
-    for project_id in todo.build:
+    for project_id in plan.build:
         yield partial(build, vectors, project_id)
-    for project_id in todo.rebuild:
+    for project_id in plan.rebuild:
         yield partial(rebuild, vectors, project_id)
 
 
@@ -181,16 +182,16 @@ def _drop(index: str) -> None:
 
 
 def build(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build a project's index while it is read and written. Raises Invalid."""
+    """Build a project's index while it is read and written. Raises InvalidIndex."""
     model = active_model.get()
     _build(vectors, project_id, model, index_name(vectors, project_id, model.name))
 
 
 def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build an index anew and swap it in. Raises Invalid.
+    """Build a new index and swap it in. Raises InvalidIndex.
 
-    Not by REINDEX: new options would have to be set before, by ALTER INDEX, which
-    searches wait for, and which tells of a graph that is not there yet.
+    REINDEX would need ALTER INDEX first to set new options: searches wait for that, and
+    the options would describe a graph that does not exist yet.
     """
     model = active_model.get()
     index = index_name(vectors, project_id, model.name)
@@ -205,7 +206,7 @@ def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
 def _build(
     vectors: type[Model], project_id: uuid.UUID, model: Embedder, index: str
 ) -> None:
-    # Without IF NOT EXISTS, which would take an invalid one for it.
+    # Without IF NOT EXISTS, which would accept an invalid index of that name.
     create = CREATE_INDEX.format(
         name=index, table=vectors._meta.db_table, dimensions=model.dimensions
     )
@@ -214,7 +215,7 @@ def _build(
     _record_row_bytes(vectors, index, project_id, model.name)
 
 
-# The type's width is no column's: models of several widths share the table.
+# The cast sets the width: models of several widths share the column.
 CREATE_INDEX = f"""
 CREATE INDEX CONCURRENTLY "{{name}}" ON {{table}}
 USING hnsw ((embedding::halfvec({{dimensions}})) halfvec_cosine_ops)
@@ -226,7 +227,7 @@ WHERE project_id = %s AND model = %s
 def _record_row_bytes(
     vectors: type[Model], index: str, project_id: uuid.UUID, model: str
 ) -> None:
-    """Note on a fresh index what a row takes in it: what a bloated one is told by."""
+    """Record the bytes of a row in a fresh index, to recognise a bloated one later."""
     fresh = next((each for each in list_indexes(vectors) if each.name == index), None)
     if fresh is None or not fresh.is_valid:
         raise InvalidIndex(index)

@@ -41,6 +41,9 @@ def _normalise(value: str) -> str:
 
 reindex.INDEXED_TABLES.append(
     reindex.IndexedTable(
-        CORPUS, rows=Memory.objects.light, counted=Memory.objects.current, fill=fill
+        CORPUS,
+        rows=Memory.objects.light,
+        counted_rows=Memory.objects.current,
+        fill=fill,
     )
 )

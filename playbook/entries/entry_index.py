@@ -35,8 +35,8 @@ reindex.INDEXED_TABLES.append(
     reindex.IndexedTable(
         CORPUS,
         rows=PlaybookEntry.objects.light,
-        counted=PlaybookEntry.objects.current,
+        counted_rows=PlaybookEntry.objects.current,
         fill=fill,
-        hold=_lock_playbook,
+        lock=_lock_playbook,
     )
 )

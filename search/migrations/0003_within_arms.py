@@ -5,7 +5,7 @@ from importlib import import_module
 from django.db import migrations
 
 # What the index holds: each lexeme once for each arm of its row, behind the arm's last
-# eight letters, as `fields.within_arm` writes it. So a project's rows of two lexemes are
+# eight letters, as `columns.lexeme_in_partition` writes it. So a project's rows of two lexemes are
 # found without walking those of all projects. Sixteen letters whatever the word: 16,000
 # words of two arms stay below the 1 MB of a tsvector, which `array_to_tsvector` does not
 # check; others are not scored either (`bm25_impacts`). The arms stand there themselves too.

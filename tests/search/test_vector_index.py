@@ -220,7 +220,7 @@ class TestCare:
         job = care()
 
         assert job.result["rebuilt"] == [str(outdated.pk)]
-        assert [one.is_as_now for one in vector_index.list_indexes(MemoryVector)] == [
+        assert [one.is_current for one in vector_index.list_indexes(MemoryVector)] == [
             True
         ]
         assert not vector_index.plan_changes(MemoryVector)
@@ -342,7 +342,7 @@ class TestSearches:
         self, indexed, monkeypatch, wider, how
     ):
         monkeypatch.setattr(semantic, "WIDEN_FACTOR", wider)
-        # Of the 30 nearest 5, of the 90 nearest 15; an answer of 10 is wanted.
+        # Of the 30 nearest 5, of the 90 nearest 15; an answer of 10 is requested.
         chosen = nearest("thing7 memory", ROWS)[::6]
         Memory.objects.filter(pk__in=chosen).update(tags=["chosen"])
         filters = Filters(tags=("chosen",))
@@ -444,7 +444,9 @@ class TestPlan:
                 )
                 for each in indexed
             ]
-            return vector_index.compare(indexes, rows, {each: each for each in rows})
+            return vector_index.decide_changes(
+                indexes, rows, {each: each for each in rows}
+            )
 
         return make
 
