@@ -1,4 +1,4 @@
-"""Which gates a proposal goes through, with what they need to know of the playbook."""
+"""Run the gates that apply to a proposal, with the data that they need."""
 
 from __future__ import annotations
 
@@ -20,50 +20,51 @@ from playbook.proposals.proposed_change import (
 from playbook.rule_text import text_gates
 from playbook.rule_text.text_gates import GateResult
 
-SURROUNDING_CHARS = (
-    300  # characters before and after a quote: an attack and what it is after
-)
-# What the gate says of a text that has no vector yet.
+# Characters before and after a quote in which an injection is looked for.
+SURROUNDING_CHARS = 300
+# The value of the gate `duplicate` for a text without a vector.
 NOT_COMPARED = "not compared"
 
 
 def evaluate(
     playbook: Playbook, item: PreparedProposal, *, key_id: uuid.UUID | None = None
 ) -> list[GateResult]:
-    """Every gate that speaks to this kind of proposal, read under the lock.
+    """Run every gate that applies to this kind of proposal, under the playbook's lock.
 
-    A vote carries its evidence and changes no text. A person needs no evidence and may
-    judge length and usefulness: for people the gates only tell. `key_id` is the key
-    that proposes it.
+    A vote carries evidence and changes no text. A person needs no evidence and decides
+    about length and usefulness, so that those gates only warn. `key_id` is the key that
+    proposes the change.
     """
     proposal = item.proposal
     is_vote = proposal.operation == Operation.VOTE
-    touched = [] if is_vote else _affected_entries(proposal)
-    found: list[GateResult] = []
+    entries = [] if is_vote else _affected_entries(proposal)
+    results: list[GateResult] = []
     if proposal.origin:
-        found += _import_gates(proposal)
+        results += _import_gates(proposal)
     elif not proposal.is_by_person:
-        found += _evidence_gates(proposal, touched)
+        results += _evidence_gates(proposal, entries)
     elif proposal.evidence:
-        found.append(_as_warning(_verbatim(proposal)))
+        results.append(_as_warning(_verbatim(proposal)))
     if not is_vote and _full_text(proposal):
-        found += _content_gates(item)
+        results += _content_gates(item)
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
-        found.append(_budget(playbook, proposal))
-    if touched:
-        found += _entry_gates(proposal, touched)
+        results.append(_budget(playbook, proposal))
+    if entries:
+        results += _entry_gates(proposal, entries)
     takes_out = (
         proposal.operation in removal_limit.TEXT_REMOVING_OPERATIONS or proposal.targets
     )
     if takes_out and (proposal.origin or not proposal.is_by_person):
-        found += removal_limit.removal_gates(playbook, proposal, touched, key_id=key_id)
-    return found
+        results += removal_limit.removal_gates(
+            playbook, proposal, entries, key_id=key_id
+        )
+    return results
 
 
 def _affected_entries(proposal: Proposal) -> list[PlaybookEntry]:
-    """The entry of a proposal, and those that a merge would take up."""
-    named = [target["id"] for target in proposal.targets]
-    others = PlaybookEntry.objects.light().filter(pk__in=named) if named else []
+    """Load the entry of a proposal and the other entries of a merge."""
+    ids = [target["id"] for target in proposal.targets]
+    others = PlaybookEntry.objects.light().filter(pk__in=ids) if ids else []
     return [*filter(None, [proposal.entry]), *others]
 
 
@@ -73,9 +74,9 @@ def _full_text(proposal: Proposal) -> str:
 
 
 def _evidence_gates(
-    proposal: Proposal, touched: Sequence[PlaybookEntry]
+    proposal: Proposal, entries: Sequence[PlaybookEntry]
 ) -> Iterator[GateResult]:
-    """Only what brings in text must prove it; a vote's quotes are compared as well."""
+    """Check the evidence: a new text needs it, and the quotes of a vote are compared."""
     teaches = proposal.operation in (Operation.ADD, Operation.UPDATE, Operation.VOTE)
     quotes = [quote.quote for quote in proposal.evidence]
     if teaches and (proposal.content or proposal.evidence):
@@ -88,32 +89,32 @@ def _evidence_gates(
     if proposal.operation in (Operation.DELETE, Operation.RESTORE):
         yield _as_warning(text_gates.check_quote(quotes))
     if proposal.content and proposal.operation != Operation.VOTE:
-        held = [entry.content for entry in touched]
-        yield text_gates.check_grounding(proposal.content, [*quotes, *held])
+        texts = [entry.content for entry in entries]
+        yield text_gates.check_grounding(proposal.content, [*quotes, *texts])
         yield from _usefulness_gates(proposal)
 
 
 def _import_gates(proposal: Proposal) -> Iterator[GateResult]:
-    """It comes without a run, long and from one case as it may be."""
+    """Check an imported text: it has no run, and may be long or specific to one case."""
     if proposal.content:
         yield _as_warning(text_gates.check_actionable(proposal.content))
         yield _as_warning(text_gates.check_specific(proposal.content))
 
 
 def _usefulness_gates(proposal: Proposal) -> Iterator[GateResult]:
-    """What is made of entries was let in before: of a merge these only tell."""
-    asked = (
+    """Check usefulness; a merge of accepted entries only gets warnings."""
+    checks = (
         text_gates.check_actionable,
         text_gates.check_specific,
         text_gates.check_one_off,
     )
-    for gate in asked:
-        found = gate(proposal.content or "")
-        yield _as_warning(found) if proposal.operation == Operation.MERGE else found
+    for check in checks:
+        result = check(proposal.content or "")
+        yield _as_warning(result) if proposal.operation == Operation.MERGE else result
 
 
 def _surroundings(proposal: Proposal) -> Iterator[str]:
-    """What stands around each quote: who is quoted may have been told what to say."""
+    """Yield the text around each quote: it may have dictated what the quote says."""
     for quote in proposal.evidence:
         text = proposal.sources.get(quote.field, "")
         yield text[
@@ -122,7 +123,7 @@ def _surroundings(proposal: Proposal) -> Iterator[str]:
 
 
 def _verbatim(proposal: Proposal) -> GateResult:
-    """Each quote is what its field says from start to end."""
+    """Check that each quote equals the text of its field from start to end."""
     wrong = [
         quote.field
         for quote in proposal.evidence
@@ -130,8 +131,8 @@ def _verbatim(proposal: Proposal) -> GateResult:
     ]
     if not wrong:
         return GateResult("verbatim", "pass", 0, 0)
-    named = ", ".join(dict.fromkeys(wrong))
-    message = f"A quote is not what the run says there: {named}."
+    fields = ", ".join(dict.fromkeys(wrong))
+    message = f"A quote differs from the text of the run: {fields}."
     return GateResult("verbatim", "fail", len(wrong), 0, message)
 
 
@@ -147,19 +148,19 @@ def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:
 
 
 def _atomic(proposal: Proposal) -> GateResult:
-    """A person may write at length, and two long entries make a long one."""
+    """Check the length; only warn a person, or for a merge of long entries."""
     gate = text_gates.check_atomic(proposal.content or "")
     is_merge = proposal.operation == Operation.MERGE
     return _as_warning(gate) if proposal.is_by_person or is_merge else gate
 
 
 def _as_warning(gate: GateResult) -> GateResult:
-    """A gate that holds what it would refuse."""
+    """Turn a failed result into a warning."""
     return replace(gate, verdict="warn") if gate.verdict == "fail" else gate
 
 
 def _secret(item: PreparedProposal) -> GateResult:
-    """The texts are masked by now; `secrets` are the kinds that were found in them."""
+    """Check for secrets: the texts are masked, `secrets` are the kinds that were found."""
     if not item.secrets:
         return GateResult("secret", "pass", 0, 0)
     message = f"It contains a secret: {', '.join(item.secrets)}."
@@ -170,22 +171,22 @@ def _duplicate(item: PreparedProposal) -> GateResult:
     near, verdict = item.match.neighbour, item.match.verdict
     if near and verdict in ("same", "alike", "wider", "both"):
         gate = text_gates.check_duplicate(near.similarity)
-        told = {
-            "same": f"{near.entry.label} says it already.",
-            "alike": f"{near.entry.label} is much like it; merge them or keep both.",
-            "wider": f"{near.entry.label} says a part of it; update that one instead.",
+        messages = {
+            "same": f"{near.entry.label} already says it.",
+            "alike": f"{near.entry.label} is similar; merge the two or keep both.",
+            "wider": f"{near.entry.label} says a part of it; update that entry instead.",
             "both": f"{near.entry.label} says a part of it, and more; merge the two.",
         }
         is_known = verdict == "same" and gate.verdict == "fail"
         kind = gate.verdict if is_known else "warn"
-        return replace(gate, verdict=kind, message=told[verdict])
+        return replace(gate, verdict=kind, message=messages[verdict])
     if item.vector is None:
         why = "a job does it" if item.proposal.origin else "the model did not answer"
         message = f"It was not compared with the playbook: {why}."
         return GateResult(
             "duplicate", "warn", NOT_COMPARED, text_gates.SAME_COSINE, message
         )
-    # A neighbour that names other things is no duplicate, however near.
+    # A neighbour that names other things is no duplicate, whatever its cosine.
     return text_gates.check_duplicate(None)
 
 
@@ -193,7 +194,7 @@ def _contradiction(item: PreparedProposal) -> GateResult:
     near = item.match.neighbour
     if item.match.verdict != "against" or near is None:
         return GateResult("contradiction", "pass", "none", "none")
-    message = f"It speaks against {near.entry.label}: {near.disagreement}."
+    message = f"It contradicts {near.entry.label}: {near.disagreement}."
     return GateResult("contradiction", "fail", near.entry.label, "none", message)
 
 
@@ -208,23 +209,23 @@ def _budget(playbook: Playbook, proposal: Proposal) -> GateResult:
 
 
 def _entry_gates(
-    proposal: Proposal, touched: Sequence[PlaybookEntry]
+    proposal: Proposal, entries: Sequence[PlaybookEntry]
 ) -> Iterator[GateResult]:
     if not proposal.is_by_person:
-        yield _protection(touched)
+        yield _protection(entries)
     if (
         proposal.operation == Operation.DEPRECATE
         and proposal.producer == Producer.MODEL
     ):
-        yield _refutation(touched[0])
+        yield _refutation(entries[0])
     if proposal.content:
-        for entry in touched:
+        for entry in entries:
             yield text_gates.check_literals(entry.content, proposal.content)
-        yield text_gates.check_words(touched[0].content, proposal.content)
+        yield text_gates.check_words(entries[0].content, proposal.content)
 
 
 def _refutation(entry: PlaybookEntry) -> GateResult:
-    """A model's word alone retires nothing that has served."""
+    """Check that votes, and not a model alone, refute the entry."""
     lead = entry.harmful - entry.helpful
     if votes.is_refuted(entry):
         return GateResult("refuted", "pass", lead, votes.HARMFUL_LEAD)
@@ -232,10 +233,10 @@ def _refutation(entry: PlaybookEntry) -> GateResult:
     return GateResult("refuted", "warn", lead, votes.HARMFUL_LEAD, message)
 
 
-def _protection(touched: Sequence[PlaybookEntry]) -> GateResult:
-    entry = next((entry for entry in touched if entry.is_protected), None)
+def _protection(entries: Sequence[PlaybookEntry]) -> GateResult:
+    entry = next((entry for entry in entries if entry.is_protected), None)
     if entry is None:
         return GateResult("protection", "pass", "none", "none")
     kind = "locked" if entry.locked else "written by a person"
-    message = f"{entry.label} is {kind}, so only a person changes it."
+    message = f"{entry.label} is {kind}, so only a person may change it."
     return GateResult("protection", "fail", kind, "none", message)

@@ -1,4 +1,4 @@
-"""What a learned addition is to the playbook as it stands: new, a vote, or an update."""
+"""Turn a learned addition into a vote, an update or a merge if an entry is near it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playbook.proposals.proposed_change import Operation, Proposal
 
 
 def place(proposal: Proposal, match: Match) -> Proposal:
-    """Turn an addition of a run into what its neighbour leaves to do.
+    """Turn an addition by a run into a vote, update or merge, as its match requires.
 
     Others stay as they are: without a run there is nothing that could vote.
     """

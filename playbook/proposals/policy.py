@@ -1,4 +1,4 @@
-"""What becomes of a checked proposal, by the gates and the project's policy."""
+"""Decide about a checked proposal, by the gates and the project's policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
 
-# A person can judge what these gates stop; what the others stop is refused.
+# If one of these gates fails, a person decides; if another one fails, it is rejected.
 PERSON_GATES = {
     "instruction",
     "contradiction",
@@ -27,9 +27,9 @@ REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 @dataclass(frozen=True)
 class Decision:
-    """`reason` is a sentence for the person who reviews; risk orders the inbox.
+    """`reason` is a sentence for the reviewer; `risk` orders the inbox.
 
-    `repeats` is the delta in which the same lesson was met before.
+    `repeats` is the id of an earlier delta with the same lesson.
     """
 
     status: PlaybookDelta.DeltaStatus
@@ -41,26 +41,26 @@ class Decision:
 def decide(
     project: Project, proposal: Proposal, gates: Sequence[GateResult], caller: Caller
 ) -> Decision:
-    """Applied, pending or rejected, and why (docs/ace.md, "Policy")."""
+    """Decide whether a proposal is applied, waits or is rejected (docs/ace.md, "Policy")."""
     risk = _risk(proposal, gates)
     if risk == "quarantine":
         return Decision(Status.PENDING, risk, _messages(gates, {"instruction"}))
     if proposal.origin:
-        held = {gate.name for gate in gates if gate.verdict != "pass"}
-        reason = f"It was imported, so a person decides. {_messages(gates, held)}"
+        not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
+        reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"
         return Decision(Status.PENDING, risk, reason.strip())
     if proposal.is_by_person:
         if caller.may(Role.CURATOR, project.pk):
             return Decision(Status.APPLIED, risk)
         return Decision(Status.PENDING, risk, "It waits for a curator.")
-    failed = {gate.name for gate in gates if gate.verdict == "fail"}
-    if refused := failed - PERSON_GATES:
-        return Decision(Status.REJECTED, risk, _messages(gates, refused))
+    failures = {gate.name for gate in gates if gate.verdict == "fail"}
+    if hard_failures := failures - PERSON_GATES:
+        return Decision(Status.REJECTED, risk, _messages(gates, hard_failures))
     if proposal.operation == Operation.VOTE:
         return Decision(Status.APPLIED, risk)
-    held = {gate.name for gate in gates if gate.verdict != "pass"}
-    if held:
-        return Decision(Status.PENDING, risk, _messages(gates, held))
+    not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
+    if not_passed:
+        return Decision(Status.PENDING, risk, _messages(gates, not_passed))
     if reason := _policy_reason(project.options.policy, proposal):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)
@@ -82,16 +82,16 @@ def _policy_reason(policy: str, proposal: Proposal) -> str:
 
 
 def _risk(proposal: Proposal, gates: Sequence[GateResult]) -> str:
-    stopped = {gate.name for gate in gates if gate.verdict != "pass"}
+    not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
     if any(gate.name == "instruction" and gate.verdict == "fail" for gate in gates):
         return "quarantine"
-    if stopped & PERSON_GATES or proposal.operation in REMOVAL_OPERATIONS:
+    if not_passed & PERSON_GATES or proposal.operation in REMOVAL_OPERATIONS:
         return "high"
-    if stopped or proposal.operation == Operation.UPDATE:
+    if not_passed or proposal.operation == Operation.UPDATE:
         return "medium"
     return "low"
 
 
 def _messages(gates: Sequence[GateResult], names: set[str]) -> str:
-    told = [g.message for g in gates if g.name in names and g.verdict != "pass"]
-    return " ".join(filter(None, told))
+    messages = [g.message for g in gates if g.name in names and g.verdict != "pass"]
+    return " ".join(filter(None, messages))

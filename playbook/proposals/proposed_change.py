@@ -1,4 +1,4 @@
-"""A change on its way in: what somebody wants, not yet checked."""
+"""A proposed change before it is checked, and the same with the results of preparation."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from playbook.queries import TRUSTED_SOURCES
 Operation = PlaybookDelta.DeltaOperation
 Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
-# Operations that bring a text into the playbook, or back into it.
+# Operations that write the text of an entry.
 WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
-# What a delta keeps of a proposal's `settings`.
+# The `settings` of a proposal that its delta stores.
 KEPT_SETTINGS = (
     "priority",
     "pinned",
@@ -34,7 +34,7 @@ KEPT_SETTINGS = (
 
 @dataclass(frozen=True)
 class Quote:
-    """What a field of the run says from `start` to `end`, word for word."""
+    """The text of a field of the run from `start` to `end`, verbatim."""
 
     field: str
     start: int
@@ -44,12 +44,12 @@ class Quote:
 
 @dataclass(frozen=True)
 class Proposal:
-    """One change that somebody wants. None leaves a column as it is.
+    """One proposed change. A column that is None stays as it is.
 
-    `sources` are the texts that quotes are cut from, by field; the evidence gate
-    compares. `settings` are further columns: priority, pinned, locked, review_after;
-    of an import also the aliases and counters that it brings along, and `beside` is
-    what the whole import takes out: {entry id: tokens}.
+    `sources` maps fields to the texts from which quotes are cut; a gate compares them.
+    `settings` are further columns: priority, pinned, locked, review_after, and for an
+    import also aliases and counters. `import_removals` maps each entry that an import
+    removes or shrinks to the tokens that are lost.
     """
 
     operation: str
@@ -87,39 +87,39 @@ class Proposal:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it rests on more than the agent's own word."""
+        """Whether its feedback comes from a source other than the agent itself."""
         return self.feedback_source in TRUSTED_SOURCES
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What a delta keeps beside its own columns."""
-        found: dict[str, Any] = {n: to_json(v) for n, v in self.settings.items()}
+        """The values that a delta stores in its payload."""
+        payload: dict[str, Any] = {n: to_json(v) for n, v in self.settings.items()}
         if self.condition is not None:
-            found["condition"] = self.condition
+            payload["condition"] = self.condition
         if self.action is not None:
-            found["action"] = self.action
+            payload["action"] = self.action
         if self.tags is not None:
-            found["tags"] = list(self.tags)
+            payload["tags"] = list(self.tags)
         for name in ("vote", "root_cause", "signature", "origin"):
             if value := getattr(self, name):
-                found[name] = value
+                payload[name] = value
         if not self.is_by_person:
-            found |= {
+            payload |= {
                 "feedback_source": self.feedback_source,
                 "outcome": self.outcome,
             }
-        return found
+        return payload
 
 
 def to_json(value: Any) -> Any:
-    """A column's value as JSON holds it; `operations.columns` reads it back."""
+    """Convert a column's value to JSON; `operations.columns_to_set` converts it back."""
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def from_delta(delta: PlaybookDelta) -> Proposal:
-    """What a delta proposes. The texts that its quotes are cut from are not kept."""
-    told = delta.payload
-    tags = told.get("tags")
+    """Return the proposal of a delta, without `sources`, which a delta does not store."""
+    payload = delta.payload
+    tags = payload.get("tags")
     return Proposal(
         operation=delta.operation,
         entry=delta.entry,
@@ -127,30 +127,30 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
         targets=tuple(delta.targets),
         content=delta.content or None,
         category=delta.category or None,
-        condition=told.get("condition"),
-        action=told.get("action"),
+        condition=payload.get("condition"),
+        action=payload.get("action"),
         tags=None if tags is None else tuple(tags),
-        settings={name: told[name] for name in KEPT_SETTINGS if name in told},
-        vote=told.get("vote", ""),
+        settings={name: payload[name] for name in KEPT_SETTINGS if name in payload},
+        vote=payload.get("vote", ""),
         reason=delta.reason,
         evidence=tuple(Quote(**quote) for quote in delta.evidence),
-        root_cause=told.get("root_cause", ""),
-        signature=told.get("signature", ""),
+        root_cause=payload.get("root_cause", ""),
+        signature=payload.get("signature", ""),
         producer=delta.producer,
         producer_name=delta.producer_name,
         producer_version=delta.producer_version,
         agent_id=delta.agent_id,
         run_id=delta.run_id,
         memory_id=delta.memory_id,
-        feedback_source=told.get("feedback_source", "agent"),
-        outcome=told.get("outcome", "unknown"),
+        feedback_source=payload.get("feedback_source", "agent"),
+        outcome=payload.get("outcome", "unknown"),
         idempotency_key=delta.idempotency_key,
-        origin=told.get("origin", ""),
+        origin=payload.get("origin", ""),
     )
 
 
 def lesson_key(run_id: uuid.UUID, producer: str, lesson: str) -> str:
-    """The same for the same lesson of the same run, however often it is resumed."""
+    """Return an idempotency key: one for each lesson of a run, also when it is resumed."""
     whole = f"{run_id}\n{producer}\n{plain_text.similarity_hash(lesson)}"
     return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -158,9 +158,10 @@ def lesson_key(run_id: uuid.UUID, producer: str, lesson: str) -> str:
 def entries_key(
     producer: str, operation: str, texts: Iterable[tuple[uuid.UUID, int]]
 ) -> str:
-    """The same for the same entries at their versions, whichever run it is.
+    """Return an idempotency key: one for the same entries at the same versions.
 
-    What a person kept is not brought up again by the next one.
+    It is the same for every run, so that a proposal that a person rejected does not
+    return with the next run.
     """
     sides = sorted(f"{pk} {version}" for pk, version in texts)
     whole = "\n".join([producer, operation, *sides])
@@ -168,7 +169,7 @@ def entries_key(
 
 
 def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
-    """The proposal without its secrets, and the kinds that it had."""
+    """Mask the secrets in a proposal; return it with the kinds that were found."""
     kinds: dict[str, None] = {}
 
     def clean(value: str) -> str:
@@ -179,7 +180,7 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
     def maybe(value: str | None) -> str | None:
         return None if value is None else clean(value)
 
-    cleaned = replace(
+    masked = replace(
         proposal,
         content=maybe(proposal.content),
         condition=maybe(proposal.condition),
@@ -188,17 +189,17 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
         tags=None if proposal.tags is None else tuple(map(clean, proposal.tags)),
         evidence=tuple(replace(q, quote=clean(q.quote)) for q in proposal.evidence),
     )
-    # What is left as it was keeps its quotes: masking moves their ends.
-    return (cleaned, tuple(kinds)) if kinds else (proposal, ())
+    # Without secrets the quotes stay as they are: masking shifts their ends.
+    return (masked, tuple(kinds)) if kinds else (proposal, ())
 
 
 @dataclass(frozen=True)
 class PreparedProposal:
-    """A proposal with what was slow to find out.
+    """A proposal with the results of its preparation.
 
-    `asked` is what came in, `proposal` what its neighbours leave of it. `vector` is
-    that of the text that was asked, None when it was not embedded; `secrets` are
-    kinds found in it.
+    `original` is the proposal as it came; `proposal` is what remains to do after the
+    comparison with its neighbours. `vector` is the vector of the original text, None if
+    there is none. `secrets` are the kinds of secrets that were found in it.
     """
 
     original: Proposal
@@ -209,7 +210,7 @@ class PreparedProposal:
 
     @property
     def hash(self) -> str:
-        """What two copies of the text share; empty when there is no text."""
+        """The hash that copies of the original text share; empty without a text."""
         return (
             plain_text.similarity_hash(self.original.content)
             if self.original.content
@@ -218,5 +219,5 @@ class PreparedProposal:
 
     @property
     def own_vector(self) -> Vector | None:
-        """The vector of the text that would stand in the entry."""
+        """The vector of the text that the entry would get."""
         return self.vector if self.proposal.content == self.original.content else None

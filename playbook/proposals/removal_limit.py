@@ -1,4 +1,4 @@
-"""How much of a playbook goes without a person, added up over what went before."""
+"""Limit how much of a playbook is removed or shrunk without a person, summed over time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from playbook.proposals.proposed_change import Operation, Proposal
 from playbook.rule_text import text_gates
 from playbook.rule_text.text_gates import GateResult
 
-# What one agent or key took out in this time counts together, in however many runs.
+# Removals by one agent or key within this time are summed, over all its runs.
 WINDOW = timedelta(days=1)
-# What takes text out of the playbook, or may.
+# Operations that may remove text from the playbook.
 TEXT_REMOVING_OPERATIONS = (
     Operation.UPDATE,
     Operation.MERGE,
@@ -35,7 +35,7 @@ TEXT_REMOVING_OPERATIONS = (
 
 @dataclass(frozen=True)
 class Loss:
-    """Entries that were removed or shrunk, and the tokens that went with them."""
+    """Entries that are removed or shrunk, and the number of tokens that are lost."""
 
     entries: frozenset[uuid.UUID]
     tokens: int
@@ -44,40 +44,40 @@ class Loss:
 def removal_gates(
     playbook: Playbook,
     proposal: Proposal,
-    touched: Sequence[PlaybookEntry],
+    entries: Sequence[PlaybookEntry],
     *,
     key_id: uuid.UUID | None,
 ) -> Iterator[GateResult]:
-    """The share of entries and of tokens, with what went before it.
+    """Check the share of entries and of tokens that are lost, including earlier losses.
 
-    An update that takes nothing away is not counted. Read under the lock, so that two
-    at once see each other.
+    An update that shortens nothing yields no gate. The caller holds the playbook's lock,
+    so that concurrent proposals count each other.
     """
-    lost = _loss(proposal, touched)
-    if not lost.entries:
+    loss = _loss(proposal, entries)
+    if not loss.entries:
         return
     before = _earlier_loss(playbook, proposal, key_id)
     elsewhere = {
-        pk: n for pk, n in proposal.import_removals.items() if pk not in lost.entries
+        pk: n for pk, n in proposal.import_removals.items() if pk not in loss.entries
     }
     live = PlaybookEntry.objects.current().filter(project=playbook.project).count()
-    gone = lost.entries | before.entries | elsewhere.keys()
-    yield text_gates.check_blast_radius(len(gone), live)
-    tokens_gone = lost.tokens + before.tokens + sum(elsewhere.values())
+    entry_ids = loss.entries | before.entries | elsewhere.keys()
+    yield text_gates.check_blast_radius(len(entry_ids), live)
+    tokens_gone = loss.tokens + before.tokens + sum(elsewhere.values())
     yield text_gates.check_blast_radius(tokens_gone, playbook.tokens)
 
 
-def _loss(proposal: Proposal, touched: Sequence[PlaybookEntry]) -> Loss:
-    """A merge removes the others; its own entry counts when it becomes shorter."""
+def _loss(proposal: Proposal, entries: Sequence[PlaybookEntry]) -> Loss:
+    """Return the loss by a proposal; the entry that it rewrites counts if it shrinks."""
     own, after = proposal.entry, 0
     if own and proposal.operation in (Operation.UPDATE, Operation.MERGE):
         after = tokens.estimate(format_line(own.label, proposal.content or own.content))
-    gone = {
+    entry_ids = {
         entry.pk
-        for entry in touched
+        for entry in entries
         if own is None or entry.pk != own.pk or after < own.tokens
     }
-    return Loss(frozenset(gone), max(sum(e.tokens for e in touched) - after, 0))
+    return Loss(frozenset(entry_ids), max(sum(e.tokens for e in entries) - after, 0))
 
 
 def _earlier_loss(
@@ -89,24 +89,26 @@ def _earlier_loss(
         delta_id__in=_deltas_of_same_author(playbook, proposal, key_id).values("pk"),
     )
     removed = rows.filter(operation=PlaybookChange.ChangeOperation.DELETE)
-    gone = set(removed.values_list("entry_id", flat=True))
-    texts = PlaybookEntry.objects.filter(pk__in=gone).values_list("label", "content")
-    lost = sum(tokens.estimate(format_line(name, content)) for name, content in texts)
+    entry_ids = set(removed.values_list("entry_id", flat=True))
+    texts = PlaybookEntry.objects.filter(pk__in=entry_ids).values_list(
+        "label", "content"
+    )
+    loss = sum(tokens.estimate(format_line(name, content)) for name, content in texts)
     edited = rows.filter(before__has_key="content", after__has_key="content")
     for change in edited.only("entry_id", "before", "after"):
         old, new = (
             tokens.estimate(side["content"]) for side in (change.before, change.after)
         )
         if new < old:
-            gone.add(change.entry_id)
-            lost += old - new
-    return Loss(frozenset(gone), lost)
+            entry_ids.add(change.entry_id)
+            loss += old - new
+    return Loss(frozenset(entry_ids), loss)
 
 
 def _deltas_of_same_author(
     playbook: Playbook, proposal: Proposal, key_id: uuid.UUID | None
 ) -> QuerySet[PlaybookDelta]:
-    """Deltas that no person decided: of the run, and of its agent or key of late."""
+    """Select applied deltas without a person, of the run, or recent ones of its agent or key."""
     who = Q(agent_id=proposal.agent_id)
     if key_id:
         who |= Q(key_id=key_id)

@@ -1,6 +1,6 @@
-"""Proposed changes: checked by the gates, then applied, left waiting, or refused.
+"""Submit proposals: run the gates, then apply each, let it wait, or reject it.
 
-Whatever becomes of a proposal, its delta stays as a row, with the reasons.
+Every proposal leaves a delta, which records the result and its reasons.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class PreparedProposals:
-    """Proposals that were masked, embedded and compared with a revision."""
+    """Proposals that are masked, embedded and compared with a revision."""
 
     project: Project
     caller: Caller
@@ -56,11 +56,11 @@ class PreparedProposals:
 def propose(
     project: Project, proposals: Sequence[Proposal], caller: Caller
 ) -> list[PlaybookDelta]:
-    """Check proposals and apply what the policy allows; a delta for each, in order.
+    """Check proposals and apply what the policy allows; return a delta for each, in order.
 
-    A proposal whose key is known answers with its delta as it is and does nothing.
-    What a person asks for and cannot be is raised: DuplicateEntry, OverBudget,
-    SecretFound, StaleEntry, EntryState.
+    A proposal with the idempotency key of a delta returns that delta and does nothing.
+    If the change of a person is impossible, DuplicateEntry, OverBudget, SecretFound,
+    StaleEntry or EntryState is raised.
     """
     caller.require(Role.WRITER, project.pk)
     return submit(prepare(project, proposals, caller)) if proposals else []
@@ -69,24 +69,24 @@ def propose(
 def prepare(
     project: Project, proposals: Sequence[Proposal], caller: Caller
 ) -> PreparedProposals:
-    """Mask, embed and compare: all that is slow, before any transaction."""
+    """Mask, embed and compare proposals: the slow steps, before any transaction."""
     caller.require(Role.WRITER, project.pk)
-    cleaned = [_mask_secrets(project, proposal) for proposal in proposals]
-    texts = [p.content for p, _ in cleaned if _is_embedded_now(p) and p.content]
-    wanted = list(dict.fromkeys(texts))
-    made = neighbours.embed_texts(wanted)
-    vectors = dict(zip(wanted, made, strict=True)) if made else {}
-    # Read first: what is added from here on is looked at again under the lock.
+    masked = [_mask_secrets(project, proposal) for proposal in proposals]
+    texts = [p.content for p, _ in masked if _is_embedded_now(p) and p.content]
+    unique_texts = list(dict.fromkeys(texts))
+    embedded = neighbours.embed_texts(unique_texts)
+    vectors = dict(zip(unique_texts, embedded, strict=True)) if embedded else {}
+    # Read first: if the revision changes from here on, `submit` compares again.
     revision = _current_revision(project)
     items = [
         _prepare_proposal(project, p, vectors.get(p.content or ""), kinds)
-        for p, kinds in cleaned
+        for p, kinds in masked
     ]
     return PreparedProposals(project, caller, items, revision)
 
 
 def _is_embedded_now(proposal: Proposal) -> bool:
-    """An import has thousands of texts, which a job embeds while they wait."""
+    """Whether to embed it now; a job embeds the thousands of texts of an import."""
     return proposal.operation in WRITES_TEXT and not proposal.origin
 
 
@@ -100,11 +100,11 @@ def _mask_secrets(
 ) -> tuple[Proposal, tuple[str, ...]]:
     if project.options.secrets == "allow":
         return proposal, ()
-    cleaned, kinds = proposed_change.mask_secrets(proposal)
+    masked, kinds = proposed_change.mask_secrets(proposal)
     if kinds and proposal.is_by_person:
         found = ", ".join(kinds)
         raise SecretFound(f"The text holds a secret ({found}); take it out.")
-    return cleaned, kinds
+    return masked, kinds
 
 
 def _prepare_proposal(
@@ -114,20 +114,20 @@ def _prepare_proposal(
     kinds: tuple[str, ...],
 ) -> PreparedProposal:
     if proposal.entry:
-        # The door has read it before the revision that is compared with.
+        # The caller read the entry before the revision that is compared with.
         proposal = replace(proposal, entry=operations.load_entry(proposal.entry.pk))
     if proposal.operation not in WRITES_TEXT or not proposal.content:
         return PreparedProposal(proposal, proposal, matches.NO_MATCH, secrets=kinds)
     match = _find_match(project, proposal, vector)
-    learned = placement.place(proposal, match)
-    if learned.operation == Operation.UPDATE and learned is not proposal:
-        # Now without the entry that it updates.
-        match = _find_match(project, learned, vector)
-    return PreparedProposal(proposal, learned, match, vector, kinds)
+    placed = placement.place(proposal, match)
+    if placed.operation == Operation.UPDATE and placed is not proposal:
+        # Compare again, without the entry that it updates.
+        match = _find_match(project, placed, vector)
+    return PreparedProposal(proposal, placed, match, vector, kinds)
 
 
 def reevaluate(delta: PlaybookDelta, vector: Vector | None) -> PreparedProposal:
-    """What a waiting delta proposes, compared with the playbook as it is now."""
+    """Compare the proposal of a delta with the current playbook."""
     proposal = proposed_change.from_delta(delta)
     if proposal.operation not in WRITES_TEXT or not proposal.content:
         return PreparedProposal(proposal, proposal, matches.NO_MATCH)
@@ -139,7 +139,7 @@ def _find_match(project: Project, proposal: Proposal, vector: Vector | None) -> 
     own, entry = {uuid.UUID(str(t["id"])) for t in proposal.targets}, proposal.entry
     condition, action = proposal.condition, proposal.action
     if entry:
-        # What a change does not name stays as it is.
+        # Columns that the change does not set stay as they are.
         condition = entry.condition if condition is None else condition
         action = entry.action if action is None else action
         own.add(entry.pk)
@@ -155,14 +155,14 @@ def _find_match(project: Project, proposal: Proposal, vector: Vector | None) -> 
 
 @write
 def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
-    """Write the deltas of prepared proposals and apply what may be applied."""
+    """Write the deltas of prepared proposals and apply those that the policy allows."""
     playbook = lock_playbook(prepared.project)
     deltas = [_submit_one(playbook, item, prepared) for item in prepared.items]
     waits = any(delta.status == PlaybookDelta.DeltaStatus.PENDING for delta in deltas)
-    left = [
+    unembedded = [
         i for i in prepared.items if i.hash and not i.vector and not i.original.origin
     ]
-    if waits and left:
+    if waits and unembedded:
         delta_vectors.embed_later(prepared.project.pk)
     return deltas
 
@@ -170,11 +170,11 @@ def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
 def _submit_one(
     playbook: Playbook, item: PreparedProposal, prepared: PreparedProposals
 ) -> PlaybookDelta:
-    if known := _find_known(item.original):
-        return known
+    if earlier := _find_known(item.original):
+        return earlier
     caller = prepared.caller
     if playbook.revision != prepared.revision:
-        # Another run, or an earlier item of this one, may have said the same.
+        # Another run, or an earlier item of this one, may have added the same rule.
         item = _prepare_proposal(
             playbook.project, item.original, item.vector, item.secrets
         )
@@ -198,7 +198,7 @@ def _submit_one(
         _apply(playbook, delta, item, caller)
     conflict_lifecycle.open_conflict(delta, item.match)
     if delta.status != PlaybookDelta.DeltaStatus.APPLIED:
-        # What is applied is told by the audit rows of its revision.
+        # The revision of an applied delta writes its audit rows.
         trail.record(
             caller,
             "delta.propose",
@@ -220,7 +220,7 @@ def _find_known(proposal: Proposal) -> PlaybookDelta | None:
 
 
 def _refuse_duplicate(item: PreparedProposal) -> None:
-    """A person who adds a text that an entry has is told so at once."""
+    """Raise DuplicateEntry if a person adds a text that an active entry has."""
     proposal, near = item.proposal, item.match.neighbour
     is_addition = proposal.operation == Operation.ADD and proposal.is_by_person
     if (
@@ -230,7 +230,7 @@ def _refuse_duplicate(item: PreparedProposal) -> None:
         and near.entry.similarity_hash == item.hash
     ):
         raise DuplicateEntry(
-            f"{near.entry.label} says this already; change that entry instead.",
+            f"{near.entry.label} already says this; change that entry instead.",
             entry_id=str(near.entry.pk),
         )
 
@@ -238,7 +238,7 @@ def _refuse_duplicate(item: PreparedProposal) -> None:
 def _apply(
     playbook: Playbook, delta: PlaybookDelta, item: PreparedProposal, caller: Caller
 ) -> None:
-    """Apply at once; what has changed meanwhile is noted, or told to a person."""
+    """Apply a delta. A refusal marks it stale or rejected, and is raised for a person."""
     try:
         with transaction.atomic():
             apply.apply_delta(
@@ -289,7 +289,7 @@ def _build_delta(
 
 
 def _pin_versions(delta: PlaybookDelta) -> None:
-    """What waits is for its entries as they are now, unless other versions are named."""
+    """Fill in the current versions of its entries, unless the proposal names others."""
     if delta.entry and delta.expected_version is None:
         delta.expected_version = delta.entry.version
     for target in delta.targets:
@@ -299,13 +299,13 @@ def _pin_versions(delta: PlaybookDelta) -> None:
 
 
 def _neighbour_payload(match: Match) -> dict[str, Any]:
-    """The neighbour that the gates speak of, with the text that it had."""
+    """Return the neighbour that the gates name, with the hash of its current text."""
     if match.neighbour is None:
         return {}
     entry = match.neighbour.entry
-    told = {"entry_id": str(entry.pk), "label": entry.label}
+    neighbour = {"entry_id": str(entry.pk), "label": entry.label}
     return {
-        "near": told
+        "near": neighbour
         | {
             "similarity": match.neighbour.similarity,
             "similarity_hash": entry.similarity_hash,

@@ -95,7 +95,7 @@ def check_actionable(content: str) -> GateResult:
         found is not None,
         value=found[0].strip() if found else "none",
         threshold="an instruction",
-        message="It says nothing that can be done.",
+        message="It says nothing that an agent can do.",
     )
 
 
@@ -128,7 +128,7 @@ def check_specific(content: str) -> GateResult:
         specific >= MIN_SPECIFIC_WORDS,
         value=specific,
         threshold=MIN_SPECIFIC_WORDS,
-        message="It would be true of any task.",
+        message="It would be true of every task.",
     )
 
 
@@ -175,7 +175,7 @@ def check_one_off(content: str) -> GateResult:
         not found,
         value=found or "none",
         threshold="none",
-        message=f"It speaks of one case only: {found}.",
+        message=f"It is about one case only: {found}.",
     )
 
 
@@ -184,11 +184,11 @@ def check_duplicate(similarity: float | None) -> GateResult:
     value = round(similarity or 0.0, 4)
     if value >= SAME_COSINE:
         return GateResult(
-            "duplicate", "fail", value, SAME_COSINE, "The playbook says it already."
+            "duplicate", "fail", value, SAME_COSINE, "The playbook already says it."
         )
     if value >= ALIKE_COSINE:
         return GateResult(
-            "duplicate", "warn", value, SAME_COSINE, "An entry is much like it."
+            "duplicate", "warn", value, SAME_COSINE, "An entry is similar."
         )
     return GateResult("duplicate", "pass", value, SAME_COSINE)
 
@@ -200,7 +200,7 @@ def check_budget(tokens_now: int, tokens_added: int, budget: int) -> GateResult:
         tokens_added <= 0 or tokens_now + tokens_added <= budget,
         value=tokens_now + tokens_added,
         threshold=budget,
-        message="The playbook has no room for it.",
+        message="It does not fit in the playbook's token budget.",
     )
 
 

@@ -24,7 +24,7 @@ class TestGate:
             "verdict": "fail",
             "value": 0.93,
             "threshold": 0.9,
-            "message": "The playbook says it already.",
+            "message": "The playbook already says it.",
         }
 
     def test_a_pass_has_no_message(self):
