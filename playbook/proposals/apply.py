@@ -1,4 +1,4 @@
-"""Apply a delta under the lock of its playbook: the one way into the playbook."""
+"""Apply a delta under the lock of its playbook: every proposal changes entries this way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def apply_delta(
     status: PlaybookDelta.DeltaStatus,
     vector: Vector | None = None,
 ) -> list[PlaybookChange]:
-    """Carry out a saved delta as one revision and mark it; its changes, in order.
+    """Apply a saved delta as one revision, set its status, and return its changes in order.
 
     Raises StaleEntry, EntryState, DuplicateEntry and OverBudget. A delta that
     changes nothing makes no revision.

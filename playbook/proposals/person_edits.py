@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Proposals that people write: add, change and remove entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from projects.models import Project
 
-# Columns of an entry that a person may set; an unknown one is refused at the door.
+# Columns of an entry that a person may set.
 EDITABLE_COLUMNS = [
     "content",
     "category",
@@ -27,13 +27,11 @@ EDITABLE_COLUMNS = [
     "locked",
     "review_after",
 ]
-
-
 PROPOSAL_COLUMNS = ("content", "category", "condition", "action", "tags")
 
 
 def addition(changes: Mapping[str, Any], caller: Caller, *, reason: str) -> Proposal:
-    """An entry that a person writes."""
+    """Return a proposal to add an entry."""
     return person_proposal(Operation.ADD, changes, caller, reason=reason)
 
 
@@ -45,7 +43,7 @@ def change(
     reason: str,
     version: int | None,
 ) -> Proposal:
-    """A person's change of an entry, of the given version if there is one."""
+    """Return a proposal to change an entry, at `version` if one is given."""
     if not changes:
         raise errors.Invalid("A change names at least one column to change.")
     return person_proposal(
@@ -74,41 +72,45 @@ def removal(
 def person_proposal(
     operation: str, changes: Mapping[str, Any], caller: Caller, **fields: Any
 ) -> Proposal:
-    """A proposal by a person unless `fields`, those of Proposal, say otherwise."""
-    named = {name: changes[name] for name in PROPOSAL_COLUMNS if name in changes}
-    if "tags" in named:
-        named["tags"] = tuple(dict.fromkeys(named["tags"]))
+    """Return a proposal by a person; `fields` set or override fields of Proposal."""
+    proposal_columns = {
+        name: changes[name] for name in PROPOSAL_COLUMNS if name in changes
+    }
+    if "tags" in proposal_columns:
+        proposal_columns["tags"] = tuple(dict.fromkeys(proposal_columns["tags"]))
     settings = {n: v for n, v in changes.items() if n not in PROPOSAL_COLUMNS}
     by = {"producer": Producer.HUMAN, "producer_name": caller.name}
-    return Proposal(operation, settings=settings, **{**by, **named, **fields})
+    return Proposal(
+        operation, settings=settings, **{**by, **proposal_columns, **fields}
+    )
 
 
 def quotable_texts(memory: Memory) -> dict[str, str]:
-    """The texts of a memory that quotes may be cut from, by field."""
+    """Return the texts of a memory from which quotes may be cut, by field."""
     names = ("content", "goal", "result", "feedback", "outcome", "lessons")
     return {name: getattr(memory, name) for name in names}
 
 
 def submit_edit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
-    """File a person's own change: a curator's is applied, a writer's waits."""
+    """Submit a person's change: a curator's is applied, a writer's waits."""
     return submission.propose(project, [proposal], caller)[0]
 
 
 def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> None:
     category, known = changes.get("category"), project.options.categories
     if category is not None and category not in known:
-        listed = ", ".join(known)
+        categories = ", ".join(known)
         raise errors.Invalid(
-            f"The project has no category {category}; it has {listed}.",
-            errors={"category": [f"Must be one of {listed}."]},
+            f"The project has no category {category}; it has {categories}.",
+            errors={"category": [f"Must be one of {categories}."]},
         )
 
 
 def refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
     if project.options.secrets == "allow":
         return
-    said = [str(changes[name]) for name in PROPOSAL_COLUMNS if name in changes]
-    kinds = {kind for text in said for kind in secrets.mask(text).kinds}
+    texts = [str(changes[name]) for name in PROPOSAL_COLUMNS if name in changes]
+    kinds = {kind for text in texts for kind in secrets.mask(text).kinds}
     if kinds:
         found = ", ".join(sorted(kinds))
         raise SecretFound(f"The text holds a secret ({found}); take it out.")

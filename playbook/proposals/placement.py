@@ -13,7 +13,7 @@ from playbook.proposals.proposed_change import Operation, Proposal
 def place(proposal: Proposal, match: Match) -> Proposal:
     """Turn an addition by a run into a vote, update or merge, as its match requires.
 
-    Others stay as they are: without a run there is nothing that could vote.
+    Other proposals stay as they are: a vote needs a run.
     """
     if proposal.operation != Operation.ADD or proposal.run_id is None:
         return proposal
@@ -27,9 +27,9 @@ def place(proposal: Proposal, match: Match) -> Proposal:
 
 
 def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
-    """A lesson that an entry teaches already: its evidence, and a vote for the entry.
+    """Turn a lesson that an entry already teaches into a vote for the entry.
 
-    What rests on the agent's own word is evidence, but moves no score.
+    If only the agent itself reports it, the vote is neutral.
     """
     return replace(
         proposal,
@@ -41,13 +41,13 @@ def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
 
 
 def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
-    """A lesson that says what an entry says and more: its text replaces the entry's."""
+    """Turn a lesson that says what an entry says and more into an update of its text."""
     return replace(
         proposal,
         operation=Operation.UPDATE,
         entry=near.entry,
         expected_version=near.entry.version,
-        # The entry keeps its section and what people tagged it with.
+        # The entry keeps its category and tags.
         category=None,
         tags=None,
         reason=f"It says what {near.entry.label} says and more "
@@ -56,7 +56,7 @@ def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
 
 
 def to_merge(proposal: Proposal, near: Neighbour, text: str) -> Proposal:
-    """A lesson and an entry that each say something more: one text for both."""
+    """Turn a lesson into an update of an entry with one text for both."""
     return replace(
         to_update(proposal, near),
         content=text,

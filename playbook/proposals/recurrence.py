@@ -34,23 +34,26 @@ REPEATS_TO_RETURN = 5
 def reconsider(
     project: Project, item: PreparedProposal, decision: Decision
 ) -> Decision:
-    """What becomes of a lesson that was met before; others keep their decision.
+    """Change the decision about a lesson that recurs; keep it for other proposals.
 
-    Called under the playbook's lock, so that each meeting is counted once.
+    The caller holds the playbook's lock, so that each recurrence is counted once.
     """
-    is_known = item.proposal.operation == Operation.VOTE  # an entry says it by now
+    # The placement made it a vote: an entry already says it.
+    is_known = item.proposal.operation == Operation.VOTE
     if not _is_lesson(item.original) or is_known or decision.status == Status.REJECTED:
         return decision
     decision = _hold_retired(project, item, decision)
-    met = list(_earlier_deltas(project, item))
-    first = next((delta for delta in met if delta.status == Status.REJECTED), None)
+    earlier = list(_earlier_deltas(project, item))
+    first = next((delta for delta in earlier if delta.status == Status.REJECTED), None)
     if first is None and decision.status != Status.PENDING:
         return decision
-    twin = next((delta for delta in met if delta.status == Status.PENDING), None)
-    if twin and item.original.run_id:
-        _count_repeat(twin, item.original)
-        note = f"The same lesson waits already, as delta {twin.pk}."
-        return replace(decision, status=Status.REJECTED, reason=note, repeats=twin.pk)
+    waiting = next((delta for delta in earlier if delta.status == Status.PENDING), None)
+    if waiting and item.original.run_id:
+        _count_repeat(waiting, item.original)
+        note = f"The same lesson waits already, as delta {waiting.pk}."
+        return replace(
+            decision, status=Status.REJECTED, reason=note, repeats=waiting.pk
+        )
     return _decide_repeat(first, item.original, decision) if first else decision
 
 
@@ -82,17 +85,17 @@ def _decide_repeat(
     PlaybookDelta.objects.filter(pk=first.pk).update(seen_again=0)
     note = (
         f"A person rejected this before, as delta {first.pk}; "
-        f"it was met {REPEATS_TO_RETURN} times since."
+        f"it recurred {REPEATS_TO_RETURN} times since."
     )
     return replace(decision, status=Status.PENDING, reason=note, repeats=first.pk)
 
 
 def _count_repeat(first: PlaybookDelta, proposal: Proposal) -> int:
-    """Count a meeting, once for each run; how many there are now."""
-    counted = PlaybookDelta.objects.filter(
+    """Count a recurrence, once for each run, and return the new count."""
+    same_run = PlaybookDelta.objects.filter(
         run_id=proposal.run_id, payload__repeats=str(first.pk)
     )
-    if proposal.run_id and counted.exists():
+    if proposal.run_id and same_run.exists():
         return first.seen_again
     rows = PlaybookDelta.objects.filter(pk=first.pk)
     rows.update(seen_again=F("seen_again") + 1)
@@ -110,7 +113,7 @@ def _is_lesson(proposal: Proposal) -> bool:
 def _earlier_deltas(
     project: Project, item: PreparedProposal
 ) -> Iterator[PlaybookDelta]:
-    """Deltas with the same text, newest first, then its paraphrases, nearest first."""
+    """Yield deltas with the same text, newest first, then paraphrases, nearest first."""
     rows = PlaybookDelta.objects.filter(
         project=project, operation__in=LESSON_OPERATIONS
     )
@@ -122,8 +125,8 @@ def _earlier_deltas(
     near = [pk for pk, cosine in lane.items() if cosine >= MERGE_COSINE][
         :MAX_NEIGHBOURS
     ]
-    found = PlaybookDelta.objects.in_bulk(near)
+    deltas = PlaybookDelta.objects.in_bulk(near)
     for pk in near:
-        text = found[pk].content
+        text = deltas[pk].content
         if not disagreement.reason_to_keep_apart(text, item.original.content or ""):
-            yield found[pk]
+            yield deltas[pk]

@@ -1,4 +1,4 @@
-"""One decision about many deltas."""
+"""Decide about many deltas at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class BulkOutcome:
-    """What became of one delta of a bulk request; its version is that of the decision."""
+    """The result for one delta of a bulk request, with its version after the decision."""
 
     delta_id: uuid.UUID
     status: str
@@ -35,12 +35,12 @@ def decide_all(
     reason: str = "",
     embedded_texts: Mapping[uuid.UUID, EmbeddedText] | None = None,
 ) -> list[BulkOutcome]:
-    """Decide about many deltas, each on its own: one refusal does not stop the rest."""
+    """Accept or reject each of many deltas; a refusal of one does not stop the rest."""
     caller.require(Role.CURATOR, project.pk)
-    found = _find_deltas(project, delta_ids, caller)
+    deltas = _find_deltas(project, delta_ids, caller)
     return [
         _decide_one(
-            found.get(pk), pk, action, caller, reason, (embedded_texts or {}).get(pk)
+            deltas.get(pk), pk, action, caller, reason, (embedded_texts or {}).get(pk)
         )
         for pk in dict.fromkeys(delta_ids)
     ]
@@ -49,11 +49,11 @@ def decide_all(
 def embed_texts(
     project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
 ) -> dict[uuid.UUID, EmbeddedText]:
-    """The vectors of what waits: for a door, before its transaction."""
-    found = _find_deltas(project, delta_ids, caller)
+    """Embed the texts of the waiting deltas; views call it before their transaction."""
+    deltas = _find_deltas(project, delta_ids, caller)
     return {
         pk: delta_review.embed_text(delta, delta.content)
-        for pk, delta in found.items()
+        for pk, delta in deltas.items()
         if delta.status == PlaybookDelta.DeltaStatus.PENDING
     }
 
@@ -77,11 +77,11 @@ def _decide_one(
         if delta is None:
             raise errors.NotFound(f"There is no delta {delta_id}.")
         if action == "accept":
-            done = decide.accept(
+            decided_delta = decide.accept(
                 delta, caller, note=reason, embedded_text=embedded_text
             )
         else:
-            done = decide.reject(delta, caller, reason=reason)
+            decided_delta = decide.reject(delta, caller, reason=reason)
     except errors.Refusal as refusal:
         return BulkOutcome(delta_id, "refused", refusal=refusal)
-    return BulkOutcome(delta_id, done.status, done.version)
+    return BulkOutcome(delta_id, decided_delta.status, decided_delta.version)

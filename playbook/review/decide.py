@@ -1,4 +1,4 @@
-"""What a person does to the playbook: decide about deltas, and edit entries."""
+"""Accept, edit or reject a waiting delta, by a person."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def accept(
     note: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Apply a waiting delta. Of two curators at once exactly one succeeds.
+    """Apply a waiting delta. If two curators accept at once, exactly one succeeds.
 
-    A delta whose entry has changed since becomes stale, and StaleEntry is raised with
-    the entry's present version.
+    If its entry has changed since, the delta becomes stale, and StaleEntry is raised
+    with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     return _accept_or_mark_stale(
@@ -55,10 +55,10 @@ def edit_and_accept(
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words, which makes it human-written.
 
-    What was proposed stays in `suggested`.
+    The delta keeps its original proposal in `suggested`.
     """
     if not changes:
-        raise errors.Invalid("An edit names at least one column to change.")
+        raise errors.Invalid("An edit changes at least one column.")
     if delta.operation not in WRITES_TEXT:
         raise DeltaState(f"A delta that is a {delta.operation} has no text to edit.")
     refuse_secrets(delta.project, changes)
@@ -85,7 +85,7 @@ def _accept_or_mark_stale(
     try:
         return _accept_locked(delta, caller, status, changes, vector, version, note)
     except operations.StaleEntry:
-        # In its own transaction: the one that was refused is rolled back.
+        # In a transaction of its own: the refused one is rolled back.
         delta_review.mark_stale(delta, caller)
         raise
 
@@ -106,7 +106,7 @@ def _accept_locked(
     delta_review.sign(delta, caller, note)
     apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
     delta_vectors.drop(delta)
-    # Other rules have come since it was proposed, and the words may be others.
+    # The playbook may have other rules by now, and the text may have changed.
     conflict_lifecycle.open_conflict(delta, submission.reevaluate(delta, vector).match)
     delta_review.audit(delta, caller, "edit" if changes else "accept")
     return delta
@@ -131,10 +131,11 @@ def reject(
     reason_code: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Decide against a waiting or stale delta, with the reason that its producer sees.
+    """Reject a waiting or stale delta, with a reason that its producer sees.
 
-    A lesson that runs bring again is known by it (`playbook.delta_vectors`), and two
-    entries that were not merged are not brought up again (`playbook.learning.deduplicate`).
+    The rejection is kept: the same lesson is recognized when it recurs
+    (`playbook.proposals.recurrence`), and `playbook.learning.deduplicate` does not
+    propose the same merge again.
     """
     caller.require(Role.CURATOR, delta.project_id)
     _, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))

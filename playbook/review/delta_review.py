@@ -1,4 +1,4 @@
-"""One delta in a person's hands: held under the lock, signed, told to the audit."""
+"""What every decision of a person about a delta does: lock, embed, sign, audit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from playbook.models import Playbook, PlaybookDelta
 from playbook.proposals.proposed_change import WRITES_TEXT
 
 Status = PlaybookDelta.DeltaStatus
-# Why a curator says no (docs/playbook.md, "Deciding").
+# Reasons for which a curator rejects (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
 
 @dataclass(frozen=True)
 class EmbeddedText:
-    """A text and its vector, which is None when the model did not answer."""
+    """A text and its vector, which is None if the model did not answer."""
 
     text: str
     vector: Vector | None
@@ -33,13 +33,13 @@ class EmbeddedText:
 
 
 class OwnDelta(errors.Forbidden):
-    """A key cannot approve what it proposed itself; another curator has to."""
+    """A key cannot approve its own proposal; another curator must decide."""
 
     code = "own_delta"
 
 
 class DeltaState(errors.StateConflict):
-    """The delta is decided already."""
+    """The delta is already decided."""
 
     code = "delta_state"
 
@@ -47,35 +47,35 @@ class DeltaState(errors.StateConflict):
 def lock_delta(
     delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
 ) -> tuple[Playbook, PlaybookDelta]:
-    """Lock the playbook, then the delta, and refuse one that is decided already."""
+    """Lock the playbook, then the delta, and refuse a delta that is already decided."""
     playbook = lock_playbook(delta.project)
-    held = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
-    held.project = delta.project
-    if held.status not in (Status.PENDING, *also):
-        by = f" by {held.reviewer}" if held.reviewer else ""
-        raise DeltaState(f"This delta is {held.status}{by} already.")
-    refuse_other_version(held, version)
-    return playbook, held
+    delta_row = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
+    delta_row.project = delta.project
+    if delta_row.status not in (Status.PENDING, *also):
+        by = f" by {delta_row.reviewer}" if delta_row.reviewer else ""
+        raise DeltaState(f"This delta is already {delta_row.status}{by}.")
+    refuse_other_version(delta_row, version)
+    return playbook, delta_row
 
 
-def refuse_other_version(held: PlaybookDelta, version: int | None) -> None:
-    if version is not None and held.version != version:
+def refuse_other_version(delta_row: PlaybookDelta, version: int | None) -> None:
+    if version is not None and delta_row.version != version:
         raise errors.StaleVersion(
-            f"This delta is at version {held.version}, not {version}; read it again.",
-            current_version=held.version,
+            f"This delta is at version {delta_row.version}, not {version}; read it again.",
+            current_version=delta_row.version,
         )
 
 
 def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
-    """Embed a delta's text, unless its vector was kept since it was proposed.
+    """Embed a delta's text, unless its vector is stored.
 
-    For a door, before the transaction of an Idempotency-Key begins.
+    Views call it before the transaction of an Idempotency-Key begins.
     """
     if not content or delta.operation not in WRITES_TEXT:
         return EmbeddedText(content, None)
     is_as_proposed = texts.similarity_hash(content) == delta.similarity_hash
-    kept = delta_vectors.find(delta) if is_as_proposed else None
-    return EmbeddedText(content, kept or neighbours.embed_text(content))
+    stored_vector = delta_vectors.find(delta) if is_as_proposed else None
+    return EmbeddedText(content, stored_vector or neighbours.embed_text(content))
 
 
 def refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
@@ -90,7 +90,7 @@ def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
 
 
 def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
-    """What the review shows beside the words that a person put in its place."""
+    """Return the proposal as it was, to store before a person's words replace it."""
     return {
         "operation": delta.operation,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
@@ -114,8 +114,8 @@ def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
 
 @write
 def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
-    """Note that the entry has changed since; once, whoever notices it."""
+    """Mark a waiting delta stale because its entry has changed."""
     rows = PlaybookDelta.objects.filter(pk=delta.pk).pending()
-    note = "The entry has changed since this was proposed."
+    note = "The entry has changed since this proposal."
     if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
         audit(delta, caller, "stale")

@@ -1,4 +1,4 @@
-"""A waiting rule put into an entry that stands, by a person."""
+"""Merge the text of a waiting delta into an entry, by a person."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Status = PlaybookDelta.DeltaStatus
 
 
 class NoMergedText(errors.Refusal):
-    """Code cannot make one text of the two; send the merged text as `content`."""
+    """The two texts cannot be merged automatically; send the merged text as `content`."""
 
     status = 422
     code = "no_merged_text"
@@ -37,22 +37,24 @@ def merge(
 ) -> PlaybookDelta:
     """Apply a waiting addition or update as a merge into an entry.
 
-    Without a text that was made before, code makes one (`text_for`). What was proposed
-    stays in `suggested`. Raises StaleEntry when the entry has changed meanwhile.
+    Without `embedded_text`, `make_text` merges the two texts. The delta keeps its original
+    proposal in `suggested`. Raises StaleEntry if the entry has changed.
     """
     caller.require(Role.CURATOR, delta.project_id)
     delta_review.refuse_own(delta, caller)
     embedded_text = embedded_text or make_text(delta, entry)
-    seen = entry_version or entry.version
-    return _merge_locked(delta, entry, caller, embedded_text, (version, seen), note)
+    entry_version = entry_version or entry.version
+    return _merge_locked(
+        delta, entry, caller, embedded_text, (version, entry_version), note
+    )
 
 
 def make_text(
     delta: PlaybookDelta, entry: PlaybookEntry, content: str = ""
 ) -> EmbeddedText:
-    """The merged text: a person's, or one by code that keeps every literal of both.
+    """Embed the merged text: `content`, or else a merge that keeps every literal of both.
 
-    Raises NoMergedText when code cannot make one.
+    Raises NoMergedText if the texts cannot be merged automatically.
     """
     _refuse_other_kind(delta, entry)
     if content:
@@ -72,10 +74,10 @@ def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
 
 
 def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
-    apart = matches.disagreement_without_names(entry.content, delta.content)
-    if apart:
+    conflict = matches.disagreement_without_names(entry.content, delta.content)
+    if conflict:
         raise NoMergedText(
-            f"It disagrees with {entry.label} ({apart}); send the merged text as "
+            f"It disagrees with {entry.label} ({conflict}); send the merged text as "
             "`content`, or decide which of the two holds."
         )
     text = merge_texts.merge(entry.content, delta.content)
@@ -96,9 +98,9 @@ def _merge_locked(
     versions: tuple[int | None, int],
     note: str,
 ) -> PlaybookDelta:
-    version, seen = versions
+    version, entry_version = versions
     playbook, delta = delta_review.lock_delta(delta, version)
-    _retarget(delta, entry, seen, embedded_text.text)
+    _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
     delta_review.sign(delta, caller, note)
@@ -117,7 +119,7 @@ def _merge_locked(
 def _retarget(
     delta: PlaybookDelta, entry: PlaybookEntry, version: int, text: str
 ) -> None:
-    """The entry keeps its section, condition and action, and takes the tags as well."""
+    """Aim the delta at the entry, which keeps its other columns and gets further tags."""
     delta.suggested = delta_review.original_proposal(delta)
     delta.operation = Operation.MERGE
     delta.entry, delta.expected_version = entry, version

@@ -1,4 +1,4 @@
-"""A waiting or stale delta renewed against the entries as they are now."""
+"""Rebase a waiting or stale delta: renew it for the current versions of its entries."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text.text_gates import GateResult
 
 Status = PlaybookDelta.DeltaStatus
-EntryVersion = tuple[uuid.UUID, int]  # an entry and the version of it that was read
+EntryVersion = tuple[uuid.UUID, int]  # id of an entry, and the version that was read
 ColumnChanges = dict[str, tuple[Any, Any]]
-# Columns that every change moves, or that use alone moves.
+# Columns that every change sets, and those that only use changes.
 IGNORED_COLUMNS = {"version", "updated_at", SUPPORTS, *COUNTERS}
-# Gates that look at the run, of the quotes and of what stands around them.
+# Gates that compare quotes and their surroundings with the texts of the run.
 RUN_GATES = ("verbatim", "instruction")
-# What may be done to an entry that is not active.
+# Operations that apply to entries that are not active.
 INACTIVE_OPERATIONS = (Operation.RESTORE, Operation.DELETE)
 
 
 @dataclass(frozen=True)
 class EntryDrift:
-    """What changed in an entry since a delta read it: {column: (before, after)}."""
+    """The columns of an entry that changed since a delta read it, as (before, after)."""
 
     entry: PlaybookEntry
     columns: Mapping[str, tuple[Any, Any]]
@@ -45,10 +45,10 @@ class EntryDrift:
 
 @dataclass(frozen=True)
 class RebaseResult:
-    """The renewed delta, and every entry of it that had changed."""
+    """The renewed delta, and its entries that had changed."""
 
     delta: PlaybookDelta
-    moved: list[EntryDrift]
+    drift: list[EntryDrift]
 
 
 def rebase_delta(
@@ -58,11 +58,11 @@ def rebase_delta(
     version: int | None = None,
     embedded_text: EmbeddedText | None = None,
 ) -> RebaseResult:
-    """Let a delta wait again, for the present versions of its entries.
+    """Make a delta wait again, for the current versions of its entries.
 
-    The text stays; the gates are run again, but for the comparison of its quotes with
-    the run, which was made when it was proposed. Raises EntryState when an entry is
-    not active any more, and DeltaState for a delta that is decided.
+    The text stays. The gates run again, except those that compare quotes with the run.
+    Raises EntryState if an entry is no longer active, and DeltaState if the delta is
+    decided.
     """
     caller.require(Role.CURATOR, delta.project_id)
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
@@ -74,84 +74,86 @@ def _rebase_locked(
     delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector | None
 ) -> RebaseResult:
     playbook, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))
-    moved = renew(playbook, delta, caller, vector)
+    drift = renew(playbook, delta, caller, vector)
     delta_review.audit(delta, caller, "rebase")
-    return RebaseResult(delta, moved)
+    return RebaseResult(delta, drift)
 
 
 def renew(
     playbook: Playbook, delta: PlaybookDelta, caller: Caller, vector: Vector | None
 ) -> list[EntryDrift]:
-    """Let a held delta wait for its entries as they are now; what changed in them."""
-    moved = _move_versions(delta)
+    """Renew a locked delta for its current entries; return what changed in them."""
+    drift = _move_versions(delta)
     item = submission.reevaluate(delta, vector)
-    found = _gates(delta, gates.evaluate(playbook, item, key_id=delta.key_id))
-    delta.gates = [asdict(gate) for gate in found]
-    _set_risk(delta, item, found, caller)
+    results = _gates(delta, gates.evaluate(playbook, item, key_id=delta.key_id))
+    delta.gates = [asdict(gate) for gate in results]
+    _set_risk(delta, item, results, caller)
     delta.version += 1
     delta.save()
     conflict_lifecycle.open_conflict(delta, item.match)
-    return moved
+    return drift
 
 
-def _gates(delta: PlaybookDelta, found: Sequence[GateResult]) -> list[GateResult]:
-    """What compared its quotes with the run stays: the texts of the run are not kept."""
-    kept = [GateResult(**gate) for gate in delta.gates if gate["name"] in RUN_GATES]
-    again = [gate for gate in found if gate.name != "verbatim"]
-    return list(dict.fromkeys([*kept, *again]))
+def _gates(delta: PlaybookDelta, results: Sequence[GateResult]) -> list[GateResult]:
+    """Keep results that need the texts of the run, which are not stored; renew the rest."""
+    run_results = [
+        GateResult(**gate) for gate in delta.gates if gate["name"] in RUN_GATES
+    ]
+    new_results = [gate for gate in results if gate.name != "verbatim"]
+    return list(dict.fromkeys([*run_results, *new_results]))
 
 
 def _set_risk(
     delta: PlaybookDelta,
     item: PreparedProposal,
-    found: Sequence[GateResult],
+    results: Sequence[GateResult],
     caller: Caller,
 ) -> None:
-    """It waits for a person whatever the gates say; they say how risky it is."""
-    decision = policy.decide(delta.project, item.proposal, found, caller)
+    """Set the risk by the gates; the delta waits for a person in any case."""
+    decision = policy.decide(delta.project, item.proposal, results, caller)
     delta.status, delta.risk = Status.PENDING, decision.risk
     delta.review_note = decision.reason[:1000]
 
 
 def _move_versions(delta: PlaybookDelta) -> list[EntryDrift]:
-    """Take over the present versions; what changed since the ones that were read."""
-    found = []
+    """Set the current versions; return what changed since the versions that were read."""
+    drift = []
     if delta.entry_id:
         entry = _load_entry(delta, delta.entry_id)
-        found.append(_drift_since(entry, delta.expected_version))
+        drift.append(_drift_since(entry, delta.expected_version))
         delta.entry, delta.expected_version = entry, entry.version
     for target in delta.targets:
         other = _load_entry(delta, uuid.UUID(str(target["id"])))
-        found.append(_drift_since(other, target.get("version")))
+        drift.append(_drift_since(other, target.get("version")))
         target["version"] = other.version
-    return [moved for moved in found if moved.columns]
+    return [one for one in drift if one.columns]
 
 
 def find_drift(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, list[EntryDrift]]:
-    """What changed in the entries of undecided deltas since they were read.
+    """Map the id of each open delta to what changed in its entries since it read them.
 
-    By the delta's id; two queries for all of them.
+    Takes two queries for all deltas.
     """
-    read = {delta.pk: _versions_read(delta) for delta in deltas}
+    versions_by_delta = {delta.pk: _versions_read(delta) for delta in deltas}
     entries = PlaybookEntry.objects.light().in_bulk(
-        {pk for versions in read.values() for pk in versions}
+        {pk for versions in versions_by_delta.values() for pk in versions}
     )
     behind = {
         (pk, version)
-        for versions in read.values()
+        for versions in versions_by_delta.values()
         for pk, version in versions.items()
         if pk in entries and version is not None and version != entries[pk].version
     }
-    found = _changed_since(behind)
-    told = {
+    changes = _changed_since(behind)
+    drifts = {
         delta_id: [
-            EntryDrift(entries[pk], found[pk, version])
+            EntryDrift(entries[pk], changes[pk, version])
             for pk, version in versions.items()
-            if version is not None and found.get((pk, version))
+            if version is not None and changes.get((pk, version))
         ]
-        for delta_id, versions in read.items()
+        for delta_id, versions in versions_by_delta.items()
     }
-    return {delta_id: each for delta_id, each in told.items() if each}
+    return {delta_id: each for delta_id, each in drifts.items() if each}
 
 
 def _versions_read(delta: PlaybookDelta) -> dict[uuid.UUID, int | None]:
@@ -163,10 +165,10 @@ def _versions_read(delta: PlaybookDelta) -> dict[uuid.UUID, int | None]:
 def _changed_since(
     behind: Collection[tuple[uuid.UUID, int]],
 ) -> dict[EntryVersion, ColumnChanges]:
-    wanted = [Q(entry_id=pk, after__version__gt=version) for pk, version in behind]
-    if not wanted:
+    conditions = [Q(entry_id=pk, after__version__gt=version) for pk, version in behind]
+    if not conditions:
         return {}
-    rows = PlaybookChange.objects.filter(reduce(or_, wanted)).in_order()
+    rows = PlaybookChange.objects.filter(reduce(or_, conditions)).in_order()
     later = list(rows.only("entry_id", "before", "after"))
     return {
         (pk, version): _difference(
@@ -182,13 +184,13 @@ def _load_entry(delta: PlaybookDelta, entry_id: uuid.UUID) -> PlaybookEntry:
     entry: PlaybookEntry = PlaybookEntry.objects.light().get(pk=entry_id)
     if not entry.is_live and delta.operation not in INACTIVE_OPERATIONS:
         raise operations.EntryState(
-            f"{entry.label} is {entry.status}; restore it first, or reject this."
+            f"{entry.label} is {entry.status}; restore it first, or reject this proposal."
         )
     return entry
 
 
 def _drift_since(entry: PlaybookEntry, version: int | None) -> EntryDrift:
-    """Without a version nothing is known to have been read."""
+    """Return what changed since a version; nothing without one."""
     if version is None or version == entry.version:
         return EntryDrift(entry, {})
     later = PlaybookChange.objects.filter(

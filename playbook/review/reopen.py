@@ -1,4 +1,4 @@
-"""A decision taken back: the proposal, or the conflict, waits again as it was."""
+"""Reopen a decision: the proposal, or the conflict, waits again as it was."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def reopen_delta(
     version: int | None = None,
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Let a decided delta wait again; what an accepted one did is taken back first.
+    """Make a decided delta wait again, after undoing what it did.
 
-    Its gates are run against the entries as they are now. Raises DeltaState for one
-    that waits or that nobody decided about, Overlap when later changes stand on it,
-    and EntryState when its entry is not active any more.
+    Its gates run against the current entries. Raises DeltaState if it waits or nobody
+    decided about it, Overlap if later changes depend on it, and EntryState if its entry
+    is no longer active.
     """
     caller.require(Role.CURATOR, delta.project_id)
     return _reopen(
@@ -48,7 +48,7 @@ def reopen_delta(
 
 
 def embed_proposal(delta: PlaybookDelta) -> EmbeddedText:
-    """Embed what was proposed: for a door, before its transaction."""
+    """Embed the original text; views call it before their transaction."""
     return delta_review.embed_text(delta, _proposed_text(delta))
 
 
@@ -64,7 +64,7 @@ def _reopen(
         delta, version, also=(*PlaybookDelta.IN_FORCE, *CLOSED_STATUSES)
     )
     if held.status == Status.PENDING:
-        raise DeltaState("This delta waits already.")
+        raise DeltaState("This delta already waits.")
     if held.status in PlaybookDelta.IN_FORCE:
         held = revert.undo_delta(held, caller, reason="Decided again.")
         playbook.refresh_from_db()
@@ -76,18 +76,18 @@ def _reopen(
 
 
 def _restore_proposal(delta: PlaybookDelta) -> None:
-    """The words that were proposed, where a person's came in their place.
+    """Restore the original proposal if a person's words replaced it.
 
     An addition has no entry until it is accepted.
     """
-    if told := delta.suggested:
-        entry_id = told["entry_id"]
-        delta.operation, delta.content = told["operation"], told["content"]
-        delta.category, delta.payload = told["category"], dict(told["payload"])
+    if original := delta.suggested:
+        entry_id = original["entry_id"]
+        delta.operation, delta.content = original["operation"], original["content"]
+        delta.category, delta.payload = original["category"], dict(original["payload"])
         delta.entry_id = uuid.UUID(entry_id) if entry_id else None
-        delta.producer = told.get("producer", delta.producer)
+        delta.producer = original.get("producer", delta.producer)
     if delta.operation != Operation.MERGE:
-        # The loser of a conflict, which the decision put there.
+        # The decision about a conflict added the losing side.
         delta.targets = []
     if delta.operation == Operation.ADD:
         delta.entry = delta.expected_version = None
@@ -103,11 +103,11 @@ def reopen_conflict(
     decided_at: datetime | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
-    """Let a decided conflict wait again; what the decision did is taken back first.
+    """Make a decided conflict wait again, after undoing what the decision did.
 
-    `decided_at` tells which decision was read. Raises ConflictState for one that waits,
-    that was decided anew, that closed by itself or would do so at once, and Overlap
-    when later changes stand on what the decision did.
+    `decided_at` identifies the decision to undo. Raises ConflictState if the conflict is
+    open, was decided again, closed by itself or would close at once, and Overlap if
+    later changes depend on the decision.
     """
     caller.require(Role.CURATOR, conflict.project_id)
     vectors = conflict_vectors(conflict) if vectors is None else vectors
@@ -115,7 +115,7 @@ def reopen_conflict(
 
 
 def conflict_vectors(conflict: Conflict) -> Vectors:
-    """Embed the proposal that the decision was about: for a door, like `embedded`."""
+    """Embed the proposal of the conflict; views call it before their transaction."""
     delta = conflict.delta
     if delta is None or delta.pk not in conflict.decided_with:
         return {}
@@ -132,31 +132,33 @@ def _reopen_conflict(
 ) -> Conflict:
     lock_playbook(conflict.project)
     rows = conflict_list.with_sides(Conflict.objects.filter(pk=conflict.pk))
-    held = rows.select_for_update(of=("self",)).get()
-    _refuse_undecided(held, decided_at)
-    _undo_steps(held, caller, vectors)
-    held = rows.get()
-    if reason := settled_reason.find_reason(conflict_sides.sides_of(held)):
+    locked = rows.select_for_update(of=("self",)).get()
+    _refuse_undecided(locked, decided_at)
+    _undo_steps(locked, caller, vectors)
+    reopened = rows.get()
+    if reason := settled_reason.find_reason(conflict_sides.sides_of(reopened)):
         raise ConflictState(f"Nothing would be left to decide: {reason.text}.")
-    conflict_lifecycle.reopen_conflict(held, caller)
-    return held
+    conflict_lifecycle.reopen_conflict(reopened, caller)
+    return reopened
 
 
-def _refuse_undecided(held: Conflict, decided_at: datetime | None) -> None:
-    if held.state == Conflict.ConflictStage.OPEN:
-        raise ConflictState("This conflict waits for a decision already.")
-    if not held.decided_by:
-        raise ConflictState(f"Nobody decided this conflict. {held.note}".strip())
-    if decided_at and held.decided_at != decided_at:
-        raise ConflictState(f"This conflict was decided anew by {held.decided_by}.")
+def _refuse_undecided(conflict: Conflict, decided_at: datetime | None) -> None:
+    if conflict.state == Conflict.ConflictStage.OPEN:
+        raise ConflictState("This conflict already waits for a decision.")
+    if not conflict.decided_by:
+        raise ConflictState(f"Nobody decided this conflict. {conflict.note}".strip())
+    if decided_at and conflict.decided_at != decided_at:
+        raise ConflictState(
+            f"This conflict was decided again by {conflict.decided_by}."
+        )
 
 
-def _undo_steps(held: Conflict, caller: Caller, vectors: Vectors) -> None:
-    """The last step first: the proposal waits again, what code added goes."""
-    done = PlaybookDelta.objects.in_bulk(held.decided_with)
-    for delta in (done[pk] for pk in reversed(held.decided_with) if pk in done):
-        delta.project = held.project
-        if delta.pk == held.delta_id and delta.status != Status.PENDING:
+def _undo_steps(conflict: Conflict, caller: Caller, vectors: Vectors) -> None:
+    """Undo the steps of the decision, last first; the proposal of the conflict waits again."""
+    deltas = PlaybookDelta.objects.in_bulk(conflict.decided_with)
+    for delta in (deltas[pk] for pk in reversed(conflict.decided_with) if pk in deltas):
+        delta.project = conflict.project
+        if delta.pk == conflict.delta_id and delta.status != Status.PENDING:
             _reopen(delta, caller, None, vectors.get(_proposed_text(delta)))
         elif delta.status in PlaybookDelta.IN_FORCE:
             revert.undo_delta(delta, caller, reason="Decided again.")

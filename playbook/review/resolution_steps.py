@@ -1,4 +1,4 @@
-"""What the decision about a conflict does to its sides, each step a delta."""
+"""The steps by which a resolution changes the two sides; each step is a delta."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Vectors = Mapping[str, Vector | None]
 
 @dataclass(frozen=True)
 class Resolution:
-    """What is decided, by whom, and the vectors of the texts that it brings in."""
+    """A decision about a conflict, its author, and the vectors of the texts that it writes."""
 
     conflict: Conflict
     caller: Caller
@@ -33,7 +33,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class SplitPart:
-    """What one side becomes in a split; without a text, code makes one."""
+    """One side of a split; without `content`, the condition is put before its text."""
 
     condition: str
     content: str = ""
@@ -43,86 +43,93 @@ class SplitPart:
 
 
 def add_condition(condition: str, content: str) -> str:
-    """The rule with its condition before it, unless it names that already."""
-    held = " ".join(condition.split())
-    if held.casefold() in " ".join(content.split()).casefold():
+    """Put the condition before the rule, unless the rule contains it."""
+    words = " ".join(condition.split())
+    if words.casefold() in " ".join(content.split()).casefold():
         return content
-    if held.casefold().startswith("when "):
-        held = held[5:]
+    if words.casefold().startswith("when "):
+        words = words[5:]
     first = content.split(maxsplit=1)[0]
     is_plain = first[:1].isalpha() and first[1:].islower() and first.isalpha()
     rest = content[:1].lower() + content[1:] if is_plain or first == "A" else content
-    return f"When {held}, {rest}"
+    return f"When {words}, {rest}"
 
 
 def keep_newer(
-    playbook: Playbook, ruling: Resolution, found: Sides
+    playbook: Playbook, resolution: Resolution, sides: Sides
 ) -> list[PlaybookDelta]:
-    """The newer side stays, and the older one is superseded by it."""
-    delta, loser = found.right.delta, [_target(found.left.entry)]
+    """Keep the newer side; it supersedes the older one."""
+    delta, loser = sides.right.delta, [_target(sides.left.entry)]
     if delta is None:
-        return [_supersede(playbook, ruling, found.right.entry, loser)]
-    delta_review.refuse_own(delta, ruling.caller)
+        return [_supersede(playbook, resolution, sides.right.entry, loser)]
+    delta_review.refuse_own(delta, resolution.caller)
     playbook, delta = delta_review.lock_delta(delta, None)
     if delta.operation == Operation.MERGE:
-        # The targets of a merge are taken up, counters and all; a loser is not.
-        done = _accept(playbook, ruling, delta, Status.ACCEPTED)
-        playbook = lock_playbook(ruling.conflict.project)
-        return [done, _supersede(playbook, ruling, done.entry, loser)]
+        # A merge would add the counters of its targets; the losing side is superseded only.
+        merged_delta = _accept(playbook, resolution, delta, Status.ACCEPTED)
+        playbook = lock_playbook(resolution.conflict.project)
+        return [
+            merged_delta,
+            _supersede(playbook, resolution, merged_delta.entry, loser),
+        ]
     delta.targets = [*delta.targets, *loser]
-    return [_accept(playbook, ruling, delta, Status.ACCEPTED)]
+    return [_accept(playbook, resolution, delta, Status.ACCEPTED)]
 
 
-def keep_older(playbook: Playbook, ruling: Resolution, found: Sides) -> PlaybookDelta:
-    """The older side stays."""
-    if found.right.delta:
-        return reject_proposal(ruling, found.right.delta)
-    loser = [_target(found.right.entry)]
-    return _supersede(playbook, ruling, found.left.entry, loser)
+def keep_older(
+    playbook: Playbook, resolution: Resolution, sides: Sides
+) -> PlaybookDelta:
+    """Keep the older side."""
+    if sides.right.delta:
+        return reject_proposal(resolution, sides.right.delta)
+    loser = [_target(sides.right.entry)]
+    return _supersede(playbook, resolution, sides.left.entry, loser)
 
 
-def retire_side(playbook: Playbook, ruling: Resolution, side: Side) -> PlaybookDelta:
-    """One side goes, and nothing takes its place."""
+def retire_side(
+    playbook: Playbook, resolution: Resolution, side: Side
+) -> PlaybookDelta:
+    """Retire one side without a replacement."""
     if side.delta:
-        return reject_proposal(ruling, side.delta)
+        return reject_proposal(resolution, side.delta)
     return _apply_new(
-        playbook, ruling, _build_delta(ruling, Operation.DEPRECATE, side.entry)
+        playbook, resolution, _build_delta(resolution, Operation.DEPRECATE, side.entry)
     )
 
 
 def reword_side(
-    playbook: Playbook, ruling: Resolution, side: Side, part: SplitPart
+    playbook: Playbook, resolution: Resolution, side: Side, part: SplitPart
 ) -> PlaybookDelta:
-    """A side stays under its condition."""
+    """Keep a side under its condition."""
     text, condition = part.text(side), " ".join(part.condition.split())
     if side.delta is None:
-        wanted = _build_delta(ruling, Operation.UPDATE, side.entry)
-        wanted.content, wanted.payload = text, {"condition": condition}
-        wanted.similarity_hash = texts.similarity_hash(text)
-        return _apply_new(playbook, ruling, wanted)
-    delta_review.refuse_own(side.delta, ruling.caller)
+        new_delta = _build_delta(resolution, Operation.UPDATE, side.entry)
+        new_delta.content, new_delta.payload = text, {"condition": condition}
+        new_delta.similarity_hash = texts.similarity_hash(text)
+        return _apply_new(playbook, resolution, new_delta)
+    delta_review.refuse_own(side.delta, resolution.caller)
     playbook, delta = delta_review.lock_delta(side.delta, None)
     delta.suggested = delta_review.original_proposal(delta)
     delta.producer = Producer.HUMAN
     delta.content = text
     delta.payload["condition"] = condition
-    return _accept(playbook, ruling, delta, Status.EDITED)
+    return _accept(playbook, resolution, delta, Status.EDITED)
 
 
-def reject_proposal(ruling: Resolution, delta: PlaybookDelta) -> PlaybookDelta:
-    delta.project = ruling.conflict.project
-    reason = ruling.note or f"{ruling.conflict.left.label} stays."
-    return decide.reject(delta, ruling.caller, reason=reason)
+def reject_proposal(resolution: Resolution, delta: PlaybookDelta) -> PlaybookDelta:
+    delta.project = resolution.conflict.project
+    reason = resolution.note or f"{resolution.conflict.left.label} stays."
+    return decide.reject(delta, resolution.caller, reason=reason)
 
 
 def _accept(
     playbook: Playbook,
-    ruling: Resolution,
+    resolution: Resolution,
     delta: PlaybookDelta,
     status: PlaybookDelta.DeltaStatus,
 ) -> PlaybookDelta:
-    caller, vector = ruling.caller, ruling.vectors.get(delta.content)
-    delta_review.sign(delta, caller, ruling.note)
+    caller, vector = resolution.caller, resolution.vectors.get(delta.content)
+    delta_review.sign(delta, caller, resolution.note)
     apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "accept" if status == Status.ACCEPTED else "edit")
@@ -131,26 +138,28 @@ def _accept(
 
 def _supersede(
     playbook: Playbook,
-    ruling: Resolution,
+    resolution: Resolution,
     entry: PlaybookEntry | None,
     loser: list[dict[str, object]],
 ) -> PlaybookDelta:
-    wanted = _build_delta(ruling, Operation.UPDATE, entry)
-    wanted.targets = loser
-    return _apply_new(playbook, ruling, wanted)
+    new_delta = _build_delta(resolution, Operation.UPDATE, entry)
+    new_delta.targets = loser
+    return _apply_new(playbook, resolution, new_delta)
 
 
 def _build_delta(
-    ruling: Resolution, operation: str, entry: PlaybookEntry | None
+    resolution: Resolution, operation: str, entry: PlaybookEntry | None
 ) -> PlaybookDelta:
     assert entry
-    conflict, caller = ruling.conflict, ruling.caller
+    conflict, caller = resolution.conflict, resolution.caller
     return PlaybookDelta(
         project=conflict.project,
         operation=operation,
         entry=entry,
         expected_version=entry.version,
-        reason=(ruling.note or f"Decided about a conflict: {conflict.reason}")[:1000],
+        reason=(resolution.note or f"Decided about a conflict: {conflict.reason}")[
+            :1000
+        ],
         producer=Producer.HUMAN,
         producer_name=caller.name[:100],
         proposed_by=caller.name[:200],
@@ -161,13 +170,13 @@ def _build_delta(
 
 
 def _apply_new(
-    playbook: Playbook, ruling: Resolution, delta: PlaybookDelta
+    playbook: Playbook, resolution: Resolution, delta: PlaybookDelta
 ) -> PlaybookDelta:
-    delta_review.sign(delta, ruling.caller, ruling.note)
+    delta_review.sign(delta, resolution.caller, resolution.note)
     delta.save(force_insert=True)
-    vector = ruling.vectors.get(delta.content)
+    vector = resolution.vectors.get(delta.content)
     apply.apply_delta(
-        playbook, delta, ruling.caller, status=Status.APPLIED, vector=vector
+        playbook, delta, resolution.caller, status=Status.APPLIED, vector=vector
     )
     return delta
 

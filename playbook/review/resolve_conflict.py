@@ -1,4 +1,4 @@
-"""Decide a conflict: one supersedes the other, each gets its condition, or one goes."""
+"""Resolve a conflict: supersede one side, split the two by conditions, or reject the newer."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from playbook.conflicts.conflict_lifecycle import ConflictState
 from playbook.conflicts.conflict_sides import Side, Sides
 from playbook.conflicts.settled_reason import SettledReason
 from playbook.entries import neighbours
+from playbook.entries.text_limits import MAX_CONTENT
 from playbook.history import operations
 from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, Playbook, PlaybookDelta
@@ -32,8 +33,6 @@ from playbook.review.resolution_steps import Resolution, SplitPart, Vectors
 
 State = Conflict.ConflictStage
 Winner = Literal["left", "right"]
-# As the API takes the content of an entry (docs/limits.md).
-MAX_TEXT = 4_000
 
 
 class NothingToDecide(ConflictState):
@@ -46,7 +45,7 @@ class NothingToDecide(ConflictState):
 
 @dataclass(frozen=True)
 class SeenVersions:
-    """The versions that were read, of an entry or of a waiting delta; None is any."""
+    """The versions of both sides that the person has seen; None accepts any version."""
 
     left: int | None = None
     right: int | None = None
@@ -61,20 +60,20 @@ def supersede(
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
-    """Keep one side; the other is superseded by it or, while it waits, rejected.
+    """Keep one side; supersede the other side, or reject it if it waits.
 
-    `vectors` are those of `vectors_for`, where the caller has made them already.
+    `vectors` are the result of `vectors_for`, if the caller has called it before.
     """
     if vectors is None:
         vectors = vectors_for(conflict)
-    ruling = Resolution(conflict, caller, note, vectors)
+    resolution = Resolution(conflict, caller, note, vectors)
 
-    def act(playbook: Playbook, found: Sides) -> list[PlaybookDelta]:
+    def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         if winner == "left":
-            return [resolution_steps.keep_older(playbook, ruling, found)]
-        return resolution_steps.keep_newer(playbook, ruling, found)
+            return [resolution_steps.keep_older(playbook, resolution, sides)]
+        return resolution_steps.keep_newer(playbook, resolution, sides)
 
-    return _decide(ruling, State.SUPERSEDED, act, versions)
+    return _decide(resolution, State.SUPERSEDED, act, versions)
 
 
 def split(
@@ -91,15 +90,18 @@ def split(
     _refuse_parts(conflict, left, right)
     if vectors is None:
         vectors = vectors_for(conflict, left, right)
-    ruling = Resolution(conflict, caller, note, vectors)
+    resolution = Resolution(conflict, caller, note, vectors)
 
-    def act(playbook: Playbook, found: Sides) -> list[PlaybookDelta]:
-        one = resolution_steps.reword_side(playbook, ruling, found.left, left)
-        # The first of the two has moved the revision.
+    def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
+        one = resolution_steps.reword_side(playbook, resolution, sides.left, left)
+        # The first step has increased the revision.
         playbook = lock_playbook(conflict.project)
-        return [one, resolution_steps.reword_side(playbook, ruling, found.right, right)]
+        return [
+            one,
+            resolution_steps.reword_side(playbook, resolution, sides.right, right),
+        ]
 
-    return _decide(ruling, State.SPLIT, act, versions)
+    return _decide(resolution, State.SPLIT, act, versions)
 
 
 def reject(
@@ -109,25 +111,25 @@ def reject(
     note: str = "",
     versions: SeenVersions | None = None,
 ) -> Conflict:
-    """Refuse the newer side: a waiting delta is rejected, an entry deprecated."""
-    ruling = Resolution(conflict, caller, note)
+    """Reject the newer side: reject a waiting delta, or deprecate an entry."""
+    resolution = Resolution(conflict, caller, note)
 
-    def act(playbook: Playbook, found: Sides) -> list[PlaybookDelta]:
-        return [resolution_steps.retire_side(playbook, ruling, found.right)]
+    def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
+        return [resolution_steps.retire_side(playbook, resolution, sides.right)]
 
-    return _decide(ruling, State.REJECTED, act, versions)
+    return _decide(resolution, State.REJECTED, act, versions)
 
 
 def vectors_for(
     conflict: Conflict, left: SplitPart | None = None, right: SplitPart | None = None
 ) -> Vectors:
-    """Embed the texts that a decision brings in: for a door, before its transaction."""
-    found = conflict_sides.sides_of(conflict)
+    """Embed the texts that the decision writes; views call it before their transaction."""
+    sides = conflict_sides.sides_of(conflict)
     if left and right:
-        wanted = [left.text(found.left), right.text(found.right)]
-        made = neighbours.embed_texts(wanted)
-        return dict(zip(wanted, made, strict=True)) if made else {}
-    delta = found.right.delta
+        texts_to_embed = [left.text(sides.left), right.text(sides.right)]
+        embedded = neighbours.embed_texts(texts_to_embed)
+        return dict(zip(texts_to_embed, embedded, strict=True)) if embedded else {}
+    delta = sides.right.delta
     if delta is None or delta.status not in WAITING_STATUSES:
         return {}
     return {delta.content: delta_review.embed_text(delta, delta.content).vector}
@@ -137,22 +139,22 @@ Action = Callable[[Playbook, Sides], list[PlaybookDelta]]
 
 
 def _decide(
-    ruling: Resolution,
+    resolution: Resolution,
     state: Conflict.ConflictStage,
     act: Action,
     versions: SeenVersions | None,
 ) -> Conflict:
-    conflict, caller = ruling.conflict, ruling.caller
+    conflict, caller = resolution.conflict, resolution.caller
     caller.require(Role.CURATOR, conflict.project_id)
     try:
-        return _resolve(ruling, state, act, versions or SeenVersions())
+        return _resolve(resolution, state, act, versions or SeenVersions())
     except errors.Refusal as refusal:
         note_refusal(conflict, refusal, caller)
         raise
 
 
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
-    """Keep what a refusal found out: its own transaction was rolled back."""
+    """Record what a refusal sides, after its transaction was rolled back."""
     if isinstance(refusal, NothingToDecide):
         conflict_lifecycle.close_conflict(conflict, refusal.reason, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
@@ -161,31 +163,36 @@ def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) ->
 
 @write
 def _resolve(
-    ruling: Resolution,
+    resolution: Resolution,
     state: Conflict.ConflictStage,
     act: Action,
     versions: SeenVersions,
 ) -> Conflict:
-    conflict, caller = ruling.conflict, ruling.caller
+    conflict, caller = resolution.conflict, resolution.caller
     playbook = lock_playbook(conflict.project)
     rows = conflict_list.with_sides(Conflict.objects.filter(pk=conflict.pk))
-    held = rows.select_for_update(of=("self",)).get()
-    if held.state != State.OPEN:
-        by = f" by {held.decided_by}" if held.decided_by else ""
-        raise ConflictState(f"This conflict is decided already: {held.state}{by}.")
-    found = conflict_sides.sides_of(held)
-    if reason := settled_reason.find_reason(found):
+    locked_conflict = rows.select_for_update(of=("self",)).get()
+    if locked_conflict.state != State.OPEN:
+        by = f" by {locked_conflict.decided_by}" if locked_conflict.decided_by else ""
+        raise ConflictState(
+            f"This conflict is already decided: {locked_conflict.state}{by}."
+        )
+    sides = conflict_sides.sides_of(locked_conflict)
+    if reason := settled_reason.find_reason(sides):
         raise NothingToDecide(reason)
-    _refuse_stale(found.left, versions.left)
-    _refuse_stale(found.right, versions.right)
-    held.state, held.note = state, ruling.note[:1000]
-    held.decided_by, held.decided_at = caller.name[:200], timezone.now()
-    # First, so that what the decision does moves the other conflicts only.
-    held.save(update_fields=["state", "note", "decided_by", "decided_at"])
-    held.decided_with = [delta.pk for delta in act(playbook, found)]
-    held.save(update_fields=["decided_with"])
-    conflict_lifecycle.audit(held, caller, VERBS[state])
-    return held
+    _refuse_stale(sides.left, versions.left)
+    _refuse_stale(sides.right, versions.right)
+    locked_conflict.state, locked_conflict.note = state, resolution.note[:1000]
+    locked_conflict.decided_by, locked_conflict.decided_at = (
+        caller.name[:200],
+        timezone.now(),
+    )
+    # First, so that the steps of the decision update only the other conflicts.
+    locked_conflict.save(update_fields=["state", "note", "decided_by", "decided_at"])
+    locked_conflict.decided_with = [delta.pk for delta in act(playbook, sides)]
+    locked_conflict.save(update_fields=["decided_with"])
+    conflict_lifecycle.audit(locked_conflict, caller, VERBS[state])
+    return locked_conflict
 
 
 VERBS = {State.SUPERSEDED: "supersede", State.SPLIT: "split", State.REJECTED: "reject"}
@@ -200,17 +207,17 @@ def _refuse_stale(side: Side, version: int | None) -> None:
 
 
 def _refuse_parts(conflict: Conflict, left: SplitPart, right: SplitPart) -> None:
-    found = conflict_sides.sides_of(conflict)
-    for name, part, side in (("left", left, found.left), ("right", right, found.right)):
-        said = {"content": part.content, "condition": part.condition}
-        person_edits.refuse_secrets(conflict.project, said)
-        if len(part.text(side)) > MAX_TEXT:
+    sides = conflict_sides.sides_of(conflict)
+    for name, part, side in (("left", left, sides.left), ("right", right, sides.right)):
+        changes = {"content": part.content, "condition": part.condition}
+        person_edits.refuse_secrets(conflict.project, changes)
+        if len(part.text(side)) > MAX_CONTENT:
             raise errors.Invalid(
                 errors={
-                    f"{name}_condition": [f"The text is over {MAX_TEXT} characters."]
+                    f"{name}_condition": [f"The text is over {MAX_CONTENT} characters."]
                 }
             )
     if texts.similarity_hash(left.condition) == texts.similarity_hash(right.condition):
         raise errors.Invalid(
-            errors={"right_condition": ["Both sides would hold under the same one."]}
+            errors={"right_condition": ["Both sides have the same condition."]}
         )

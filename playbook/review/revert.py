@@ -1,4 +1,4 @@
-"""Take back changes by new ones; nothing is ever taken out of the history."""
+"""Revert changes by new changes; nothing is ever removed from the history."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from playbook.review import delta_review
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
-# Changes that one revert takes back: a revision numbers its changes in 15 bits.
+# Changes that one revert may undo: a revision numbers its changes in 15 bits.
 MAX_CHANGES = 20_000
-MAX_LISTED = 100  # obstacles named in a refusal
+MAX_LISTED = 100  # obstacles that a refusal lists
 REVIEW_COLUMNS = ("status", "reviewer", "review_note", "reviewed_at")
-# In the payload of a delta that was taken back: what it was before.
+# Key in the payload of a reverted delta for its review columns before the revert.
 BEFORE_REVERT = "before_revert"
 
 
@@ -41,26 +41,26 @@ class Overlap(errors.StateConflict):
 
 
 class NotApplied(errors.StateConflict):
-    """Only a delta that is in force can be undone."""
+    """Only a delta in force can be undone."""
 
     code = "not_applied"
 
 
 class NothingToRevert(errors.StateConflict):
-    """None of these changes is in force any more, or there are none."""
+    """None of these changes is in force, or there are none."""
 
     code = "nothing_to_revert"
 
 
 class TooManyChanges(errors.Refusal):
-    """A revert takes back so many changes at most; begin with the newest ones."""
+    """A revert undoes a limited number of changes; begin with the newest ones."""
 
     code = "too_many_changes"
 
 
 @dataclass(frozen=True)
 class RevertTarget:
-    """What a revert takes back. `of` picks the chains to move; `words` names it."""
+    """The changes that a revert undoes; `selects` picks their chains."""
 
     rows: PlaybookChangeQuerySet
     description: str
@@ -69,7 +69,7 @@ class RevertTarget:
 
 @dataclass(frozen=True)
 class RevertResult:
-    """The new changes, and the entries and deltas that are otherwise now."""
+    """The new changes, and the entries and deltas that they changed."""
 
     revision: int
     changes: list[PlaybookChange]
@@ -81,7 +81,7 @@ class RevertResult:
 def change_target(
     project: Project, change_id: uuid.UUID, caller: Caller
 ) -> RevertTarget:
-    """One change; of a revert, so that what it took back is in force again."""
+    """Target one change. Reverting a revert puts what it undid in force again."""
     rows = _visible_changes(project, caller).filter(pk=change_id)
     if not rows.exists():
         raise errors.NotFound(f"There is no change {change_id} in this project.")
@@ -89,24 +89,26 @@ def change_target(
 
 
 def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> RevertTarget:
-    """A delta in force; of one that was taken back, the revert of what it did last."""
+    """Target a delta in force, or the last revert of a reverted delta."""
     found = delta_list.get(delta_id, caller)
     if found.project_id != project.pk:
         raise errors.NotFound(f"There is no delta {delta_id} in this project.")
     rows = _visible_changes(project, caller).filter(delta_id=delta_id, reverts_id=None)
     target = RevertTarget(rows, f"delta {delta_id}", _is_picked)
     if found.status == Status.REVERTED:
-        # One that was reopened and applied anew has an older revision, too.
+        # A delta that was reopened and applied again has older revisions, too.
         last = rows.order_by("-revision").values("revision")[:1]
         rows = rows.filter(revision=last)
         return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
     if found.status not in PlaybookDelta.IN_FORCE:
-        raise NotApplied(f"This delta is {found.status}; only one in force is undone.")
+        raise NotApplied(
+            f"This delta is {found.status}; only one in force can be undone."
+        )
     return target
 
 
 def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTarget:
-    """What a finished task changed: its deltas, votes and supports."""
+    """Target what a finished task changed: its deltas, votes and supports."""
     rows = _visible_changes(project, caller).filter(run_id=run_id, reverts_id=None)
     return RevertTarget(rows, f"run {run_id}", _is_picked)
 
@@ -114,7 +116,7 @@ def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTar
 def range_target(
     project: Project, first: int, last: int | None, caller: Caller
 ) -> RevertTarget:
-    """Every change after revision `first`, up to `last` or to the present one."""
+    """Target every change after revision `first`, up to `last` or to the newest one."""
     if first > past_revisions.current_revision(project, caller):
         raise past_revisions.UnknownRevision(
             f"The playbook has no revision {first} yet."
@@ -142,108 +144,116 @@ def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
 
 @write
 def undo_delta(
-    done: PlaybookDelta,
+    delta_to_undo: PlaybookDelta,
     caller: Caller,
     *,
     reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Take back what a delta did, or refuse with what stands in the way."""
-    held = _lock_delta(done, caller, version)
-    if held.status not in PlaybookDelta.IN_FORCE:
-        raise NotApplied(f"This delta is {held.status}; only one in force is undone.")
-    return _revert_delta(done, caller, reason)
+    """Undo a delta in force; raise Overlap with the changes that depend on it."""
+    locked_delta = _lock_delta(delta_to_undo, caller, version)
+    if locked_delta.status not in PlaybookDelta.IN_FORCE:
+        raise NotApplied(
+            f"This delta is {locked_delta.status}; only one in force can be undone."
+        )
+    return _revert_delta(delta_to_undo, caller, reason)
 
 
 @write
 def redo_delta(
-    undone: PlaybookDelta,
+    delta_to_redo: PlaybookDelta,
     caller: Caller,
     *,
     reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Put what a delta did in force again, once it was taken back."""
-    held = _lock_delta(undone, caller, version)
-    if held.status != Status.REVERTED:
+    """Put a reverted delta in force again."""
+    locked_delta = _lock_delta(delta_to_redo, caller, version)
+    if locked_delta.status != Status.REVERTED:
         raise delta_review.DeltaState(
-            f"This delta is {held.status}; only one that was undone is redone."
+            f"This delta is {locked_delta.status}; only a reverted one can be redone."
         )
-    return _revert_delta(undone, caller, reason)
+    return _revert_delta(delta_to_redo, caller, reason)
 
 
 def _lock_delta(
     delta: PlaybookDelta, caller: Caller, version: int | None
 ) -> PlaybookDelta:
-    """The delta as it is under the playbook's lock, at the version that was read."""
+    """Lock the playbook, load the delta, and refuse another version of it."""
     caller.require(Role.CURATOR, delta.project_id)
     lock_playbook(delta.project)
-    held: PlaybookDelta = PlaybookDelta.objects.get(pk=delta.pk)
-    delta_review.refuse_other_version(held, version)
-    return held
+    locked_delta: PlaybookDelta = PlaybookDelta.objects.get(pk=delta.pk)
+    delta_review.refuse_other_version(locked_delta, version)
+    return locked_delta
 
 
-def _revert_delta(turned: PlaybookDelta, caller: Caller, reason: str) -> PlaybookDelta:
-    target = delta_target(turned.project, turned.pk, caller)
-    revert_changes(turned.project, target, caller, reason=reason)
-    turned.refresh_from_db()
-    return turned
+def _revert_delta(delta: PlaybookDelta, caller: Caller, reason: str) -> PlaybookDelta:
+    target = delta_target(delta.project, delta.pk, caller)
+    revert_changes(delta.project, target, caller, reason=reason)
+    delta.refresh_from_db()
+    return delta
 
 
 @write
 def revert_changes(
     project: Project, target: RevertTarget, caller: Caller, *, reason: str = ""
 ) -> RevertResult:
-    """Take back the changes of a target as one revision, or refuse.
+    """Revert the changes of a target as one revision.
 
-    Counters and supports are moved back by the step they took, so that later votes
-    stay. Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
+    Counters and supports change by the difference only, so that later votes stay.
+    Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
     OverBudget.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
     selected = set(target.rows.values_list("pk", flat=True))
     if len(selected) > MAX_CHANGES:
-        # Before they are loaded, which so many votes would take too long.
+        # Before loading the changes: so many votes would take too long.
         _refuse_too_many(target.rows.never_reverted().count())
     around = change_chains.chains_around(target.rows)
-    moved = [chain for chain in around if target.selects(chain, selected)]
-    if not moved:
+    chains_to_revert = [chain for chain in around if target.selects(chain, selected)]
+    if not chains_to_revert:
         raise NothingToRevert(f"Nothing of {target.description} is in force.")
-    _refuse_too_many(len(moved))
-    moved, notes = _without_waiting(moved)
-    _refuse_overlap(moved, around)
-    cause = Cause(reason=reason or f"{caller.name} took back {target.description}.")
+    _refuse_too_many(len(chains_to_revert))
+    chains_to_revert, notes = _without_waiting(chains_to_revert)
+    _refuse_overlap(chains_to_revert, around)
+    cause = Cause(reason=reason or f"{caller.name} reverted {target.description}.")
     revision = Revision(playbook, caller, cause)
-    unwound = undo_changes.undo(revision, [chain.tail for chain in moved])
+    undo_result = undo_changes.undo(
+        revision, [chain.tail for chain in chains_to_revert]
+    )
     changes = revision.close()
-    deltas = _mark_deltas(project, moved, caller, reason)
+    deltas = _mark_deltas(project, chains_to_revert, caller, reason)
     conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
-    notes += unwound.notes
-    return RevertResult(revision.number, changes, unwound.entries, deltas, tuple(notes))
+    notes += undo_result.notes
+    return RevertResult(
+        revision.number, changes, undo_result.entries, deltas, tuple(notes)
+    )
 
 
 def _refuse_too_many(number: int) -> None:
     if number > MAX_CHANGES:
         raise TooManyChanges(
-            f"A revert takes back at most {MAX_CHANGES} changes, and these are {number}; "
+            f"A revert undoes at most {MAX_CHANGES} changes, and these are {number}; "
             "begin with the newest ones."
         )
 
 
-def _without_waiting(moved: Sequence[Chain]) -> tuple[list[Chain], list[str]]:
-    """Without what a decision alone puts in force: the deltas that wait again.
+def _without_waiting(
+    chains_to_revert: Sequence[Chain],
+) -> tuple[list[Chain], list[str]]:
+    """Leave out deltas that wait again: only a decision puts them in force.
 
-    And a note for each. A revert of nothing else is refused.
+    Return a note for each. Raises DeltaState if nothing else remains.
     """
-    roots = [chain.root for chain in moved if not chain.is_in_force]
-    named = [root.delta_id for root in roots if root.delta_id]
+    roots = [chain.root for chain in chains_to_revert if not chain.is_in_force]
+    delta_ids = [root.delta_id for root in roots if root.delta_id]
     decided = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
-    rows = PlaybookDelta.objects.filter(pk__in=named).exclude(status__in=decided)
+    rows = PlaybookDelta.objects.filter(pk__in=delta_ids).exclude(status__in=decided)
     waiting = {delta.pk: delta for delta in rows.order_by("pk")}
     left = [
         chain
-        for chain in moved
+        for chain in chains_to_revert
         if chain.is_in_force or chain.root.delta_id not in waiting
     ]
     notes = [
@@ -256,36 +266,46 @@ def _without_waiting(moved: Sequence[Chain]) -> tuple[list[Chain], list[str]]:
     return left, notes
 
 
-def _refuse_overlap(moved: Sequence[Chain], around: Sequence[Chain]) -> None:
-    found = change_chains.find_obstacles(moved, around)
-    if not found:
+def _refuse_overlap(chains_to_revert: Sequence[Chain], around: Sequence[Chain]) -> None:
+    obstacles = change_chains.find_obstacles(chains_to_revert, around)
+    if not obstacles:
         return
-    told = [
+    descriptions = [
         f"{o.change.entry_label} ({', '.join(sorted(o.columns))}; "
         f"{o.change.action} at revision {o.change.revision} by {o.change.actor})"
-        for o in found[:MAX_LISTED]
+        for o in obstacles[:MAX_LISTED]
     ]
-    more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+    more = (
+        f" and {len(obstacles) - MAX_LISTED} more"
+        if len(obstacles) > MAX_LISTED
+        else ""
+    )
     raise Overlap(
-        f"Later changes touched {'; '.join(told)}{more}. Undo those changes first.",
-        overlaps=[o.details for o in found[:MAX_LISTED]],
+        f"Later changes affect {'; '.join(descriptions)}{more}. Undo those changes first.",
+        overlaps=[o.details for o in obstacles[:MAX_LISTED]],
     )
 
 
-# What becomes of the deltas
+# Statuses of the deltas
 
 
 def _mark_deltas(
-    project: Project, moved: Sequence[Chain], caller: Caller, reason: str
+    project: Project, chains_to_revert: Sequence[Chain], caller: Caller, reason: str
 ) -> list[PlaybookDelta]:
-    """A delta of which no change is in force is reverted; else it is what it was."""
-    named = {chain.root.delta_id for chain in moved} - {None}
-    rows = PlaybookChange.objects.filter(project_id=project.pk, delta_id__in=named)
-    kept = rows.in_order().only("id", "revision", "position", "reverts_id", "delta_id")
+    """Mark deltas without a change in force as reverted, and the others as before."""
+    delta_ids = {chain.root.delta_id for chain in chains_to_revert} - {None}
+    rows = PlaybookChange.objects.filter(project_id=project.pk, delta_id__in=delta_ids)
+    rows_in_order = rows.in_order().only(
+        "id", "revision", "position", "reverts_id", "delta_id"
+    )
     in_force = {
-        c.root.delta_id for c in change_chains.build_chains(kept) if c.is_in_force
+        c.root.delta_id
+        for c in change_chains.build_chains(rows_in_order)
+        if c.is_in_force
     }
-    deltas = PlaybookDelta.objects.select_for_update(no_key=True).filter(pk__in=named)
+    deltas = PlaybookDelta.objects.select_for_update(no_key=True).filter(
+        pk__in=delta_ids
+    )
     changed = []
     for delta in deltas.order_by("pk"):
         if delta.status in PlaybookDelta.IN_FORCE and delta.pk not in in_force:
@@ -296,7 +316,7 @@ def _mark_deltas(
             changed.append(delta)
     _open_conflicts(project, [d for d in changed if d.status == Status.REVERTED])
     _close_conflicts(project, changed)
-    # As `unwinding` writes entries: each row is there, and is updated.
+    # As in `undo_changes`: every row exists and is updated.
     PlaybookDelta.objects.bulk_create(
         changed,
         update_conflicts=True,
@@ -321,7 +341,7 @@ def _mark_reverted(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
 
 
 def _mark_in_force_again(delta: PlaybookDelta) -> None:
-    # A playbook that was restored from its export has not kept it.
+    # A playbook that was restored from its export lacks this key.
     before: dict[str, Any] = delta.payload.get(BEFORE_REVERT, {})
     delta.status = before.get("status", Status.APPLIED)
     delta.reviewer = before.get("reviewer", "")
@@ -332,7 +352,7 @@ def _mark_in_force_again(delta: PlaybookDelta) -> None:
 
 
 def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
-    """A decision that was taken back is to be made again; its delta keeps it."""
+    """Reopen the conflicts of reverted decisions; the delta keeps the decision."""
     by_id = {delta.pk: delta for delta in deltas}
     rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
     for conflict in rows.exclude(state=Conflict.ConflictStage.OPEN):
@@ -351,9 +371,9 @@ def _keep_decision(
 
 
 def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None:
-    """A decision is in force again once all of its deltas are.
+    """Restore the decision about a conflict once all of its deltas are in force again.
 
-    Until then one of the others keeps it. What a person decided since stays.
+    Until then one of the other deltas keeps it. A later decision of a person stays.
     """
     decisions: dict[str, dict[str, Any]] = {}
     for delta in changed:
@@ -366,8 +386,8 @@ def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None
     ):
         decision = decisions[str(conflict.pk)]
         rows = PlaybookDelta.objects.filter(pk__in=decision["decided_with"])
-        made = [by_id.get(delta.pk, delta) for delta in rows]
-        out = [delta for delta in made if delta.status not in PlaybookDelta.IN_FORCE]
+        deltas = [by_id.get(delta.pk, delta) for delta in rows]
+        out = [delta for delta in deltas if delta.status not in PlaybookDelta.IN_FORCE]
         if not out:
             conflict.decide_again(decision)
         elif out[0].status == Status.REVERTED:

@@ -1,6 +1,6 @@
-"""Tell somebody when proposals have waited longer than the project's limit.
+"""Alert people when proposals wait longer than the project's limit.
 
-Told once when the limit is passed, and again only after nothing was too old meanwhile.
+An alarm is raised once. It can be raised again after no proposal was overdue.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from projects.models import Project
 KIND = "review_alarm"
 ALARMS = Counter(
     "memory_review_alarms",
-    "Alarms about proposals that wait too long, by what became of the message.",
+    "Alarms about proposals that wait too long, by the outcome of the message.",
     ["channel", "outcome"],  # sent | failed
 )
 
 
 @dataclass(frozen=True)
 class OverdueReview:
-    """Proposals of a project, of which the oldest has waited longer than the limit."""
+    """The waiting proposals of a project; the oldest one is overdue."""
 
     project: Project
     waiting: int
@@ -56,7 +56,7 @@ class OverdueReview:
 
     @property
     def url(self) -> str:
-        """Where they are decided; empty when nobody said where the service is."""
+        """The address of the inbox; empty without the setting PUBLIC_URL."""
         base = settings.PUBLIC_URL.rstrip("/")
         return f"{base}/admin/?project={self.project.pk}" if base else ""
 
@@ -75,7 +75,7 @@ class OverdueReview:
 
 
 def watch() -> None:
-    """Raise the alarms that are due, and clear those that have no reason any more."""
+    """Raise the alarms that are due, and clear those whose cause is gone."""
     has_limit = Q(settings__review__has_key="alarm_hours")
     is_raised = Q(playbook__alarmed_at__isnull=False)
     for project in Project.objects.live().filter(has_limit | is_raised):
@@ -100,7 +100,7 @@ def overdue_deltas(project: Project) -> DeltaQuerySet:
 
 @write
 def raise_alarm(project: Project) -> None:
-    """Have the project's channels told, unless they were told of this already."""
+    """Enqueue a message to each channel of the project, unless the alarm is raised."""
     playbook = lock_playbook(project)
     if playbook.alarmed_at is not None:
         return
@@ -128,24 +128,24 @@ def clear_alarm(project: Project) -> None:
 
 @handler(KIND)
 def send_message(run: JobRun) -> dict[str, Any]:
-    """Send one message; what was decided before it went out needs none."""
+    """Send one message, unless all overdue proposals are decided by now."""
     channel, project_id = str(run.job.args["channel"]), run.job.project_id
     live = Project.objects.live()
     project = live.filter(pk=project_id).first() if project_id else None
-    found = find_overdue(project) if project else None
-    if found is None or channel not in channels(found.project):
+    report = find_overdue(project) if project else None
+    if report is None or channel not in channels(report.project):
         return {"sent": False}
     try:
-        CHANNELS[channel](found)
+        CHANNELS[channel](report)
     except Exception:
         ALARMS.labels(channel, "failed").inc()
         raise
     ALARMS.labels(channel, "sent").inc()
-    return {"sent": True, "waiting": found.waiting}
+    return {"sent": True, "waiting": report.waiting}
 
 
 def find_overdue(project: Project) -> OverdueReview | None:
-    """What waits too long in the project, if anything does."""
+    """Return the overdue proposals of a project, or None."""
     limit = project.options.review.alarm_hours
     oldest = overdue_deltas(project).order_by("created_at").first()
     if limit is None or oldest is None:
@@ -154,31 +154,31 @@ def find_overdue(project: Project) -> OverdueReview | None:
     return OverdueReview(project, waiting, oldest.created_at, limit)
 
 
-def by_webhook(found: OverdueReview) -> None:
+def by_webhook(report: OverdueReview) -> None:
     try:
-        webhooks.post(found.project.options.review.webhook_url, found.body)
+        webhooks.post(report.project.options.review.webhook_url, report.body)
     except webhooks.WebhookRefused as error:
         raise errors.Permanent(str(error)) from error
     except webhooks.WebhookFailed as error:
         raise errors.Later(str(error)) from error
 
 
-def by_email(found: OverdueReview) -> None:
+def by_email(report: OverdueReview) -> None:
     if not settings.EMAIL_URL:
         raise errors.Permanent("EMAIL_URL is not set: there is no mail server.")
-    name = " ".join(found.project.name.split())
+    name = " ".join(report.project.name.split())
     try:
         send_mail(
             f"Proposals wait in {name}",
-            f"{found.text}\n\n{found.url}".strip(),
+            f"{report.text}\n\n{report.url}".strip(),
             None,
-            [found.project.options.review.email],
+            [report.project.options.review.email],
         )
     except (smtplib.SMTPException, OSError) as error:
         raise errors.Later(f"The mail server: {error}") from error
 
 
-# By the setting that holds the address.
+# Keyed by the setting that has the address.
 CHANNELS: dict[str, Callable[[OverdueReview], None]] = {
     "webhook_url": by_webhook,
     "email": by_email,

@@ -1,4 +1,4 @@
-"""A person says that an entry still holds."""
+"""Verify an entry: a person confirms that it still holds."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ def verify(
     review_after: datetime | None = None,
     version: int | None = None,
 ) -> PlaybookEntry:
-    """Make an entry fresh again by a change that can be reverted.
+    """Confirm an entry by a change that can be reverted.
 
-    It is looked at again at `review_after`, else when the project's setting says, else
-    when it was going to be. Raises StaleEntry, and EntryState unless it is live.
+    The next review is at `review_after`, by default after the project's review period,
+    and without one as before. Raises StaleEntry, and EntryState unless the entry is
+    active.
     """
     caller.require(Role.CURATOR, entry.project_id)
     revision = Revision(lock_playbook(entry.project), caller, Cause(reason=note))
-    held = _lock_entry(entry.pk)
-    operations.refuse_stale(held, version)
-    revision.confirm(held, review_after or _next_review(held))
+    locked_entry = _lock_entry(entry.pk)
+    operations.refuse_stale(locked_entry, version)
+    revision.confirm(locked_entry, review_after or _next_review(locked_entry))
     revision.close()
-    return held
+    return locked_entry
 
 
 def _lock_entry(entry_id: uuid.UUID) -> PlaybookEntry:
     rows = PlaybookEntry.objects.light().select_related("project")
-    held: PlaybookEntry = rows.get(pk=entry_id)
-    if not held.is_live:
+    locked_entry: PlaybookEntry = rows.get(pk=entry_id)
+    if not locked_entry.is_live:
         raise operations.EntryState(
-            f"{held.label} is {held.status}; restore it before you verify it."
+            f"{locked_entry.label} is {locked_entry.status}; restore it before you verify it."
         )
-    return held
+    return locked_entry
 
 
 def _next_review(entry: PlaybookEntry) -> datetime | None:

@@ -269,7 +269,7 @@ class DriftOut(serializers.Serializer[Any]):
 
 class RebaseOut(serializers.Serializer[Any]):
     delta = DeltaOut()
-    changed = DriftOut(source="moved", many=True)
+    changed = DriftOut(source="drift", many=True)
 
 
 class BulkDeltas(InProject, WithReason):

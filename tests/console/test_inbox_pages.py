@@ -417,7 +417,7 @@ class TestTwoCurators:
 
         page = answer.content.decode()
         assert answer.status_code == 409
-        assert "This delta is rejected by user:alice already." in page
+        assert "This delta is already rejected by user:alice." in page
         assert OTHER in page
 
     def test_a_renewed_one_is_refused_at_its_old_version(self, waiting, curator):
@@ -646,7 +646,7 @@ class TestConflicts:
         answer = self.resolve(curator, conflict, "reopen", {"decided_at": decided_at})
 
         assert answer.status_code == 409
-        assert "decided anew by user:alice" in answer.content.decode()
+        assert "decided again by user:alice" in answer.content.decode()
 
     def test_the_second_is_told_who_decided_and_loses_nothing(
         self, conflict, curator, owner
@@ -658,7 +658,7 @@ class TestConflicts:
 
         page = answer.content.decode()
         assert answer.status_code == 409
-        assert "decided already: rejected by user:alice" in page
+        assert "already decided: rejected by user:alice" in page
 
     def test_a_side_that_moved_is_told_and_what_was_typed_stays(
         self, conflict, curator

@@ -160,7 +160,7 @@ def test_it_is_refused_when_later_changes_stand_on_it(waiting, alice):
 
 
 def test_what_waits_is_not_reopened(waiting, alice):
-    with pytest.raises(delta_review.DeltaState, match="waits already"):
+    with pytest.raises(delta_review.DeltaState, match="already waits"):
         reopen.reopen_delta(waiting(), alice)
 
 

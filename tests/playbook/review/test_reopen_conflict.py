@@ -113,7 +113,7 @@ def test_it_is_decided_as_before_once_its_deltas_are_in_force_again(
 
 class TestRefusals:
     def test_one_that_waits(self, waiting, alice):
-        with pytest.raises(ConflictState, match="waits for a decision already"):
+        with pytest.raises(ConflictState, match="already waits for a decision"):
             reopen.reopen_conflict(waiting, alice)
 
     def test_one_that_closed_by_itself(self, waiting, alice):
@@ -127,7 +127,7 @@ class TestRefusals:
         reopen.reopen_conflict(first, alice)
         resolve_conflict.supersede(Conflict.objects.get(), alice)
 
-        with pytest.raises(ConflictState, match="decided anew by alice"):
+        with pytest.raises(ConflictState, match="decided again by alice"):
             reopen.reopen_conflict(first, alice, decided_at=first.decided_at)
 
     def test_one_on_which_later_changes_stand(self, standing, alice):
