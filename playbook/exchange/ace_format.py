@@ -1,10 +1,10 @@
-"""The line format of ACE playbooks: sections, and one labelled rule a line.
+"""Read and write the line format of ACE playbooks: sections, and one labelled rule a line.
 
     ## SECTION NAME
     [gotchas-00042] helpful=5 harmful=0 :: the text
 
-The counters may be missing. What is indented below a rule, or fenced as code, belongs
-to its text. Every other line is reported: nothing is dropped in silence.
+The counters are optional. Lines that are indented below a rule, or fenced as code,
+belong to its text. Every other line is reported as unparsed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-# More than any trained playbook counts. 5,000 copies of it still fit into a column.
+# Larger than any count in trained playbooks; the sum of 5,000 of them fits in a column.
 LARGEST_COUNT = 99_999
 
 _HEADING = re.compile(r"#{1,6}(?:\s(?P<name>.*))?")
-# A letter first, a hyphen and a digit somewhere: `[x]`, `[link]` and `[1]` are no labels.
+# A label starts with a letter and has a hyphen and a digit; `[x]` and `[1]` are no labels.
 _RULE = re.compile(
     r"(?:[-*]\s+)?\[(?P<label>(?=[^\]]*-)(?=[^\]]*\d)[A-Za-z][\w.-]{0,63})\]"
     r"(?!\()(?P<rest>.*)",
@@ -29,13 +29,13 @@ _COUNTS = re.compile(
 )
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _INDENT = "  "
-# Rows in which a block of code must end; a longer one is no block (and no scan).
+# Rows within which a block of code must end; this bounds the scan.
 _LONGEST_FENCE = 200
 
 
 @dataclass(frozen=True)
 class RuleLine:
-    """One rule. `number` is that of its first line, from 1; it tells where, not what."""
+    """One rule. `number` is the number of its first line, and not compared."""
 
     label: str
     text: str
@@ -47,7 +47,7 @@ class RuleLine:
 
 @dataclass(frozen=True)
 class UnparsedLine:
-    """A line that is no rule and no heading."""
+    """A line that is neither a rule nor a heading."""
 
     line: int
     text: str
@@ -56,7 +56,7 @@ class UnparsedLine:
 
 @dataclass(frozen=True)
 class ParsedPlaybook:
-    """`notes` tell what of a rule was read otherwise than it stands there."""
+    """The lines of a playbook; `notes` list what of a rule was not read as written."""
 
     lines: tuple[RuleLine, ...]
     unparsed: tuple[UnparsedLine, ...] = ()
@@ -64,25 +64,25 @@ class ParsedPlaybook:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split at line ends of every kind; a form feed or U+2028 is part of a text."""
+    """Split at every kind of line end; a form feed or U+2028 is part of a text."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def parse(text: str) -> ParsedPlaybook:
-    """Read a playbook; each line is a rule's, a heading, blank, or in `unparsed`."""
-    found = split_lines(text.removeprefix("\ufeff"))
+    """Parse a playbook; lines other than rules, headings and blanks are in `unparsed`."""
+    rows = split_lines(text.removeprefix("\ufeff"))
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
     notes: list[str] = []
     section, at = "", 0
-    while at < len(found):
-        row, number = found[at], at + 1
+    while at < len(rows):
+        row, number = rows[at], at + 1
         at += 1
         if rule := _RULE.fullmatch(row.strip()):
-            more = _continuation(found, at, opened=_opens_fence(row))
+            more = _continuation(rows, at, is_fence_open=_opens_fence(row))
             at += len(more)
-            line, told = _line(rule, more, section, number)
-            notes += told
+            line, line_notes = _line(rule, more, section, number)
+            notes += line_notes
             if line.text:
                 lines.append(line)
             else:
@@ -96,7 +96,7 @@ def parse(text: str) -> ParsedPlaybook:
 
 
 def format(lines: Iterable[RuleLine]) -> str:
-    """Write rules; `parse` gives back the same ones."""
+    """Format rules as text; `parse` returns the same rules."""
     written: list[str] = []
     section = ""
     for line in lines:
@@ -116,18 +116,18 @@ def _format_rule(line: RuleLine) -> Iterator[str]:
 
 
 def _safe(text: str) -> list[str]:
-    """The rows of a text, of which none but the first can pass for a rule or heading.
+    """Split a text so that no row but the first looks like a rule or a heading.
 
-    Other readers of this format strip a line before they look at it.
+    Other readers of this format strip each line before they parse it.
     """
     first, *others = [row.rstrip() for row in split_lines(text.strip())]
-    kept = [first]
+    result = [first]
     for row in others:
-        while kept and _is_misleading(row):
-            above = kept.pop()
+        while result and _is_misleading(row):
+            above = result.pop()
             row = f"{above} {row.strip()}" if above else row
-        kept.append(row)
-    return kept
+        result.append(row)
+    return result
 
 
 def _is_misleading(row: str) -> bool:
@@ -146,7 +146,7 @@ def _line(
             if name in counts and _is_count(value):
                 counts[name] = int(value)
             else:
-                notes.append(f"Line {number}: {pair[:80]} is not taken over.")
+                notes.append(f"Line {number}: {pair[:80]} is not imported.")
     text = "\n".join(_safe("\n".join([first.strip(), *_dedent(more)])))
     line = RuleLine(rule["label"], text, **counts, section=section, number=number)
     return line, notes
@@ -157,35 +157,35 @@ def _is_count(value: str) -> bool:
     return digits and len(value) < 12 and int(value) <= LARGEST_COUNT
 
 
-def _continuation(found: Sequence[str], at: int, *, opened: bool) -> list[str]:
-    """The rows from `at` that belong to the rule above them."""
+def _continuation(rows: Sequence[str], at: int, *, is_fence_open: bool) -> list[str]:
+    """Return the rows from `at` on that belong to the rule above them."""
     last = end = at
-    fenced = opened and _closes(found, at)
-    while end < len(found):
-        row = found[end]
+    fenced = is_fence_open and _closes(rows, at)
+    while end < len(rows):
+        row = rows[end]
         if _RULE.fullmatch(row.strip()):
             break
         end += 1
         if fenced or row[:1] in (" ", "\t"):
             if _FENCE.match(row.strip()):
-                fenced = not fenced and _closes(found, end)
+                fenced = not fenced and _closes(rows, end)
             if row.strip():
                 last = end
         elif row.strip():
-            if not _FENCE.match(row) or not _closes(found, end):
+            if not _FENCE.match(row) or not _closes(rows, end):
                 break
             fenced = True
-    return list(found[at:last])
+    return list(rows[at:last])
 
 
 def _opens_fence(row: str) -> bool:
-    """Whether a rule's first row ends by opening a block of code."""
+    """Whether the first row of a rule opens a block of code at its end."""
     return re.search(r"(?:`{3,}|~{3,})\w*\s*$", row) is not None
 
 
-def _closes(found: Sequence[str], at: int) -> bool:
-    """Whether a fence ends before the next rule; a lone one is only punctuation."""
-    for row in found[at : at + _LONGEST_FENCE]:
+def _closes(rows: Sequence[str], at: int) -> bool:
+    """Whether a fence closes before the next rule; otherwise it opens no block."""
+    for row in rows[at : at + _LONGEST_FENCE]:
         if _RULE.fullmatch(row.strip()):
             return False
         if _FENCE.fullmatch(row.strip()):
@@ -194,8 +194,8 @@ def _closes(found: Sequence[str], at: int) -> bool:
 
 
 def _dedent(more: Sequence[str]) -> list[str]:
-    """Without the indentation that `format` writes, where every row has it."""
-    kept = [row.rstrip() for row in more]
-    if all(row.startswith(_INDENT) for row in kept if row):
-        return [row.removeprefix(_INDENT) for row in kept]
-    return kept
+    """Remove the indentation that `format` writes, if every row has it."""
+    result = [row.rstrip() for row in more]
+    if all(row.startswith(_INDENT) for row in result if row):
+        return [row.removeprefix(_INDENT) for row in result]
+    return result

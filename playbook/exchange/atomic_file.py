@@ -1,4 +1,4 @@
-"""Put text into a file so that nobody ever reads half of it."""
+"""Write a file atomically, so that nobody reads a part of it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import Path
 
 
 def replace(path: Path, content: bytes) -> bool:
-    """Write a file as a whole, or leave it as it is; whether it changed.
+    """Write a file atomically; return whether it changed.
 
-    Its mode and owner stay. A link keeps pointing at the file that is written.
+    Its mode and owner stay. If the path is a link, the file it points to is replaced.
     """
     path = path.resolve()
     before = path.read_bytes() if path.exists() else None
     if before == content:
         return False
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    written = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             _copy_mode_and_owner(file.fileno(), path)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        written.replace(path)
+        temporary.replace(path)
     except BaseException:
-        written.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return True
 
 
 def _copy_mode_and_owner(handle: int, path: Path) -> None:
-    """Give a new file the mode and owner of the one in whose place it comes."""
+    """Give the new file the mode and owner of the file that it replaces."""
     if not path.exists():
         mask = os.umask(0)
         os.umask(mask)

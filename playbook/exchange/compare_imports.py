@@ -1,6 +1,6 @@
-"""Compare imported texts that wait with the playbook, once they are embedded.
+"""Compare imported texts with the playbook in a job that embeds them.
 
-An import of thousands of lines is answered at once; embedding them takes minutes.
+An import of thousands of lines returns at once, and embedding them takes minutes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def enqueue(project_id: uuid.UUID) -> None:
 
 
 def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
-    """Imported texts for a person to decide that nobody has compared yet."""
+    """Find waiting imported texts that are not compared with the playbook yet."""
     return PlaybookDelta.objects.filter(
         project_id=project_id,
         status=PlaybookDelta.DeltaStatus.PENDING,
@@ -44,7 +44,7 @@ def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
 
 @runner.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
 def compare_imported(run: runner.JobRun) -> dict[str, Any]:
-    """Give imported texts that wait their gates of comparison."""
+    """Embed waiting imported texts, and add the gates that compare them."""
     project_id = run.job.project_id
     assert project_id
     rows = partial(uncompared_deltas, project_id)
@@ -58,14 +58,17 @@ def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     except delta_review.DeltaState:
         return  # decided while the model worked
     item = submission.reevaluate(delta, vector)
-    found = gates.evaluate(playbook, item, key_id=delta.key_id)
-    # The others stand as they were: what a whole import takes out is not known here.
-    kept = [
+    new_results = gates.evaluate(playbook, item, key_id=delta.key_id)
+    # The other gates stay: the removals of the whole import are not known here.
+    kept_results = [
         GateResult(**gate)
         for gate in delta.gates
         if gate["name"] not in COMPARISON_GATES
     ]
-    results = [*kept, *(gate for gate in found if gate.name in COMPARISON_GATES)]
+    results = [
+        *kept_results,
+        *(gate for gate in new_results if gate.name in COMPARISON_GATES),
+    ]
     decision = policy.decide(delta.project, item.proposal, results, SYSTEM)
     delta.gates = [asdict(result) for result in results]
     delta.risk, delta.review_note = decision.risk, decision.reason[:1000]

@@ -1,4 +1,4 @@
-"""The playbook on its way out: identical rows give identical bytes."""
+"""Export a playbook as text: the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEDIA_TYPES = {
     "json": "application/json",
     "agents-md": "text/markdown; charset=utf-8",
 }
-# Of a delta's payload; its other members name rows of this project alone.
+# Keys of a delta's payload to export; the others refer to rows of this project.
 EXPORTED_PAYLOAD = {
     *SETTABLE_COLUMNS,
     *IMPORTED_COLUMNS,
@@ -31,13 +31,13 @@ EXPORTED_PAYLOAD = {
 
 
 def export_text(project: Project, caller: Caller, *, format: Format) -> str:
-    """The playbook as text: ACE lines, JSON with its history, or a managed block."""
+    """Export as ACE lines, JSON with history, or a managed block."""
     caller.require(Role.VIEWER, project.pk)
     return {"ace": _ace, "json": _json, "agents-md": _block}[format](project, caller)
 
 
 def _ace(project: Project, caller: Caller) -> str:
-    """Every live entry, by section."""
+    """Format every active entry, by section."""
     return ace_format.format(
         RuleLine(
             entry.label,
@@ -51,17 +51,19 @@ def _ace(project: Project, caller: Caller) -> str:
 
 
 def _block(project: Project, caller: Caller) -> str:
-    """What an agent is given at the start of each task: whole lines under a budget."""
+    """Format a managed block: whole lines within the budget for agents."""
     live = _live(project, caller)
     budget = project.options.budgets.render_tokens
-    taken = renderer.fit_budget(renderer.sort_entries(live, renderer.TaskFit()), budget)
+    fitting = renderer.fit_budget(
+        renderer.sort_entries(live, renderer.TaskFit()), budget
+    )
     body, section = "", ""
-    for entry in _by_section(project, taken):
+    for entry in _by_section(project, fitting):
         if entry.category != section:
             section = entry.category
             body += f"\n### {section}\n\n"
         body += f"- {entry.line}\n"
-    if left_out := len(live) - len(taken):
+    if left_out := len(live) - len(fitting):
         body += f"\n<!-- {left_out} more in the service: no room for them here. -->\n"
     return managed_block.block(body)
 
@@ -74,7 +76,7 @@ def _live(project: Project, caller: Caller) -> list[PlaybookEntry]:
 def _by_section(
     project: Project, entries: Sequence[PlaybookEntry]
 ) -> list[PlaybookEntry]:
-    """By category as the project lists them, then by the number of the label."""
+    """Sort by category in the order of the project, then by the number of the label."""
     order = {name: place for place, name in enumerate(project.options.categories)}
 
     def key(entry: PlaybookEntry) -> tuple[int, str, int, str]:
@@ -105,9 +107,9 @@ def _json(project: Project, caller: Caller) -> str:
 
 
 class ExportedHistory:
-    """The changes up to a revision, with names in the place of ids.
+    """The changes up to a revision, with labels and numbers instead of ids.
 
-    Memories are left out: they belong to the project (decision 0012).
+    It has no memories, because they belong to the project (decision 0012).
     """
 
     def __init__(self, project: Project, revision: int, caller: Caller) -> None:
@@ -145,16 +147,16 @@ class ExportedHistory:
         }
 
     def _columns(self, state: EntryValues) -> EntryValues:
-        told = {name: value for name, value in state.items() if name != SUPPORTS}
-        if "superseded_by_id" in told:
-            told["superseded_by"] = self.labels.get(told.pop("superseded_by_id"))
-        if "merged_from" in told:
-            named = [self.labels.get(pk) for pk in told["merged_from"]]
-            told["merged_from"] = [label for label in named if label]
-        return told
+        columns = {name: value for name, value in state.items() if name != SUPPORTS}
+        if "superseded_by_id" in columns:
+            columns["superseded_by"] = self.labels.get(columns.pop("superseded_by_id"))
+        if "merged_from" in columns:
+            labels = [self.labels.get(pk) for pk in columns["merged_from"]]
+            columns["merged_from"] = [label for label in labels if label]
+        return columns
 
     def entries(self, changes: Sequence[Mapping[str, Any]]) -> list[EntryValues]:
-        """Folded from the changes: a write at the same time cannot part the two."""
+        """Build the entries from the changes, so that a concurrent write cannot separate them."""
         states: dict[str, EntryValues] = {}
         for change in changes:
             states.setdefault(change["entry"], {}).update(change["after"])
@@ -177,10 +179,10 @@ class ExportedHistory:
         )
         targets = [
             {
-                "entry": self.labels.get(str(given["id"])),
-                "version": given.get("version"),
+                "entry": self.labels.get(str(target["id"])),
+                "version": target.get("version"),
             }
-            for given in delta.targets
+            for target in delta.targets
         ]
         return {
             **{name: getattr(delta, name) for name in plain},
@@ -197,6 +199,6 @@ class ExportedHistory:
 
 
 def _number_ids(ids: Iterator[uuid.UUID | None]) -> dict[uuid.UUID | None, int]:
-    """A number for each id, in order of appearance."""
+    """Number the ids in order of appearance."""
     first = dict.fromkeys(pk for pk in ids if pk)
     return {pk: number for number, pk in enumerate(first, start=1)}

@@ -1,4 +1,4 @@
-"""What a posted playbook would change: a diff of its lines and the entries there are."""
+"""Plan an import: the proposals that turn the entries into the lines of a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from playbook.rule_text import text_patterns
 from projects.models import Project
 
 TAG = "imported"
-# Labels are the project's own when at least half of the lines that have one speak of
-# what its entry speaks of; of two playbooks both have a `gotchas-00001`.
+# The labels in a file are those of the project if at least half of the labelled lines have
+# a text like that of their entry; any two playbooks have a `gotchas-00001`.
 MAJORITY = 0.5
-# Entries that the reasons and notes of one line name at most.
+# Entries that a reason or note lists at most.
 MAX_NAMED = 20
 
 
@@ -34,7 +34,7 @@ class ImportPlan:
 
 
 class EntryLookup:
-    """The entries of a project by what a line may call them."""
+    """The entries of a project by label, alias and text."""
 
     def __init__(self, entries: Iterable[PlaybookEntry]) -> None:
         self.entries = sorted(entries, key=lambda entry: entry.pk)
@@ -56,55 +56,57 @@ def build_plan(
     is_whole: bool,
     **author: Any,
 ) -> ImportPlan:
-    """Proposals that would make the playbook say what the lines say.
+    """Return the proposals that make the playbook say what the lines say.
 
-    `is_whole`: an entry that a rewrite of this playbook leaves out is proposed for
+    With `is_whole`, entries that a rewrite of this playbook leaves out are proposed for
     deletion. `author` are fields of every proposal.
     """
     entries = PlaybookEntry.objects.filter(project=project).light()
-    known = EntryLookup(entries)
-    gathered = imported_rules.collect(project, lines)
-    made = ImportPlan(unparsed=gathered.unparsed, notes=gathered.notes)
-    is_ours = _labels_are_ours(gathered.lines, known)
-    for rule in gathered.rules:
-        owners = _owners(rule, known) if is_ours else []
-        if proposal := _proposal(project, rule, owners, known, category, made):
-            made.proposals.append(proposal)
-    if is_whole and is_ours and _is_rewrite(gathered.lines, known):
-        made.proposals += _removals(gathered.rules, known)
-    removals = _tokens_removed(made.proposals)
-    made.proposals = [
+    lookup = EntryLookup(entries)
+    imported = imported_rules.collect(project, lines)
+    plan = ImportPlan(unparsed=imported.unparsed, notes=imported.notes)
+    is_ours = _labels_are_ours(imported.lines, lookup)
+    for rule in imported.rules:
+        owners = _owners(rule, lookup) if is_ours else []
+        if proposal := _proposal(project, rule, owners, lookup, category, plan):
+            plan.proposals.append(proposal)
+    if is_whole and is_ours and _is_rewrite(imported.lines, lookup):
+        plan.proposals += _removals(imported.rules, lookup)
+    removals = _tokens_removed(plan.proposals)
+    plan.proposals = [
         _with_key(
             project, replace(p, import_removals=removals, origin="import", **author)
         )
-        for p in made.proposals
+        for p in plan.proposals
     ]
-    return made
+    return plan
 
 
-def _labels_are_ours(lines: Sequence[RuleLine], known: EntryLookup) -> bool:
-    """Whether lines with labels that are known here speak of those entries."""
-    named = [(line, known.find(line.label)) for line in lines]
-    pairs = [(line, entry) for line, entry in named if entry]
-    alike = sum(_overlap(line.text, entry.content) >= MAJORITY for line, entry in pairs)
-    return bool(pairs) and alike >= MAJORITY * len(pairs)
+def _labels_are_ours(lines: Sequence[RuleLine], lookup: EntryLookup) -> bool:
+    """Whether most lines with a known label have a text like that of their entry."""
+    found = [(line, lookup.find(line.label)) for line in lines]
+    pairs = [(line, entry) for line, entry in found if entry]
+    similar = sum(
+        _overlap(line.text, entry.content) >= MAJORITY for line, entry in pairs
+    )
+    return bool(pairs) and similar >= MAJORITY * len(pairs)
 
 
-def _is_rewrite(lines: Sequence[RuleLine], known: EntryLookup) -> bool:
-    own = sum(line.label in known.by_label for line in lines)
+def _is_rewrite(lines: Sequence[RuleLine], lookup: EntryLookup) -> bool:
+    own = sum(line.label in lookup.by_label for line in lines)
     return own >= MAJORITY * len(lines)
 
 
 def _overlap(left: str, right: str) -> float:
-    """The share of the shorter text's words that the other has."""
+    """Return the share of the words of the shorter text that the other text has."""
     ours, theirs = (
         set(text_patterns.WORD.findall(text.casefold())) for text in (left, right)
     )
     return len(ours & theirs) / max(min(len(ours), len(theirs)), 1)
 
 
-def _owners(rule: ImportedRule, known: EntryLookup) -> list[PlaybookEntry]:
-    found = (known.find(label) for label in rule.labels)
+def _owners(rule: ImportedRule, lookup: EntryLookup) -> list[PlaybookEntry]:
+    found = (lookup.find(label) for label in rule.labels)
     return list({entry.pk: entry for entry in found if entry}.values())
 
 
@@ -112,43 +114,43 @@ def _proposal(
     project: Project,
     rule: ImportedRule,
     owners: Sequence[PlaybookEntry],
-    known: EntryLookup,
+    lookup: EntryLookup,
     category: str,
-    made: ImportPlan,
+    plan: ImportPlan,
 ) -> Proposal | None:
     live = [owner for owner in owners if owner.is_live]
-    if holder := known.by_hash.get(rule.hash):
-        _note_duplicates(rule, holder, live, made)
-        return _alias(rule, holder, known)
+    if holder := lookup.by_hash.get(rule.hash):
+        _note_duplicates(rule, holder, live, plan)
+        return _alias(rule, holder, lookup)
     if live:
-        _note_duplicates(rule, live[0], live, made)
-        return _update(rule, live[0], known)
+        _note_duplicates(rule, live[0], live, plan)
+        return _update(rule, live[0], lookup)
     if owners:
-        told = f"{owners[0].label} is {owners[0].status} here"
-        made.notes.append(f"Line {rule.number}: {told}; nothing is proposed.")
+        reason = f"{owners[0].label} is {owners[0].status} here"
+        plan.notes.append(f"Line {rule.number}: {reason}; nothing is proposed.")
         return None
-    return _addition(project, rule, known, category, made)
+    return _addition(project, rule, lookup, category, plan)
 
 
 def _note_duplicates(
     rule: ImportedRule,
     stays: PlaybookEntry,
     owners: Sequence[PlaybookEntry],
-    made: ImportPlan,
+    plan: ImportPlan,
 ) -> None:
     others = [owner.label for owner in owners if owner.pk != stays.pk][:MAX_NAMED]
     if others:
-        made.notes.append(
+        plan.notes.append(
             f"Line {rule.number}: {', '.join(others)} would say what {stays.label} "
             "says; nothing is proposed, merge them if they are one."
         )
 
 
 def _alias(
-    rule: ImportedRule, entry: PlaybookEntry, known: EntryLookup
+    rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup
 ) -> Proposal | None:
-    """A text that is there already: its other labels become names of the entry."""
-    new = _free_labels(rule, known, {*entry.aliases, entry.label})
+    """Propose the further labels of an existing text as aliases of its entry."""
+    new = _free_labels(rule, lookup, {*entry.aliases, entry.label})
     if not new:
         return None
     return Proposal(
@@ -156,38 +158,38 @@ def _alias(
         entry=entry,
         expected_version=entry.version,
         settings={"aliases": new},
-        reason=f"Line {rule.number} of an import says it too, as {', '.join(new)}.",
+        reason=f"Line {rule.number} of an import has the same text, as {', '.join(new)}.",
     )
 
 
-def _update(rule: ImportedRule, entry: PlaybookEntry, known: EntryLookup) -> Proposal:
-    new = _free_labels(rule, known, {*entry.aliases, entry.label})
+def _update(rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup) -> Proposal:
+    new = _free_labels(rule, lookup, {*entry.aliases, entry.label})
     return Proposal(
         Operation.UPDATE,
         entry=entry,
         expected_version=entry.version,
         content=rule.text,
         settings={"aliases": new} if new else {},
-        reason=f"Line {rule.number} of an import says this of {entry.label}.",
+        reason=f"Line {rule.number} of an import has this text for {entry.label}.",
     )
 
 
 def _addition(
     project: Project,
     rule: ImportedRule,
-    known: EntryLookup,
+    lookup: EntryLookup,
     category: str,
-    made: ImportPlan,
+    plan: ImportPlan,
 ) -> Proposal:
-    aliases = _free_labels(rule, known, set())
-    taken = [label for label in rule.labels if label not in aliases]
-    if taken:
-        made.notes.append(
-            f"Line {rule.number}: {', '.join(taken[:MAX_NAMED])} names another entry "
+    aliases = _free_labels(rule, lookup, set())
+    used_labels = [label for label in rule.labels if label not in aliases]
+    if used_labels:
+        plan.notes.append(
+            f"Line {rule.number}: {', '.join(used_labels[:MAX_NAMED])} names another entry "
             "already, so it is no alias of this one."
         )
     where = f", section {rule.section}" if rule.section else ""
-    named = f" as {', '.join(rule.labels[:MAX_NAMED])}" if rule.labels else ""
+    names = f" as {', '.join(rule.labels[:MAX_NAMED])}" if rule.labels else ""
     tag = sections.tag(rule.section)
     return Proposal(
         Operation.ADD,
@@ -201,53 +203,53 @@ def _addition(
             "helpful": rule.helpful,
             "harmful": rule.harmful,
         },
-        reason=f"Imported from line {rule.number}{where}{named}.",
+        reason=f"Imported from line {rule.number}{where}{names}.",
     )
 
 
-def _free_labels(rule: ImportedRule, known: EntryLookup, have: set[str]) -> list[str]:
-    """Labels of the line that name nothing else, here or earlier in the file."""
+def _free_labels(rule: ImportedRule, lookup: EntryLookup, have: set[str]) -> list[str]:
+    """Return the labels that name no entry and no earlier line of the file."""
     free = [
         name
         for name in rule.labels
-        if name not in have | known.used_labels and known.find(name) is None
+        if name not in have | lookup.used_labels and lookup.find(name) is None
     ]
-    known.used_labels.update(free)
+    lookup.used_labels.update(free)
     return free
 
 
 def _removals(
-    texts_left: Sequence[ImportedRule], known: EntryLookup
+    texts_left: Sequence[ImportedRule], lookup: EntryLookup
 ) -> Iterator[Proposal]:
     kept = {rule.hash for rule in texts_left}
-    named = {label for rule in texts_left for label in rule.labels}
-    for entry in known.live:
+    labels = {label for rule in texts_left for label in rule.labels}
+    for entry in lookup.live:
         names = {entry.label, *entry.aliases}
-        if not names & named and entry.similarity_hash not in kept:
+        if not names & labels and entry.similarity_hash not in kept:
             yield Proposal(
                 Operation.DELETE,
                 entry=entry,
                 expected_version=entry.version,
-                reason="The posted playbook leaves it out.",
+                reason="The imported playbook leaves it out.",
             )
 
 
 def _tokens_removed(proposals: Sequence[Proposal]) -> dict[Any, int]:
-    """Tokens that the whole import takes out of each entry that it removes or shrinks."""
+    """Map each entry that the import removes or shrinks to the tokens that it loses."""
     lost = {}
     for proposal in proposals:
         entry = proposal.entry
         if entry is None or not (proposal.content or proposal.operation == "delete"):
             continue
         after = line_of(entry.label, proposal.content) if proposal.content else ""
-        taken = entry.tokens - tokens.estimate(after)
-        if taken > 0:
-            lost[entry.pk] = taken
+        lost_tokens = entry.tokens - tokens.estimate(after)
+        if lost_tokens > 0:
+            lost[entry.pk] = lost_tokens
     return lost
 
 
 def _with_key(project: Project, proposal: Proposal) -> Proposal:
-    """With the key that makes the same post, made again, change nothing."""
+    """Set an idempotency key, so that repeating the same import changes nothing."""
     entry = proposal.entry
     parts = [
         "import",

@@ -1,4 +1,4 @@
-"""Take a posted playbook in: as deltas that wait for a person, whoever posts it."""
+"""Import a playbook: as deltas that wait for a person, whoever imports it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ MAX_LINES = 5_000
 CHUNK = 50  # deltas written under one lock of the playbook
 MAX_SHOWN = 200  # characters of an unparsed line
 AS_LINES = (
-    "Read as lines: a history comes back only when a curator posts it into an empty "
+    "Read as lines: a history is restored only if a curator imports it into an empty "
     "playbook."
 )
 
 
 class TooManyLines(errors.Refusal):
-    """The playbook has more lines than one import takes; send it in parts."""
+    """The playbook has too many lines for one import; send it in parts."""
 
     status: ClassVar[int] = 413
     code = "too_many_lines"
@@ -49,7 +49,7 @@ class TooManyLines(errors.Refusal):
 
 @dataclass(frozen=True)
 class DeltaCount:
-    """Deltas of one operation and status; `known` of them were there before."""
+    """The number of deltas of one operation and status; `known` of them existed before."""
 
     operation: str
     status: str
@@ -59,10 +59,10 @@ class DeltaCount:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What came of an import. `waiting` are the deltas for a person to decide.
+    """The result of an import; `waiting` are the ids of the deltas to decide.
 
-    `restored` is the number of entries that came back with their history; then there
-    are no deltas.
+    If the import restored a history, `restored` is its number of entries, and there are
+    no deltas.
     """
 
     deltas: tuple[DeltaCount, ...] = ()
@@ -82,15 +82,15 @@ def import_text(
     producer: str = Producer.MODEL,
     producer_name: str = "",
 ) -> ImportResult:
-    """Turn a playbook into deltas that wait, or restore an exported one.
+    """Turn a playbook into waiting deltas, or restore an exported one.
 
-    JSON with history that a curator posts into an empty playbook is restored as it
-    was. The same post, made again, makes no second delta. Raises TooLarge,
-    TooManyLines, Invalid, and what `json_format` and `managed_block` raise.
+    If a curator imports JSON with history into an empty playbook, it is restored as it
+    was. Repeating an import creates no second delta. Raises TooLarge, TooManyLines,
+    Invalid, and the errors of `json_format` and `managed_block`.
     """
     caller.require(Role.WRITER, project.pk)
-    if wrong := texts.find_unstorable(content):
-        raise errors.Invalid(errors={"content": [f"It {wrong}."]})
+    if problem := texts.find_unstorable(content):
+        raise errors.Invalid(errors={"content": [f"It {problem}."]})
     if format == "json":
         document = json_format.read(content)
         if restore_history.is_empty(project) and caller.may(Role.CURATOR, project.pk):
@@ -135,8 +135,8 @@ def _submit_plan(
     known = set(
         _deltas_with_keys(project, keys).values_list("idempotency_key", flat=True)
     )
-    fresh = [p for p in plan.proposals if p.idempotency_key not in known]
-    _submit_in_chunks(project, fresh, caller)
+    new_proposals = [p for p in plan.proposals if p.idempotency_key not in known]
+    _submit_in_chunks(project, new_proposals, caller)
     deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
     waits = [delta.pk for delta in deltas if delta.status == delta.DeltaStatus.PENDING]
     unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda line: line.line)
@@ -149,14 +149,14 @@ def _submit_plan(
 
 
 def _submit_in_chunks(
-    project: Project, fresh: Sequence[Proposal], caller: Caller
+    project: Project, new_proposals: Sequence[Proposal], caller: Caller
 ) -> None:
-    """In pieces, so that nobody waits long for the lock; each piece is whole."""
-    prepared = submission.prepare(project, fresh, caller)
-    for start in range(0, len(fresh), CHUNK):
-        piece = prepared.items[start : start + CHUNK]
-        submission.submit(replace(prepared, items=piece))
-    if fresh:
+    """Submit in chunks, a transaction each, so that others wait for the lock only briefly."""
+    prepared = submission.prepare(project, new_proposals, caller)
+    for start in range(0, len(new_proposals), CHUNK):
+        chunk = prepared.items[start : start + CHUNK]
+        submission.submit(replace(prepared, items=chunk))
+    if new_proposals:
         compare_imports.enqueue(project.pk)
 
 
@@ -165,16 +165,16 @@ def _deltas_with_keys(project: Project, keys: Sequence[str]) -> QuerySet[Playboo
 
 
 def _counts(deltas: Sequence[PlaybookDelta], known: set[str]) -> Iterator[DeltaCount]:
-    every = Counter((delta.operation, delta.status) for delta in deltas)
+    totals = Counter((delta.operation, delta.status) for delta in deltas)
     before = Counter(
         (delta.operation, delta.status)
         for delta in deltas
         if delta.idempotency_key in known
     )
-    for (operation, status), count in sorted(every.items()):
+    for (operation, status), count in sorted(totals.items()):
         yield DeltaCount(operation, status, count, before[operation, status])
 
 
 def _shorten(line: UnparsedLine) -> UnparsedLine:
-    """Short, and without a secret: the answer is kept for an Idempotency-Key."""
+    """Shorten and mask a line: the response is stored under an Idempotency-Key."""
     return replace(line, text=texts.clip(secrets.mask(line.text).text, MAX_SHOWN))

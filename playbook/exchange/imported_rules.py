@@ -1,4 +1,4 @@
-"""The texts of a posted playbook: masked, and exact copies taken together."""
+"""Collect the texts of an imported playbook: mask secrets, and combine exact copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class ImportedRule:
-    """A text of the file with everything that was said of it: exact copies are one."""
+    """A text of the file; exact copies are one rule with the labels of all."""
 
     text: str
     labels: tuple[str, ...]
@@ -31,7 +31,7 @@ class ImportedRule:
 
 @dataclass(frozen=True)
 class ImportedRules:
-    """`lines` are those that fit into an entry; `unparsed` those that do not."""
+    """The rules of a file; `lines` fit in an entry, `unparsed` are too long."""
 
     rules: list[ImportedRule]
     lines: list[RuleLine]
@@ -40,21 +40,21 @@ class ImportedRules:
 
 
 def collect(project: Project, lines: Sequence[RuleLine]) -> ImportedRules:
-    """Texts without their secrets, each once, with the labels of all its copies."""
-    fitting = [line for line in lines if len(line.text) <= MAX_CONTENT]
+    """Return each text once, without secrets, with the labels of all its copies."""
+    lines_that_fit = [line for line in lines if len(line.text) <= MAX_CONTENT]
     unparsed = [_reject_long(line) for line in lines if len(line.text) > MAX_CONTENT]
-    together: dict[str, ImportedRule] = {}
+    rules_by_hash: dict[str, ImportedRule] = {}
     notes = []
-    for line in fitting:
+    for line in lines_that_fit:
         rule = _rule(project, line)
-        first = together.setdefault(rule.hash, rule)
+        first = rules_by_hash.setdefault(rule.hash, rule)
         if first is not rule:
-            together[rule.hash] = _add_copy(first, rule)
+            rules_by_hash[rule.hash] = _add_copy(first, rule)
             notes.append(f"Line {line.number} says what line {first.number} says.")
         elif rule.secrets:
             kinds = ", ".join(rule.secrets)
             notes.append(f"Line {line.number}: a secret ({kinds}) was masked.")
-    return ImportedRules(list(together.values()), fitting, unparsed, notes)
+    return ImportedRules(list(rules_by_hash.values()), lines_that_fit, unparsed, notes)
 
 
 def _reject_long(line: RuleLine) -> UnparsedLine:

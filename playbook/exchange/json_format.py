@@ -1,7 +1,7 @@
-"""The playbook with its whole history as JSON: the same rows give the same bytes.
+"""Read and write a playbook with its history as JSON: the same rows give the same bytes.
 
-Rows refer to each other by label, by place in the history and by number, never by the
-ids of one project, so that another project can take the history over.
+Rows refer to each other by label, by place in the history and by number, not by ids, so
+that another project can restore the history.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from playbook.exchange.ace_format import RuleLine
 FORMAT = "agent-memory-playbook"
 VERSION = 1
 MAX_INTEGER = 2**31 - 1
-MAX_PROBLEMS = 20  # places that one refusal names
+MAX_PROBLEMS = 20  # problems that one refusal lists
 
 
 class BrokenHistory(errors.Refusal):
-    """The text is no exported playbook, or its history does not lead to its entries."""
+    """The text is not an exported playbook, or its history does not lead to its entries."""
 
     code = "broken_history"
 
@@ -40,8 +40,8 @@ def _moment(value: str) -> str:
 
 
 def _storable(value: str) -> str:
-    if wrong := texts.find_unstorable(value):
-        raise ValueError(wrong)
+    if problems := texts.find_unstorable(value):
+        raise ValueError(problems)
     return value
 
 
@@ -71,7 +71,7 @@ class ExportModel(BaseModel):
 
 
 class ExportedColumns(ExportModel):
-    """Columns of an entry: all of them in an entry, those that changed in a change."""
+    """Columns of an entry: all columns in an entry, the changed ones in a change."""
 
     label: Label = ""
     content: Annotated[RuleText, Field(min_length=1)] = ""
@@ -103,7 +103,7 @@ class ExportedColumns(ExportModel):
 
 
 class ExportedPlace(ExportModel):
-    """Where a change stands in the history."""
+    """The place of a change in the history."""
 
     revision: Number
     position: Annotated[int, Field(ge=0, le=32_767)]
@@ -139,7 +139,7 @@ class ExportedGate(ExportModel):
 
 
 class ExportedDelta(ExportModel):
-    """A delta that the history names; its quotes stay with the memories."""
+    """A delta that the history names, without its quotes, which belong to memories."""
 
     number: Number
     operation: Literal[
@@ -179,20 +179,22 @@ class ExportedPlaybook(ExportModel):
 
 
 def read(content: str) -> ExportedPlaybook:
-    """Parse an exported playbook; raises BrokenHistory, which names what is wrong."""
+    """Parse an exported playbook; raises BrokenHistory, which lists the problems."""
     try:
         document = ExportedPlaybook.model_validate_json(content)
     except ValidationError as error:
-        wrong = {
-            ".".join(map(str, found["loc"])) or "content": [found["msg"]]
-            for found in error.errors(include_url=False, include_input=False)
+        problems = {
+            ".".join(map(str, problem["loc"])) or "content": [problem["msg"]]
+            for problem in error.errors(include_url=False, include_input=False)
         }
-        shown = dict(list(wrong.items())[:MAX_PROBLEMS])
-        raise BrokenHistory("This is no exported playbook.", errors=shown) from error
-    if wrong_at := _find_problems(document):
+        listed_problems = dict(list(problems.items())[:MAX_PROBLEMS])
         raise BrokenHistory(
-            f"The history does not lead to the entries: {wrong_at}. "
-            "Export the playbook anew, or import it as lines."
+            "This is not an exported playbook.", errors=listed_problems
+        ) from error
+    if problem := _find_problems(document):
+        raise BrokenHistory(
+            f"The history does not lead to the entries: {problem}. "
+            "Export the playbook again, or import it as lines."
         )
     return document
 
@@ -200,16 +202,16 @@ def read(content: str) -> ExportedPlaybook:
 def write(
     head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> str:
-    """One row a line, so that two exports can be compared with a diff."""
+    """Write one row a line, so that two exports can be compared with a diff."""
     parts = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
     for name, rows in lists.items():
-        written = ",\n".join(map(_json, rows))
-        parts.append(f"{_json(name)}: [\n{written}\n]" if written else f'"{name}": []')
+        body = ",\n".join(map(_json, rows))
+        parts.append(f"{_json(name)}: [\n{body}\n]" if body else f'"{name}": []')
     return "{" + ",\n".join(parts) + "}\n"
 
 
 def to_lines(document: ExportedPlaybook) -> Iterator[RuleLine]:
-    """The live entries as lines, without their history."""
+    """Yield the active entries as lines, without their history."""
     live = (entry for entry in document.entries if entry.status == "active")
     for number, entry in enumerate(live, start=1):
         yield RuleLine(
@@ -227,30 +229,30 @@ def _json(value: Any) -> str:
 
 
 def _find_problems(document: ExportedPlaybook) -> str:
-    """What of a history is not as the service writes it; empty when all of it is."""
+    """Return the first problem of a history that the service did not write; else empty."""
     states: dict[str, dict[str, Any]] = {}
-    # A revision retires what an entry takes the place of before it adds that entry.
+    # A revision retires the entries that a new one replaces before it adds the new one.
     added = {c.entry: c.revision for c in document.changes if c.operation == "add"}
     places: set[tuple[int, int]] = set()
     last = (0, -1)
     for change in document.changes:
         place = (change.revision, change.position)
-        told = f"{change.entry} at revision {change.revision}"
+        place_name = f"{change.entry} at revision {change.revision}"
         expected = {(last[0], last[1] + 1), (last[0] + 1, 0)}
         if place not in expected:
-            return f"a change is missing or doubled before {told}"
+            return f"a change is missing or doubled before {place_name}"
         if change.reverts and _as_tuple(change.reverts) not in places:
-            return f"{told} reverts what is not there"
+            return f"{place_name} reverts a change that does not exist"
         if (change.entry in states) == (change.operation == "add"):
-            return (
-                f"{told} is {'added twice' if change.entry in states else 'not added'}"
-            )
+            return f"{place_name} is {'added twice' if change.entry in states else 'not added'}"
         state = states.setdefault(change.entry, {})
         if state and any(state.get(n) != v for n, v in change.before.values.items()):
-            return f"{told} does not follow from what stands before it"
-        named = [change.after.superseded_by, *change.after.merged_from]
-        if any(n and added.get(n, MAX_INTEGER + 1) > change.revision for n in named):
-            return f"{told} names an entry that is not there"
+            return f"{place_name} does not follow from the changes before it"
+        other_labels = [change.after.superseded_by, *change.after.merged_from]
+        if any(
+            n and added.get(n, MAX_INTEGER + 1) > change.revision for n in other_labels
+        ):
+            return f"{place_name} names an entry that does not exist"
         state.update(change.after.values)
         places.add(place)
         last = place
@@ -264,21 +266,21 @@ def _entry_problems(
 ) -> str:
     entries = {entry.label: entry for entry in document.entries}
     if len(entries) != len(document.entries) or entries.keys() != states.keys():
-        return "it tells of other entries"
+        return "its changes are about other entries"
     live: set[str] = set()
     for label, entry in entries.items():
         if entry.values != states[label] or set(states[label]) != set(
             ExportedColumns.model_fields
         ):
-            return f"{label} is another one at its end"
+            return f"{label} has other values after its last change"
         if int(label.rpartition("-")[2]) >= document.next_label:
-            return f"{label} could be given again"
-        named = [entry.superseded_by, *entry.merged_from]
-        if any(other and other not in entries for other in named):
-            return f"{label} names an entry that is not there"
+            return f"the label {label} could be used again"
+        other_labels = [entry.superseded_by, *entry.merged_from]
+        if any(other and other not in entries for other in other_labels):
+            return f"{label} names an entry that does not exist"
         text = texts.similarity_hash(entry.content)
         if entry.status == "active" and text in live:
-            return f"{label} says what another live entry says"
+            return f"{label} has the text of another active entry"
         live.update({text} if entry.status == "active" else ())
     return _delta_problems(document, entries.keys())
 
@@ -286,12 +288,12 @@ def _entry_problems(
 def _delta_problems(document: ExportedPlaybook, labels: Iterable[str]) -> str:
     numbers = [delta.number for delta in document.deltas]
     if len(set(numbers)) != len(numbers):
-        return "two deltas have one number"
+        return "two deltas have the same number"
     known = set(labels)
     for delta in document.deltas:
-        named = [delta.entry, *(target.entry for target in delta.targets)]
-        if any(label and label not in known for label in named):
-            return f"delta {delta.number} names an entry that is not there"
+        other_labels = [delta.entry, *(target.entry for target in delta.targets)]
+        if any(label and label not in known for label in other_labels):
+            return f"delta {delta.number} names an entry that does not exist"
     return ""
 
 

@@ -1,6 +1,6 @@
 """The part of an AGENTS.md or CLAUDE.md that belongs to the playbook.
 
-Pure functions of bytes: whatever stands outside the two markers is never touched.
+Pure functions of bytes: text outside the two markers never changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from playbook.exchange import ace_format
 
 BEGIN = "<!-- agent-memory:begin -->"
 END = "<!-- agent-memory:end -->"
-# Below the first marker, for whoever opens the file.
+# Below the first marker, for readers of the file.
 INTRO = (
     "<!-- Written by `manage.py export`: what is changed here is lost by the next. -->"
 )
@@ -24,13 +24,13 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 class BrokenMarkers(errors.Refusal):
-    """The managed block has no single begin and end; keep one pair, or remove all."""
+    """The managed block needs one begin and one end marker; keep one pair, or remove all."""
 
     code = "broken_markers"
 
 
 class NoBlock(errors.Refusal):
-    """The text has no managed block; export one into it first."""
+    """The text has no managed block; export into the file first."""
 
     code = "no_managed_block"
 
@@ -42,14 +42,14 @@ class NotUtf8(errors.Refusal):
 
 
 def block(body: str) -> str:
-    """The managed block around a text of whole lines."""
+    """Return the managed block around a text of whole lines."""
     return f"{BEGIN}\n{INTRO}\n{body}{END}"
 
 
 def insert_block(document: bytes, block: str) -> bytes:
-    """The document with this block: in the place of the old one, else at its end.
+    """Replace the block in a document, or append it if there is none.
 
-    `block` holds both markers and ends without a newline; it takes the line ends of
+    `block` includes both markers and ends without a newline. It gets the line ends of
     the document. Every byte outside the block stays.
     """
     if document.startswith(_WIDE):
@@ -65,7 +65,7 @@ def insert_block(document: bytes, block: str) -> bytes:
 
 
 def read_rules(text: str) -> str:
-    """The text with nothing but the rules of its block, each on the line it was on.
+    """Return the text with only the rules of its block, each on its original line.
 
     Raises NoBlock and BrokenMarkers.
     """
@@ -78,12 +78,12 @@ def read_rules(text: str) -> str:
 
 
 def _is_comment(row: str) -> bool:
-    """The markers themselves, or what the block says about itself."""
+    """Whether a row is a marker or a comment of the block."""
     return row.strip().startswith("<!--") and row.rstrip().endswith("-->")
 
 
 def _place(document: bytes) -> tuple[int, int] | None:
-    """Where the block starts and ends, markers included, the last line end not."""
+    """Find start and end of the block, with its markers, without the last line end."""
     begins, ends = _find_markers(document, BEGIN), _find_markers(document, END)
     if not begins and not ends:
         return None
@@ -93,7 +93,7 @@ def _place(document: bytes) -> tuple[int, int] | None:
 
 
 def _find_markers(document: bytes, marker: str) -> list[tuple[int, int]]:
-    """Start and end of every line that is this marker and nothing else."""
+    """Find start and end of every line that consists of this marker."""
     found = []
     for match in _LINE.finditer(document):
         line = match[0].rstrip(b"\r\n")
@@ -113,19 +113,19 @@ def _marker_problem(
 
     return (
         f"The managed block needs one line {BEGIN} and after it one line {END}. "
-        f"Begin stands on line {lines(begins)}, end on line {lines(ends)}. "
-        "Remove the lines that are too many, or all of them to start a new block."
+        f"Begin is on line {lines(begins)}, end on line {lines(ends)}. "
+        "Remove the surplus lines, or all of them to start a new block."
     )
 
 
 def _line_end(document: bytes) -> bytes:
-    """The line end that the document uses most; a newline where it has none."""
+    """Return the most frequent line end of the document; a newline if it has none."""
     found = _ENDING.findall(document)
     return max((b"\n", b"\r\n", b"\r"), key=found.count)
 
 
 def _gap(document: bytes, ending: bytes) -> bytes:
-    """What parts a new block from the text above it: one blank line."""
+    """Return the line ends that put one blank line above a new block."""
     if document in (b"", _BOM):
         return b""
     if document.endswith((b"\n", b"\r")):

@@ -1,4 +1,4 @@
-"""Bring a playbook back with its history, into a project that has none."""
+"""Restore an exported playbook with its history into a project without a playbook."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Ids = Mapping[str, uuid.UUID]
 
 
 class NotEmpty(errors.StateConflict):
-    """The project has a playbook already; its history cannot be replaced."""
+    """The project already has a playbook; its history cannot be replaced."""
 
     code = "playbook_not_empty"
 
@@ -49,17 +49,17 @@ class RestoreResult:
 
 
 def is_empty(project: Project) -> bool:
-    """Whether nothing ever changed in the project's playbook."""
+    """Whether the project's playbook has no changes."""
     return not Playbook.objects.filter(project=project, revision__gt=0).exists()
 
 
 def restore_playbook(
     project: Project, document: ExportedPlaybook, caller: Caller
 ) -> RestoreResult:
-    """Write the entries and changes of another playbook as they were.
+    """Write the entries and changes of an exported playbook as they were.
 
-    Raises NotEmpty, OverBudget and SecretFound. Supports are not in the document: the
-    memories belong to the other project (decision 0012).
+    Raises NotEmpty, OverBudget and SecretFound. The document has no supports, because
+    the memories belong to the other project (decision 0012).
     """
     caller.require(Role.CURATOR, project.pk)
     if project.options.secrets != "allow":
@@ -81,7 +81,7 @@ def _write_history(
     for entry in entries:
         entry_index.fill(entry, language)
     _refuse_over_budget(project, entries)
-    # In the order in which they were made, so that their ids sort as they did.
+    # In the order of their creation, which their ids sort by.
     entries.sort(key=lambda entry: entry.pk)
     PlaybookEntry.objects.bulk_create(entries, batch_size=BATCH)
     file_anchors.refresh(entries)
@@ -101,15 +101,15 @@ def _is_addition(change: ExportedChange) -> bool:
 
 
 def _entry(project: Project, columns: ExportedColumns, ids: Ids) -> PlaybookEntry:
-    given = columns.values
-    successor = given.pop("superseded_by")
-    given["merged_from"] = [ids[label] for label in given["merged_from"]]
-    moments = {name: _moment(given.pop(name)) for name in DATE_COLUMNS}
+    values = columns.values
+    successor = values.pop("superseded_by")
+    values["merged_from"] = [ids[label] for label in values["merged_from"]]
+    moments = {name: _moment(values.pop(name)) for name in DATE_COLUMNS}
     return PlaybookEntry(
         pk=ids[columns.label],
         project=project,
         superseded_by_id=ids[successor] if successor else None,
-        **given,
+        **values,
         **moments,
     )
 
@@ -123,20 +123,20 @@ def _refuse_over_budget(project: Project, entries: list[PlaybookEntry]) -> None:
     budget = project.options.budgets.playbook_tokens
     if total > budget:
         raise OverBudget(
-            f"The playbook has {total} tokens, and this project has room for {budget}. "
-            "Raise its budget first."
+            f"The playbook has {total} tokens, and the budget of this project is {budget}. "
+            "Raise the budget first."
         )
 
 
 def _deltas(
     project: Project, document: ExportedPlaybook, ids: Ids, runs: dict[int, uuid.UUID]
 ) -> dict[int, uuid.UUID]:
-    """Write the deltas; the id of each by its number."""
+    """Write the deltas; return their ids by number."""
     rows = [_delta(project, delta, ids, runs) for delta in document.deltas]
     PlaybookDelta.objects.bulk_create(rows, batch_size=BATCH)
     for row, delta in zip(rows, document.deltas, strict=True):
         row.created_at = _moment(delta.created_at)
-    # An INSERT sets it to the present.
+    # An INSERT sets it to the current time.
     PlaybookDelta.objects.bulk_update(rows, ["created_at"], batch_size=BATCH)
     return {d.number: row.pk for d, row in zip(document.deltas, rows, strict=True)}
 
@@ -144,7 +144,14 @@ def _deltas(
 def _delta(
     project: Project, delta: ExportedDelta, ids: Ids, runs: dict[int, uuid.UUID]
 ) -> PlaybookDelta:
-    told = {"number", "entry", "targets", "run", "reviewed_at", "created_at"}
+    converted_fields = {
+        "number",
+        "entry",
+        "targets",
+        "run",
+        "reviewed_at",
+        "created_at",
+    }
     targets = [
         {"id": str(ids[target.entry]), "version": target.version}
         for target in delta.targets
@@ -157,12 +164,12 @@ def _delta(
         run_id=_id_for_number(delta.run, runs),
         reviewed_at=_moment(delta.reviewed_at),
         idempotency_key=uuid7().hex,
-        **delta.model_dump(exclude=told),
+        **delta.model_dump(exclude=converted_fields),
     )
 
 
 def _id_for_number(number: int | None, ids: dict[int, uuid.UUID]) -> uuid.UUID | None:
-    """The id that stands for a number of the document, new at its first use."""
+    """Return the id for a number of the document; create it at its first use."""
     return None if number is None else ids.setdefault(number, uuid7())
 
 
@@ -205,13 +212,13 @@ COPIED_FIELDS = {
 
 
 def _to_entry_values(columns: ExportedColumns, ids: Ids) -> dict[str, Any]:
-    given = columns.values
-    if "superseded_by" in given:
-        label = given.pop("superseded_by")
-        given["superseded_by_id"] = str(ids[label]) if label else None
-    if "merged_from" in given:
-        given["merged_from"] = [str(ids[label]) for label in given["merged_from"]]
-    return given
+    values = columns.values
+    if "superseded_by" in values:
+        label = values.pop("superseded_by")
+        values["superseded_by_id"] = str(ids[label]) if label else None
+    if "merged_from" in values:
+        values["merged_from"] = [str(ids[label]) for label in values["merged_from"]]
+    return values
 
 
 def _record_audit(
@@ -253,7 +260,7 @@ def _notes(project: Project, document: ExportedPlaybook) -> Iterator[str]:
         gate = text_gates.check_instruction(entry.content)
         if gate.verdict == "fail":
             yield f"{entry.label}: {gate.message}"
-    strange = {e.category for e in live}.difference(project.options.categories)
-    if strange:
-        named = ", ".join(sorted(strange))
-        yield f"The project has no category {named}; its entries keep it."
+    unknown = {e.category for e in live}.difference(project.options.categories)
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        yield f"The project has no category {names}; its entries keep it."

@@ -1,4 +1,4 @@
-"""Which category of the project a foreign section goes to."""
+"""Map the section of an imported playbook to a category of the project."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 FALLBACK = "general"
 _WORD = re.compile(r"[a-z]+")
-# What sections of trained playbooks are called, by default category. A section
-# goes where most of its words point; the first one wins a tie.
+# Words in section names of trained playbooks, by category. A section gets the category
+# with the most words in common; the first category wins a tie.
 WORDS = {
     "gotchas": "bug caveat error gotcha issue mistake pitfall trap troubleshooting warning",
     "best_practices": (
@@ -22,21 +22,21 @@ WORDS = {
 
 
 def category(section: str, categories: Sequence[str], *, otherwise: str = "") -> str:
-    """The best category for a section; `otherwise`, or a general one, when none fits."""
+    """Return the best category for a section; if none fits, `otherwise` or a general one."""
     words = _words(section)
     slug = "_".join(_WORD.findall(section.lower()))
     if slug in categories:
         return slug
     scores = {name: len(words & _keywords(name)) for name in categories}
-    # In the order of the table, then of the project, so that a tie is always the same.
-    ranked = sorted(scores, key=lambda name: (-scores[name], _rank(name)))
-    if ranked and scores[ranked[0]]:
-        return ranked[0]
+    # In the order of the table, then of the project, so that ties are stable.
+    best_first = sorted(scores, key=lambda name: (-scores[name], _rank(name)))
+    if best_first and scores[best_first[0]]:
+        return best_first[0]
     return otherwise or (FALLBACK if FALLBACK in categories else categories[0])
 
 
 def tag(section: str) -> str:
-    """The section's name as a tag; empty when it has none."""
+    """Return the section's name as a tag; empty without a name."""
     return re.sub(r"[\W_]+", "-", section.lower()).strip("-")[:64]
 
 

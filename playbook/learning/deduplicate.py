@@ -1,7 +1,7 @@
-"""What stands in a playbook and should not: entries that say the same, refuted ones.
+"""Find entries to merge or retire: near-duplicates and refuted rules.
 
-It only proposes: a merge of two entries waits for a person unless the policy is auto.
-A pair that a person kept apart is brought up again only when one of the texts changes.
+It only proposes: unless the policy is auto, a merge waits for a person. A pair that a
+person kept apart is proposed again only after one of the texts changes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from projects.models import Project
 
 KIND = "tidy_playbook"
 NAME, VERSION = "tidying", "1"
-# Two of these say one thing, and one text can hold it.
+# Verdicts about two texts that one text can replace.
 MERGEABLE_VERDICTS = ("same", "wider", "both")
 INTERVAL = timedelta(days=1)
 CHUNK = 100  # vectors in memory at a time
@@ -51,9 +51,9 @@ CHUNK = 100  # vectors in memory at a time
 def propose_cleanup(
     project: Project, caller: Caller, *, since: int = 0
 ) -> Iterator[list[PlaybookDelta]]:
-    """Propose merges and retirements, entry by entry; the deltas that are new.
+    """Propose merges and retirements, and yield the new deltas of each entry.
 
-    Only entries that changed after the revision `since` are compared, each with all.
+    Only entries that changed after the revision `since` are compared, each with all others.
     """
     for proposal in _find_proposals(project, since):
         if proposal is None or _is_known(proposal):
@@ -63,17 +63,17 @@ def propose_cleanup(
 
 
 def _find_proposals(project: Project, since: int) -> Iterator[Proposal | None]:
-    """One step for each entry: what to propose about it, if anything."""
+    """Yield a proposal, or None, for each entry."""
     rows = _changed_entries(project, since)
     yield from (learn.retirement_proposal(entry) for entry in _refuted_entries(rows))
-    taken = _entries_in_waiting_merges(project)
+    busy_entries = _entries_in_waiting_merges(project)
     vectors = EntryVector.objects.filter(
         project_id=project.pk, model=active_model.get().name, entry__in=rows
     ).order_by("entry_id")
     for stored in vectors.iterator(chunk_size=CHUNK):
-        merge = _find_merge(project, stored.entry_id, stored.vector, taken)
+        merge = _find_merge(project, stored.entry_id, stored.vector, busy_entries)
         if merge and merge.entry:
-            taken |= {merge.entry.pk, *(_id(target) for target in merge.targets)}
+            busy_entries |= {merge.entry.pk, *(_id(target) for target in merge.targets)}
         yield merge
 
 
@@ -86,15 +86,24 @@ def _changed_entries(project: Project, since: int) -> EntryQuerySet:
 
 
 def _refuted_entries(rows: EntryQuerySet) -> Iterator[PlaybookEntry]:
-    led = rows.light().filter(harmful__gte=F("helpful") + votes.HARMFUL_LEAD)
-    return (entry for entry in led.order_by("pk") if votes.is_refuted(entry))
+    harmful_entries = rows.light().filter(
+        harmful__gte=F("helpful") + votes.HARMFUL_LEAD
+    )
+    return (
+        entry for entry in harmful_entries.order_by("pk") if votes.is_refuted(entry)
+    )
 
 
 def _entries_in_waiting_merges(project: Project) -> set[uuid.UUID]:
-    """Entries of merges that wait: one proposal at a time for each entry."""
+    """Return the entries of waiting merges: each entry gets one proposal at a time."""
     rows = PlaybookDelta.objects.filter(project=project, operation=Operation.MERGE)
     waiting = rows.pending().values_list("entry_id", "targets")
-    return {pk for kept, targets in waiting for pk in (kept, *map(_id, targets)) if pk}
+    return {
+        pk
+        for kept_entry, targets in waiting
+        for pk in (kept_entry, *map(_id, targets))
+        if pk
+    }
 
 
 def _id(target: Any) -> uuid.UUID:
@@ -102,10 +111,10 @@ def _id(target: Any) -> uuid.UUID:
 
 
 def _find_merge(
-    project: Project, entry_id: uuid.UUID, vector: Vector, taken: set[uuid.UUID]
+    project: Project, entry_id: uuid.UUID, vector: Vector, busy_entries: set[uuid.UUID]
 ) -> Proposal | None:
-    """A merge of an entry with the nearest that says the same, if none is asked yet."""
-    if entry_id in taken:
+    """Return a new merge of an entry with the nearest entry that says the same, or None."""
+    if entry_id in busy_entries:
         return None
     near = neighbours.find_nearest(
         project.pk, vector, threshold=neighbours.MERGE_COSINE, without=[entry_id]
@@ -114,7 +123,7 @@ def _find_merge(
         return None
     entry = PlaybookEntry.objects.current().light().filter(pk=entry_id).first()
     for other in near:
-        if entry is None or other.entry.pk in taken:
+        if entry is None or other.entry.pk in busy_entries:
             continue
         match = matches.compare(
             entry.content, other, condition=entry.condition, action=entry.action
@@ -128,37 +137,39 @@ def _find_merge(
 
 
 def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
-    """The one that a person wrote, else the one used more, else the older one stays."""
-    kept, other = sorted(
+    """Propose a merge. Prefer to keep the entry of a person, then more used, then older."""
+    kept_entry, other = sorted(
         (entry, near.entry),
         key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
     )
-    text = match.merged_text or merge_texts.merge(kept.content, other.content)
+    text = match.merged_text or merge_texts.merge(kept_entry.content, other.content)
     if text is None:
-        text = _text_with_all_literals(kept.content, other.content)
+        text = _text_with_all_literals(kept_entry.content, other.content)
     return Proposal(
         operation=Operation.MERGE,
-        entry=kept,
-        expected_version=kept.version,
+        entry=kept_entry,
+        expected_version=kept_entry.version,
         targets=({"id": str(other.pk), "version": other.version},),
-        content=text if text != kept.content else None,
-        reason=f"{kept.label} and {other.label} say the same "
+        content=text if text != kept_entry.content else None,
+        reason=f"{kept_entry.label} and {other.label} say the same "
         f"(cosine {near.similarity}).",
         producer=Producer.RULE,
         producer_name=NAME,
         producer_version=VERSION,
-        idempotency_key=pair_key(kept, other),
+        idempotency_key=pair_key(kept_entry, other),
     )
 
 
-def _text_with_all_literals(kept: str, other: str) -> str:
+def _text_with_all_literals(kept_entry: str, other: str) -> str:
     return (
-        kept if literals.find_literals(other) <= literals.find_literals(kept) else other
+        kept_entry
+        if literals.find_literals(other) <= literals.find_literals(kept_entry)
+        else other
     )
 
 
 def pair_key(one: PlaybookEntry, other: PlaybookEntry) -> str:
-    """Once for two texts: whoever decided about them is not asked again."""
+    """Return a key for two texts, so that a decision about them is not asked again."""
     sides = sorted(f"{entry.pk} {entry.similarity_hash}" for entry in (one, other))
     whole = "\n".join([Operation.MERGE, *sides])
     return hashlib.sha256(whole.encode()).hexdigest()
@@ -170,7 +181,7 @@ def _is_known(proposal: Proposal) -> bool:
 
 
 def _person_kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
-    """Whether a person let one in beside the other, and both texts are as they were."""
+    """Whether a person accepted one despite the other, and neither text changed since."""
     accepted = PlaybookDelta.objects.filter(
         operation=Operation.ADD, status__in=("accepted", "edited")
     )
@@ -189,9 +200,9 @@ def _person_kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
 
 
 def enqueue_due() -> None:
-    """A job for each project whose playbook moved since it was last tidied.
+    """Enqueue a job for each project whose playbook changed since its last job.
 
-    Asked more often than `EVERY`, so that a restart of beat puts nothing off for long.
+    Called more often than `INTERVAL`, so that a restart of beat causes no long delay.
     """
     recent = Job.objects.filter(kind=KIND, created_at__gte=timezone.now() - INTERVAL)
     projects = Project.objects.live().exclude(pk__in=recent.values("project_id"))
@@ -207,7 +218,7 @@ def enqueue_due() -> None:
 
 
 def _last_revision(project_id: uuid.UUID) -> int:
-    """The revision that the last finished job had read."""
+    """Return the revision that the last finished job read."""
     done = Job.objects.filter(kind=KIND, project_id=project_id, state=Job.State.DONE)
     last = done.order_by("-pk").first()
     return int(last.result["revision"]) if last else 0
@@ -215,7 +226,7 @@ def _last_revision(project_id: uuid.UUID) -> int:
 
 @runner.handler(KIND, attempts=5, lease=timedelta(minutes=5))
 def run_cleanup(run: runner.JobRun) -> dict[str, int]:
-    """Propose as `tidy` does, entry by entry; what is proposed already is passed over."""
+    """Run `propose_cleanup` as a job; proposals that exist are skipped."""
     assert run.job.project_id
     project = Project.objects.get(pk=run.job.project_id)
     revision = Playbook.objects.get(project=project).revision

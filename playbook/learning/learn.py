@@ -1,6 +1,6 @@
-"""What a finished task does to the playbook: its votes, its lessons, what they refute.
+"""Learn from a finished task: count its votes, propose its lessons, retire refuted entries.
 
-Code only. It is given what was reflected and knows nothing of runs beyond their id.
+Rules only, without a language model. Of a run it knows what `TaskRun` holds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAME, VERSION = "curator", "1"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A rule that a task teaches, with the quotes that it stands on."""
+    """A rule that a task teaches, with the quotes that support it."""
 
     content: str
     category: str
@@ -54,7 +54,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class TaskRun:
-    """The task behind the lessons. `sources` are its texts by field, as quotes name them."""
+    """The task behind the lessons. `sources` maps its fields to the texts of quotes."""
 
     id: uuid.UUID
     memory: Memory | None
@@ -66,7 +66,7 @@ class TaskRun:
 
 @dataclass(frozen=True)
 class LearningOutcome:
-    """The deltas of the run in order, its changes, and the entries that they touched."""
+    """The deltas and changes of the run in order, and the entries that they changed."""
 
     deltas: list[PlaybookDelta]
     changes: list[PlaybookChange]
@@ -76,15 +76,15 @@ class LearningOutcome:
 def learn_from_task(
     project: Project,
     lessons: Sequence[Lesson],
-    cast: Sequence[Vote],
-    supported: Iterable[uuid.UUID] = (),
+    cast_votes: Sequence[Vote],
+    supported_entries: Iterable[uuid.UUID] = (),
     *,
     run: TaskRun,
     caller: Caller,
 ) -> LearningOutcome:
-    """Count votes and supports, propose the lessons, retire what the votes refute.
+    """Count votes and supports, propose the lessons, retire entries that votes refute.
 
-    Run again for the same run it changes nothing more, and answers the same.
+    Repeating it for the same run changes nothing more and returns the same result.
     """
     cause = Cause(
         reason="The run shows how the entry served.",
@@ -92,38 +92,40 @@ def learn_from_task(
         memory_id=run.memory.pk if run.memory else None,
         agent_id=run.agent_id,
     )
-    votes.record(project, cast, supported, cause, caller)
+    votes.record(project, cast_votes, supported_entries, cause, caller)
     _propose_lessons(project, lessons, run, caller)
     submission.propose(project, _refuted_retirements(project, run), caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
     changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)
-    touched = PlaybookEntry.objects.light().filter(
+    changed_entries = PlaybookEntry.objects.light().filter(
         pk__in=changes.order_by().values("entry_id")
     )
     return LearningOutcome(
         deltas=list(deltas.with_entry().order_by("pk")),
         changes=list(changes.in_order()),
-        updated_entries=list(touched.order_by("pk")),
+        updated_entries=list(changed_entries.order_by("pk")),
     )
 
 
 def _propose_lessons(
     project: Project, lessons: Iterable[Lesson], run: TaskRun, caller: Caller
 ) -> None:
-    """Propose lessons as they were placed, and as additions where an update is refused."""
+    """Propose lessons as placed; where an update is refused, propose an addition."""
     additions = [(lesson, _addition(project, lesson, run)) for lesson in lessons]
-    asked = [
+    proposals = [
         (addition, proposal)
         for lesson, addition in additions
         for proposal in _proposals_for(project, lesson, addition)
     ]
-    deltas = submission.propose(project, [proposal for _, proposal in asked], caller)
-    refused = [
+    deltas = submission.propose(
+        project, [proposal for _, proposal in proposals], caller
+    )
+    fallbacks = [
         addition
-        for (addition, proposal), delta in zip(asked, deltas, strict=True)
+        for (addition, proposal), delta in zip(proposals, deltas, strict=True)
         if proposal.operation == Operation.UPDATE and model_placement.is_refused(delta)
     ]
-    submission.propose(project, refused, caller)
+    submission.propose(project, fallbacks, caller)
 
 
 def _proposals_for(
@@ -135,7 +137,7 @@ def _proposals_for(
 
 
 def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
-    """An addition; `placing` turns what is known already into a vote or an update."""
+    """Return an addition; `proposals.placement` may turn it into a vote or an update."""
     return Proposal(
         operation=Operation.ADD,
         content=lesson.content,
@@ -162,10 +164,10 @@ def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
     )
 
 
-def _category(project: Project, wanted: str) -> str:
+def _category(project: Project, category: str) -> str:
     known = project.options.categories
-    if wanted in known:
-        return wanted
+    if category in known:
+        return category
     return "general" if "general" in known else known[-1]
 
 
@@ -179,12 +181,12 @@ def _reason(lesson: Lesson, run: TaskRun) -> str:
 
 
 def _refuted_retirements(project: Project, run: TaskRun) -> list[Proposal]:
-    """Retire the entries whose lead of harmful votes the run has made too large."""
-    harmed = PlaybookChange.objects.filter(
+    """Propose to retire entries that the votes of this run refute."""
+    harmful_votes = PlaybookChange.objects.filter(
         project_id=project.pk, run_id=run.id, action="vote", after__has_key="harmful"
     )
     entries = PlaybookEntry.objects.light().filter(
-        pk__in=harmed.order_by().values("entry_id")
+        pk__in=harmful_votes.order_by().values("entry_id")
     )
     return [
         replace(
@@ -201,7 +203,7 @@ def _refuted_retirements(project: Project, run: TaskRun) -> list[Proposal]:
 
 
 def retirement_proposal(entry: PlaybookEntry) -> Proposal:
-    """Retire an entry whose votes refute it."""
+    """Return a proposal to retire an entry that votes refute."""
     return Proposal(
         operation=Operation.DEPRECATE,
         entry=entry,
@@ -216,6 +218,6 @@ def retirement_proposal(entry: PlaybookEntry) -> Proposal:
 
 
 def _retirement_key(entry: PlaybookEntry) -> str:
-    """Once per text: what a person kept is not brought up again by the next vote."""
+    """Return a key for this version of the text, so that a rejection is not asked again."""
     whole = f"{entry.pk}\n{Operation.DEPRECATE}\n{entry.version}"
     return hashlib.sha256(whole.encode()).hexdigest()

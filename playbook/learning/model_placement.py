@@ -1,6 +1,7 @@
-"""What a language model says a lesson is to the playbook, as proposals like any others.
+"""Turn a language model's placement of a lesson into proposals.
 
-It chooses an operation and entries; versions, counters and merged texts are code's.
+The model chooses an operation and entries. Versions, counters and merged texts come
+from code.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Choice = Literal["add", "update", "merge", "deprecate", "none"]
 
 @dataclass(frozen=True)
 class PlacementTarget:
-    """An entry at the version that the model has read."""
+    """An entry, and the version that the model has read."""
 
     entry_id: uuid.UUID
     version: int
@@ -29,7 +30,7 @@ class PlacementTarget:
 
 @dataclass(frozen=True)
 class Placement:
-    """`content` is the new text of an update, and empty otherwise."""
+    """What the model chose; `content` is the new text of an update, else empty."""
 
     operation: Choice
     targets: tuple[PlacementTarget, ...]
@@ -42,9 +43,9 @@ class Placement:
 def to_proposals(
     project: Project, addition: Proposal, placement: Placement
 ) -> list[Proposal]:
-    """What to propose instead of, or beside, the addition of the lesson.
+    """Return the proposals that replace, or accompany, the addition of the lesson.
 
-    A placement that cannot be carried out leaves the addition as the rules place it.
+    If the placement is impossible, only the addition is returned.
     """
     entries = _entries(project, placement.targets)
     if placement.operation == "none":
@@ -52,20 +53,20 @@ def to_proposals(
     if placement.operation == "add" or len(entries) != len(placement.targets):
         return [addition]
     if placement.operation == "deprecate":
-        asked = _build_change(addition, placement, Operation.DEPRECATE, content=None)
-        return [replace(asked, entry=entries[0]), addition]
+        proposal = _build_change(addition, placement, Operation.DEPRECATE, content=None)
+        return [replace(proposal, entry=entries[0]), addition]
     if placement.operation == "merge" and len(entries) > 1:
         return [*_merge(addition, placement, entries), addition]
-    told = placement.content if placement.operation == "update" else None
-    content = told or merge_texts.merge(entries[0].content, addition.content or "")
+    new_text = placement.content if placement.operation == "update" else None
+    content = new_text or merge_texts.merge(entries[0].content, addition.content or "")
     if content is None:
         return [addition]
-    asked = _build_change(addition, placement, Operation.UPDATE, content=content)
-    return [replace(asked, entry=entries[0])]
+    proposal = _build_change(addition, placement, Operation.UPDATE, content=content)
+    return [replace(proposal, entry=entries[0])]
 
 
 def is_refused(delta: PlaybookDelta) -> bool:
-    """Whether a gate or its entry refused it, and not a person, now or before."""
+    """Whether a gate or its entry refused the delta, and never a person."""
     is_known = bool(delta.reviewer or delta.payload.get("repeats"))
     return delta.status == PlaybookDelta.DeltaStatus.REJECTED and not is_known
 
@@ -73,27 +74,27 @@ def is_refused(delta: PlaybookDelta) -> bool:
 def _entries(
     project: Project, targets: Sequence[PlacementTarget]
 ) -> list[PlaybookEntry]:
-    """In the order of the targets; what has become of one meanwhile its delta tells."""
+    """Load the entries in the order of the targets, whatever their status."""
     rows = PlaybookEntry.objects.light().filter(project=project)
-    found = rows.in_bulk([target.entry_id for target in targets])
-    return [found[t.entry_id] for t in targets if t.entry_id in found]
+    entries = rows.in_bulk([target.entry_id for target in targets])
+    return [entries[t.entry_id] for t in targets if t.entry_id in entries]
 
 
 def _merge(
     addition: Proposal, placement: Placement, entries: Sequence[PlaybookEntry]
 ) -> list[Proposal]:
-    """Empty when no text of code says what all of them say."""
+    """Return a merge proposal, or nothing if the texts cannot be merged."""
     text: str | None = entries[0].content
     for entry in entries[1:]:
         text = merge_texts.merge(text, entry.content) if text else None
     if text is None:
         return []
-    asked = _build_change(addition, placement, Operation.MERGE, content=text)
+    proposal = _build_change(addition, placement, Operation.MERGE, content=text)
     others_at = [
         {"id": str(target.entry_id), "version": target.version}
         for target in placement.targets[1:]
     ]
-    return [replace(asked, entry=entries[0], targets=tuple(others_at))]
+    return [replace(proposal, entry=entries[0], targets=tuple(others_at))]
 
 
 def _build_change(
@@ -103,13 +104,13 @@ def _build_change(
     *,
     content: str | None,
 ) -> Proposal:
-    """A change that the model asks for, with the evidence of the lesson."""
+    """Return the change that the model chose, with the evidence of the lesson."""
     return replace(
         addition,
         operation=operation,
         expected_version=placement.targets[0].version,
         content=content,
-        # An entry keeps its section and parts, and what people tagged it with.
+        # An entry keeps its category, condition, action and tags.
         category=None,
         condition=None,
         action=None,
@@ -123,7 +124,7 @@ def _build_change(
 
 
 def _key(addition: Proposal, operation: Operation, placement: Placement) -> str:
-    """An update is known by its lesson, what takes entries out by their texts."""
+    """Return a key: by the lesson for an update, else by the entries and their versions."""
     producer = addition.idempotency_key if operation == Operation.UPDATE else "model"
     texts = ((target.entry_id, target.version) for target in placement.targets)
     return proposed_change.entries_key(producer, operation, texts)

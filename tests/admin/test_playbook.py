@@ -69,7 +69,7 @@ class TestTakingBack:
 
         [told] = do(curator, first, "revert")
 
-        assert "Later changes touched gotchas-00001 (content" in told
+        assert "Later changes affect gotchas-00001 (content" in told
         assert "Undo those changes first" in told
 
     def test_all_that_came_after_a_change(self, curator, project, entry, alice):

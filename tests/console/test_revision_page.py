@@ -220,7 +220,7 @@ class TestTakingBack:
 
         html = answer.content.decode()
         assert answer.status_code == 400
-        assert "Later changes touched gotchas-00001 (content" in html
+        assert "Later changes affect gotchas-00001 (content" in html
         assert 'value="&lt;b&gt;why"' in html
         assert 'value="revision" required checked' in html
 

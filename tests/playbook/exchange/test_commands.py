@@ -62,7 +62,7 @@ class TestExport:
         file = tmp_path / "AGENTS.md"
         file.write_text(managed_block.BEGIN)
 
-        with pytest.raises(CommandError, match="Begin stands on line 1"):
+        with pytest.raises(CommandError, match="Begin is on line 1"):
             shell("export", project.name, format="agents-md", file=file)
 
         assert file.read_text() == managed_block.BEGIN
