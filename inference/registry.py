@@ -1,3 +1,5 @@
+"""A registry of providers: it creates the one that the settings name."""
+
 from __future__ import annotations
 
 import os
@@ -14,11 +16,11 @@ Provider = TypeVar("Provider")
 
 
 class Registry(Generic[Provider]):
-    """The provider that the settings name: one instance a process.
+    """The provider that the settings name, one instance for each process.
 
-    `table` maps the value of the setting `choice` to the dotted path of a class that
-    needs no constructor arguments. A new instance is made when one of the settings `reads` has
-    changed, and after a fork, since a child has none of its parent's worker threads.
+    `table` maps each value of the setting `choice` to the dotted path of a class that
+    needs no constructor arguments. A change of a setting in `reads` creates a new instance,
+    and so does a fork, because a child has none of its parent's worker threads.
     """
 
     def __init__(
@@ -37,11 +39,11 @@ class Registry(Generic[Provider]):
             return current[1]
         with self._lock:
             if self._current is None or self._current[0] != key:
-                self._current = (key, self.made(getattr(settings, self.choice)))
+                self._current = (key, self.create(getattr(settings, self.choice)))
             return self._current[1]
 
-    def made(self, name: str, *arguments: object) -> Provider:
-        """A new instance of a provider by its name in the table."""
+    def create(self, name: str, *arguments: object) -> Provider:
+        """Create a provider by its name in the table."""
         if name not in self.table:
             known = ", ".join(sorted(self.table))
             raise ProviderMisconfiguration(

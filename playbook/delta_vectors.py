@@ -104,6 +104,6 @@ reembed.EMBEDDED_TABLES.append(
         rows=PlaybookDelta.objects.exclude(content=""),
         due=KNOWN_LESSONS & Q(operation__in=LESSON_OPERATIONS),
         text=_text,
-        put=_store_unchanged,
+        store=_store_unchanged,
     )
 )

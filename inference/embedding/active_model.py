@@ -1,3 +1,5 @@
+"""The active embedding model: the one whose vectors searches and writes use."""
+
 from __future__ import annotations
 
 import os
@@ -22,12 +24,12 @@ from inference.errors import InferenceError, ProviderMisconfiguration
 T = TypeVar("T")
 V = TypeVar("V")
 
-MAX_THREADS = 32  # threads, made when there is need of them
+MAX_THREADS = 32  # started on demand
 CACHED_QUERIES = 512  # about 12 KB each at 384 dimensions: 6 MB a process
 
 
 class UnavailableEmbedder(Embedder):
-    """A model that searches still use and that cannot be loaded any more."""
+    """An active model that can no longer be loaded."""
 
     dimensions = 0
 
@@ -40,16 +42,16 @@ class UnavailableEmbedder(Embedder):
         return self._name
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        # Later another model may be the active one.
+        # Retryable: another model may become the active one.
         raise ProviderMisconfiguration(
             f"{self.name} cannot be loaded: {self._why}", retryable=True
         )
 
 
 def get() -> Embedder:
-    """The model that searches and writes use: the recorded one, else the configured.
+    """Return the active model: the recorded one, else the model of the settings.
 
-    A new model becomes the active one when every text has its vector (`reembed`).
+    A new model becomes the active one once every text has its vector (`reembed`).
     """
     recorded = model_record.read()
     if recorded is None:
@@ -58,27 +60,27 @@ def get() -> Embedder:
         if from_settings().name == recorded.name:
             return from_settings()
     except InferenceError:
-        pass  # the settings are wrong; searches can go on with what was recorded
+        pass  # the settings are wrong; searches go on with the recorded model
     choice = EmbeddingChoice(**recorded.choice)
     return _load_recorded(choice, recorded.name, choice.key, os.getpid())
 
 
 @lru_cache(maxsize=2)
 def _load_recorded(choice: EmbeddingChoice, name: str, key: str, pid: int) -> Embedder:
-    """A model that the settings name no more; made again when its key changes."""
+    """Load a model that the settings no longer name; again when its key changes."""
     try:
-        made = registry.made(choice.provider, choice)
+        model = registry.create(choice.provider, choice)
     except InferenceError as error:
         return UnavailableEmbedder(choice, name, error)
-    if made.name == name:
-        return made
+    if model.name == name:
+        return model
     return UnavailableEmbedder(
-        choice, name, ProviderMisconfiguration(f"its provider now makes {made.name}.")
+        choice, name, ProviderMisconfiguration(f"its provider now makes {model.name}.")
     )
 
 
 def embed(texts: Sequence[str]) -> list[Vector]:
-    """The active model's vectors of texts; raises InferenceError."""
+    """Embed texts with the active model; raises InferenceError."""
     return embed_with(get(), texts)
 
 
@@ -88,22 +90,22 @@ def embed_with(model: Embedder, texts: Sequence[str]) -> list[Vector]:
 
 
 def embed_query(text: str) -> Vector:
-    """Return the active model's vector of one text, remembering the recent ones.
+    """Embed one text with the active model, with a cache of recent texts.
 
-    Raises InferenceError, which is not remembered."""
+    Raises InferenceError, which is not cached."""
     return _embed_query_with(get(), text)
 
 
 def begin_query(text: str) -> Future[Vector]:
-    """Have `embed_query` done by another thread; the result raises what it raises.
+    """Run `embed_query` in another thread; the future raises its errors.
 
-    The model is looked up by this thread, as that may ask the database.
+    This thread looks up the model, because that may query the database.
     """
     return _submit(_embed_query_with, text)
 
 
 def begin_embed(texts: Sequence[str]) -> Future[list[Vector]]:
-    """Have `embed` done by another thread, as `begin_query`."""
+    """Run `embed` in another thread, as `begin_query` does."""
     return _submit(embed_with, texts)
 
 
@@ -120,7 +122,7 @@ def _submit(work: Callable[[Embedder, T], V], argument: T) -> Future[V]:
 
 @lru_cache(maxsize=1)
 def _threads(pid: int) -> ThreadPoolExecutor:
-    """The threads of this process, kept: the model's first run in one takes a third more."""
+    """The threads of this process. They stay: a model's first run in a thread is slower."""
     return ThreadPoolExecutor(MAX_THREADS, "embedding")
 
 
@@ -137,13 +139,13 @@ def _cached_query(model: Embedder, text: str) -> tuple[float, ...]:
     return tuple(model.embed([text])[0])
 
 
-def is_active(vector: Vector, after: Sequence[Statement] = ()) -> bool:
-    """Whether the vector's model is the active one, until this transaction ends.
+def is_active(vector: Vector, before: Sequence[Statement] = ()) -> bool:
+    """Whether the vector's model is the active one, fixed until this transaction ends.
 
-    The first vector of an installation makes its model the active one. These statements
-    go in the same message, before the question.
+    The first vector of an installation makes its model the active one. The statements
+    `before` run first, in the same round trip.
     """
-    name = model_record.pin(after)
+    name = model_record.pin(before)
     if name is None:
         model = from_settings()
         name = model_record.record_first(model.name, asdict(model.choice))
@@ -153,5 +155,5 @@ def is_active(vector: Vector, after: Sequence[Statement] = ()) -> bool:
 
 
 def activate(model: Embedder) -> None:
-    """Make a model the active one; the caller holds the switch alone."""
+    """Make a model the active one; the caller holds the exclusive lock of the record."""
     model_record.record(model.name, asdict(model.choice))

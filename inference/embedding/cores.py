@@ -7,9 +7,10 @@ import os
 
 
 def has_idle() -> bool:
-    """Whether no thread waits for a core: the caller's own counts, and so may one beside it.
+    """Whether there are at least two cores and no more runnable threads than cores.
 
-    As Linux tells (proc(5): runnable/all); elsewhere nothing is known, so False.
+    The calling thread counts as runnable. Reads /proc/loadavg (proc(5)), so it is always
+    False on systems other than Linux.
     """
     try:
         runnable = int(os.pread(_load_file(), 64, 0).split()[3].partition(b"/")[0])
@@ -20,5 +21,5 @@ def has_idle() -> bool:
 
 @functools.cache
 def _load_file() -> int:
-    """Kept open: each call of the system lets other threads go first."""
+    """Open the file once: each system call lets other threads run first."""
     return os.open("/proc/loadavg", os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The base class of embedding providers, and the table of providers by setting value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inference.registry import Registry
 
 @dataclass(frozen=True)
 class EmbeddingChoice:
-    """Which model makes vectors and where it runs, without its key."""
+    """A model that makes vectors and where it runs, without its key."""
 
     provider: str
     model: str
@@ -31,7 +31,7 @@ class EmbeddingChoice:
 
     @property
     def key(self) -> str:
-        """No endpoint is sent the key of another."""
+        """The key of this endpoint: none is sent the key of another."""
         if self.url == settings.EMBEDDING_URL:
             return str(settings.EMBEDDING_API_KEY)
         return str(settings.EMBEDDING_PREVIOUS_API_KEY)
@@ -41,7 +41,7 @@ class Embedder(ABC):
     """Turns texts into vectors; one instance serves all threads of a process."""
 
     def __init__(self, choice: EmbeddingChoice | None = None) -> None:
-        """`choice` is that of the settings, unless another is meant."""
+        """Without a `choice`, use that of the settings."""
         self.choice = choice or EmbeddingChoice.of_settings()
 
     @property
@@ -58,9 +58,9 @@ class Embedder(ABC):
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector of length 1 for each text, in their order.
 
-        A text's vector does not depend on the texts beside it. Any number of texts is
-        taken; calls and model runs hold at most EMBEDDING_BATCH of them. Raises
-        InferenceError; then none of the texts has a vector.
+        The vector of a text does not depend on the other texts. Their number is unlimited;
+        each call or model run holds at most EMBEDDING_BATCH of them. Raises InferenceError
+        if any text has no vector.
         """
 
 

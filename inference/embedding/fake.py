@@ -1,4 +1,4 @@
-"""The embedder of the tests: words instead of meaning, and an outage at will."""
+"""The embedding provider of the tests: it compares words, and can simulate an outage."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _outages: list[object] = []
 
 
 class FakeEmbedder(embedder.Embedder):
-    """Each word is a fixed random direction, a text the sum of its words.
+    """Give each word a fixed random direction, and a text the sum of its words.
 
-    So the cosine of two texts is about the share of their words in common, and
-    0 ± 0.05 when they have none.
+    The cosine of two texts is about the share of the words they have in common, and
+    0 ± 0.05 if they have none.
     """
 
     def __init__(self, choice: embedder.EmbeddingChoice | None = None) -> None:
         super().__init__(choice)
-        self._asked = self.choice.dimensions
+        self._requested = self.choice.dimensions
 
     @property
     def name(self) -> str:
         """With EMBEDDING_DIMENSIONS also the width, as `fake@64`."""
-        return f"fake@{self._asked}" if self._asked else "fake"
+        return f"fake@{self._requested}" if self._requested else "fake"
 
     @property
     def dimensions(self) -> int:
         """A multiple of 8, at most 512."""
-        return self._asked or 384
+        return self._requested or 384
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if _outages:
@@ -45,7 +45,7 @@ class FakeEmbedder(embedder.Embedder):
 @contextmanager
 def outage() -> Iterator[None]:
     """Make every call fail as if the provider were down, in all threads."""
-    # A remembered query would still be answered.
+    # A cached query would still be answered.
     active_model.forget_queries()
     mark = object()
     _outages.append(mark)

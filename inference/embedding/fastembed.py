@@ -1,3 +1,5 @@
+"""Embeddings from any model of the optional package `fastembed`."""
+
 from __future__ import annotations
 
 import threading
@@ -14,12 +16,12 @@ THREADS = 2  # several processes share the cores
 
 
 class FastEmbed(Embedder):
-    """Any model of the optional package `fastembed`, which downloads it once."""
+    """A model of `fastembed`, which downloads it on first use."""
 
     def __init__(self, choice: EmbeddingChoice | None = None) -> None:
         super().__init__(choice)
         self._name: str = self.choice.model or DEFAULT_MODEL
-        self._loading = threading.Lock()
+        self._load_lock = threading.Lock()
         self._model: Any = None
 
     @property
@@ -39,21 +41,21 @@ class FastEmbed(Embedder):
         if not texts:
             return []
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        # One text a run: quantised models give other vectors in other batches.
-        found = self._loaded().embed(clean, batch_size=1)
-        vectors = [normalise(vector.tolist()) for vector in found]
+        # One text in each run: with quantised models a vector depends on its batch.
+        rows = self._get_model().embed(clean, batch_size=1)
+        vectors = [normalise(vector.tolist()) for vector in rows]
         if len(vectors) != len(texts):
             raise BadAnswer("fastembed gave another number of vectors than of texts.")
         return vectors
 
-    def _loaded(self) -> Any:
-        with self._loading:
+    def _get_model(self) -> Any:
+        with self._load_lock:
             if self._model is None:
                 self._model = self._load()
             return self._model
 
     def _load(self) -> Any:
-        width = self.dimensions  # refuses an unknown model before anything is fetched
+        width = self.dimensions  # refuses an unknown model before the download
         try:
             return _text_embedding()(model_name=self.name, threads=THREADS)
         except (OSError, ValueError) as error:

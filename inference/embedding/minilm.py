@@ -1,3 +1,5 @@
+"""The bundled embedding model, run by onnxruntime in this process."""
+
 from __future__ import annotations
 
 import hashlib
@@ -33,21 +35,21 @@ TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 MAX_TOKENS = 256  # tokens; the length the model was trained for
-# Padded tokens in one run. Measured: more is no faster, needs more memory in each thread
-# and makes a query of another thread wait longer.
+# Padded tokens in one run. Measured: more is no faster, needs more memory in each thread,
+# and makes the query of another thread wait longer.
 TOKENS_PER_RUN = 256
-# Runs of many texts at the same time, each by one thread: two threads would leave no core
-# to the search beside a query's run.
+# Runs at the same time, each in one thread. With two threads each they would leave no core
+# to the search that goes on during a query's run.
 PARALLEL_RUNS = 2
-# So many tokens alone have two threads where a core has nothing else to do. Measured: 39
-# tokens take 4.9 ms for 8.9, 100 take 11.5 for 19.2, and 10 gain nothing.
+# A single run of this many tokens has two threads if a core is idle. Measured: 39 tokens
+# take 4.9 instead of 8.9 ms, 100 take 11.5 instead of 19.2, and 10 gain nothing.
 LONG_TEXT = 20
 
 
 class MiniLM(Embedder):
     """all-MiniLM-L6-v2 with int8 weights, bundled; nothing leaves the machine.
 
-    The arithmetic is fp32, so that a vector does not depend on its batch, bit for bit.
+    The arithmetic is fp32, so that a vector is the same, bit for bit, in any batch.
     """
 
     name = "all-MiniLM-L6-v2-int8"
@@ -55,31 +57,31 @@ class MiniLM(Embedder):
 
     def __init__(self, choice: EmbeddingChoice | None = None) -> None:
         super().__init__(choice)
-        self._loading = threading.Lock()
+        self._load_lock = threading.Lock()
         self._model: _Model | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if not texts:
             return []
-        model = self._loaded()
+        model = self._load()
         tokens = [model.tokens(text) for text in texts]
         parts = list(split_into_runs([len(ids) for ids in tokens]))
         vectors: list[list[float]] = [[]] * len(texts)
         runs = model.run_each([[tokens[place] for place in part] for part in parts])
-        for part, embedded in zip(parts, runs, strict=True):
-            for place, vector in zip(part, embedded.tolist(), strict=True):
+        for part, rows in zip(parts, runs, strict=True):
+            for place, vector in zip(part, rows.tolist(), strict=True):
                 vectors[place] = vector
         return vectors
 
-    def _loaded(self) -> _Model:
-        with self._loading:
+    def _load(self) -> _Model:
+        with self._load_lock:
             if self._model is None:
                 self._model = _Model()
             return self._model
 
 
 def split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Split places into runs of like length, so that little is padding."""
+    """Split the places of texts into runs of similar length, for little padding."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         size = len(batch) + 1
@@ -93,7 +95,7 @@ def split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 class _Model:
-    """The loaded files; about half a second and 200 MB, 110 more when it is wide."""
+    """The loaded model: half a second and 200 MB, 110 more with the session of two threads."""
 
     def __init__(self) -> None:
         from tokenizers import Tokenizer
@@ -104,13 +106,13 @@ class _Model:
 
         self._session = load_session(threads=1)
         self._wide: Any = None
-        self._widening = threading.Lock()
+        self._wide_lock = threading.Lock()
         self._runners = ThreadPoolExecutor(PARALLEL_RUNS, "minilm")
 
     def tokens(self, text: str) -> list[int]:
-        # The tokenizer takes no lone surrogates.
+        # The tokenizer refuses lone surrogates.
         clean = text.encode("utf-8", "replace").decode("utf-8")
-        # One by one: encode_batch starts a thread pool of its own that survives no fork.
+        # One by one: encode_batch starts a thread pool that does not survive a fork.
         ids: list[int] = self._tokenizer.encode(clean).ids
         return ids
 
@@ -119,21 +121,20 @@ class _Model:
     ) -> Iterable[NDArray[np.float32]]:
         if len(runs) > 1:
             return self._runners.map(self.run, runs)
-        # A run alone has nothing to go beside.
-        return [self.run(rows, self._of_one(rows)) for rows in runs]
+        return [self.run(rows, self._session_for(rows)) for rows in runs]
 
-    def _of_one(self, rows: Sequence[Sequence[int]]) -> Any:
-        """The session for a run alone; while that of two threads loads, nobody waits."""
+    def _session_for(self, rows: Sequence[Sequence[int]]) -> Any:
+        """The session for a single run; nobody waits while that of two threads loads."""
         if sum(map(len, rows)) < LONG_TEXT or not cores.has_idle():
             return self._session
-        if self._widening.acquire(blocking=False):  # once, and never released
-            self._runners.submit(self._widen)
+        if self._wide_lock.acquire(blocking=False):  # once, and never released
+            self._runners.submit(self._load_wide)
         return self._wide or self._session
 
-    def _widen(self) -> None:
+    def _load_wide(self) -> None:
         try:
             self._wide = load_session(threads=2)
-        except Exception as error:  # as in `_hidden`
+        except Exception as error:  # as in `_hidden_states`
             log.warning("model_stays_narrow", error=str(error))
 
     def run(
@@ -156,12 +157,12 @@ class _Model:
 
 
 def load_session(threads: int) -> Any:
-    """A loaded model; its vectors are the same, bit for bit, by any number of threads."""
+    """Load the model; the vectors are the same, bit for bit, with any number of threads."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # Else its threads would look for work for a while after each run.
+    # Otherwise its threads spin for a while after each run.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     return onnxruntime.InferenceSession(
         verify_file(*WEIGHTS), options, providers=["CPUExecutionProvider"]
@@ -177,11 +178,11 @@ def _hidden_states(session: Any, ids: Any, mask: Any) -> Any:
 
 
 def verify_file(distribution: str, name: str, digest: str) -> str:
-    """Return the path of a bundled file, after comparing its sha256."""
+    """Return the path of a bundled file if its sha256 is right."""
     path = locate_file(distribution, name)
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != digest:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != digest:
         raise ProviderMisconfiguration(
             f"{name} of the package {distribution} is not the file this version was "
             "tested with (its sha256 differs). Install the locked requirements again."

@@ -1,4 +1,4 @@
-"""The embedding model that searches use, as all processes know it."""
+"""The database record of the active embedding model, with its lock and a short cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.db import Statement, execute_many
 from common.locks import lock_in_transaction, shared_lock_statement
 from inference.models import ActiveModel
 
-CACHE_SECONDS = 2.0  # how long a process may go by what it knew
+CACHE_SECONDS = 2.0  # how long a process may use its cached record
 LOCK = "embedding model"
 ACTIVE_NAME = "SELECT name FROM inference_activemodel"
 
@@ -18,7 +18,7 @@ _cache: tuple[float, ActiveModel | None] | None = None
 
 
 def read() -> ActiveModel | None:
-    """What is recorded, at most SECONDS old; None before the first vector."""
+    """Read the record, at most CACHE_SECONDS old; None before the first vector."""
     global _cache
     now = time.monotonic()
     if _cache is None or now - _cache[0] > CACHE_SECONDS:
@@ -31,23 +31,24 @@ def forget() -> None:
     _cache = None
 
 
-def pin(after: Sequence[Statement] = ()) -> str | None:
-    """The active model's name, which cannot change until this transaction ends.
+def pin(before: Sequence[Statement] = ()) -> str | None:
+    """Return the active model's name and keep it from changing in this transaction.
 
-    Writers hold it together. It is read anew, after the lock, and these statements.
+    Writers share the lock. The statements `before` run first, then the lock, then the
+    read.
     """
-    *_, rows = execute_many(*after, shared_lock_statement(LOCK), (ACTIVE_NAME, []))
+    *_, rows = execute_many(*before, shared_lock_statement(LOCK), (ACTIVE_NAME, []))
     return rows[0][0] if rows else None
 
 
 def lock() -> str | None:
-    """As `hold`, while no writer of vectors is under way."""
+    """Return the active model's name under an exclusive lock: no writer of vectors runs."""
     lock_in_transaction(LOCK)
     return ActiveModel.objects.values_list("name", flat=True).first()
 
 
 def record_first(name: str, choice: dict[str, Any]) -> str:
-    """Record the first model; which one it is, when two began at once."""
+    """Record the first model and return its name, or that of a faster process."""
     first, _ = ActiveModel.objects.get_or_create(
         pk=ActiveModel.ONLY, defaults={"name": name, "choice": choice}
     )

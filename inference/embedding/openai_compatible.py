@@ -1,3 +1,5 @@
+"""Embeddings from an endpoint that speaks OpenAI's API."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,11 +15,11 @@ from inference.errors import BadAnswer, ProviderMisconfiguration, RequestRefusal
 if TYPE_CHECKING:
     from inference.endpoint import Endpoint
 
-# Characters sent of a text: under the 8,191 tokens hosted models take, CJK included.
+# Longer texts are cut: this is under the 8,191 tokens of hosted models, CJK included.
 MAX_CHARACTERS = 8000
-# Characters sent of a text that was refused: under the 512 tokens of small models.
+# A refused text is cut to this and sent again: under the 512 tokens of small models.
 RETRY_CHARACTERS = 500
-TOO_LONG = {400, 413, 422}  # statuses with which servers answer to a text too long
+TOO_LONG = {400, 413, 422}  # statuses with which servers refuse a text as too long
 
 
 class OpenAICompatible(Embedder):
@@ -30,17 +32,17 @@ class OpenAICompatible(Embedder):
                 "EMBEDDING_PROVIDER=openai needs EMBEDDING_URL and EMBEDDING_MODEL."
             )
         self._model: str = self.choice.model
-        self._asked: int | None = self.choice.dimensions
-        self._learned: int | None = None
+        self._requested: int | None = self.choice.dimensions
+        self._observed: int | None = None
 
     @property
     def name(self) -> str:
         """The model's name; with EMBEDDING_DIMENSIONS also the width, as `m@512`."""
-        return f"{self._model}@{self._asked}" if self._asked else self._model
+        return f"{self._model}@{self._requested}" if self._requested else self._model
 
     @property
     def dimensions(self) -> int:
-        known = self._asked or self._learned
+        known = self._requested or self._observed
         return known or len(self.embed(["How many dimensions?"])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -56,9 +58,9 @@ class OpenAICompatible(Embedder):
             if refusal.status not in TOO_LONG:
                 raise
         # One by one, so that a long text does not change the vectors of its batch.
-        return [self._alone(text) for text in texts]
+        return [self._embed_one(text) for text in texts]
 
-    def _alone(self, text: str) -> list[float]:
+    def _embed_one(self, text: str) -> list[float]:
         try:
             return self._call([text])[0]
         except RequestRefusal as refusal:
@@ -73,15 +75,15 @@ class OpenAICompatible(Embedder):
             "input": [text.encode("utf-8", "replace").decode() for text in texts],
             "encoding_format": "float",
         }
-        if self._asked:
-            body["dimensions"] = self._asked
+        if self._requested:
+            body["dimensions"] = self._requested
         answer = self._endpoint.post("/embeddings", body)
-        return self._of_one_width(
+        return self._check_width(
             [normalise(row) for row in vectors_in_order(answer, count=len(texts))]
         )
 
-    def _of_one_width(self, vectors: list[list[float]]) -> list[list[float]]:
-        expected = self._asked or self._learned or len(vectors[0])
+    def _check_width(self, vectors: list[list[float]]) -> list[list[float]]:
+        expected = self._requested or self._observed or len(vectors[0])
         for vector in vectors:
             if len(vector) != expected:
                 raise BadAnswer(
@@ -89,7 +91,7 @@ class OpenAICompatible(Embedder):
                     f"expected {expected}. Is EMBEDDING_DIMENSIONS right?",
                     retryable=False,
                 )
-        self._learned = expected
+        self._observed = expected
         return vectors
 
     @cached_property
@@ -104,7 +106,7 @@ class OpenAICompatible(Embedder):
 
 
 def vectors_in_order(answer: Any, *, count: int) -> list[Any]:
-    """Return the vectors of an embeddings answer, unchecked, in the texts' order."""
+    """Return the vectors of an answer, unchecked, in the order of the texts."""
     try:
         rows = {row["index"]: row["embedding"] for row in answer["data"]}
     except (KeyError, TypeError) as error:

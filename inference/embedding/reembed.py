@@ -1,11 +1,11 @@
-"""Change the embedding model: make all vectors anew while searches use the old ones.
+"""Change the embedding model: make new vectors while searches use the old ones.
 
 1. Every text gets a vector of the configured model, beside that of the active one.
-2. When none is missing, and while no writer is under way, the configured model becomes
-   the active one: then only what was written since the last look is looked at.
-3. When every process knows, vectors of other models are removed.
+2. Once none is missing, the configured model becomes the active one, under a lock that
+   excludes writers. Under the lock only rows written since the last pass are checked.
+3. Once every process knows, the vectors of other models are removed.
 
-The rows say what is left to do, so that a job that was killed or cancelled goes on.
+The rows themselves show what is left, so that a killed or cancelled job can go on.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from jobs.models import Job
 
 KIND = "reembed"
 BATCH = 32  # texts embedded between two steps of the job
-# Rows looked at in one query. A query for all that lacks a vector is planned by
-# statistics that know little of the new model, and may read all vectors each time.
+# Rows checked in one query. For a query over all rows the planner has statistics that know
+# little of the new model, and it may read all vectors each time.
 WINDOW = 1000
-# Writers of vectors wait so long at most, and less than for any lock.
+# Writers of vectors wait at most this long, which is less than their lock timeout.
 SWITCH_MILLISECONDS = 5_000
-# A vector's id tells when it was made, by the clock of another process, and it is seen
-# when its transaction has ended. What took longer is found before old vectors go.
+# A vector's id has the time of its making, by the clock of another process, but the vector
+# is visible only when its transaction ends. A longer write is found before old vectors go.
 LONGEST_WRITE = timedelta(minutes=5)
 DELETE_BATCH = 1000  # old vectors deleted in one transaction
-# Until old vectors go: a process may not know of the switch yet (switching.SECONDS),
-# and a request that began with them may be on its way.
+# Old vectors stay this long after the switch: a process may not know of it yet
+# (model_record.CACHE_SECONDS), and a request may have begun with them.
 GRACE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class EmbeddedTable:
-    """A table of vectors and the texts that they stand for.
+    """A table of vectors, and the rows whose texts they embed.
 
-    A row should have a vector when it is `due`, and when another model made it one.
+    A row needs a vector if it matches `due`, or if it has one of another model.
     """
 
     vectors: type[Model]
@@ -60,35 +60,37 @@ class EmbeddedTable:
     rows: QuerySet[Any]
     due: Q
     text: Callable[[Any], str]
-    # Stores the vector of a row unless its text changed meanwhile.
-    put: Callable[[Any, Vector], None]
-    # What was left to do until the model is the active one. It calls what it is given
-    # more often than the job's lease lasts.
-    settle: Callable[[Callable[[], None]], None] = lambda step: None
+    # Stores the vector of a row unless its text has changed meanwhile.
+    store: Callable[[Any, Vector], None]
+    # The work that had to wait until the model is active. It must call its argument at
+    # least once in each lease of the job.
+    finish: Callable[[Callable[[], None]], None] = lambda step: None
 
-    def lacking(self, model: str) -> QuerySet[Any]:
-        """Rows that have no vector of this model and should."""
+    def without_vector(self, model: str) -> QuerySet[Any]:
+        """Rows that need a vector of this model and have none."""
         vectors = self.vectors._base_manager.filter(**{self.owner: OuterRef("pk")})
         by_model = Exists(vectors.filter(model=model))
         return self.rows.filter(~by_model, self.due | Q(Exists(vectors)))
 
-    def lacking_of(self, ids: Sequence[uuid.UUID], model: str) -> QuerySet[Any]:
-        """The same among a few rows, however many vectors there are."""
+    def without_vector_among(
+        self, ids: Sequence[uuid.UUID], model: str
+    ) -> QuerySet[Any]:
+        """The same among a few rows; the cost does not depend on the table's size."""
         vectors = self.vectors._base_manager.filter(**{f"{self.owner}__in": ids})
-        made = list(vectors.values_list(self.owner, "model"))
+        models = list(vectors.values_list(self.owner, "model"))
         due = self.rows.filter(self.due, pk__in=ids).values_list("pk", flat=True)
-        wanted = {*due, *(pk for pk, _ in made)}
-        missing = wanted - {pk for pk, name in made if name == model}
+        need = {*due, *(pk for pk, _ in models)}
+        missing = need - {pk for pk, name in models if name == model}
         return self.rows.filter(pk__in=missing).order_by("pk")
 
-    def lacking_since(self, moment: datetime, model: str) -> QuerySet[Any]:
-        """The same among rows that another model made vectors of since then.
+    def without_vector_since(self, moment: datetime, model: str) -> QuerySet[Any]:
+        """The same among rows that another model has embedded since then.
 
-        Those that no model made one of wait for a job of their own, as ever.
+        Rows without any vector are left to the table's own embedding job.
         """
-        made = self.vectors._base_manager.filter(pk__gte=lowest_id_at(moment))
-        ids = made.exclude(model=model).values_list(self.owner, flat=True)
-        return self.lacking_of(list(ids), model)
+        new = self.vectors._base_manager.filter(pk__gte=lowest_id_at(moment))
+        ids = new.exclude(model=model).values_list(self.owner, flat=True)
+        return self.without_vector_among(list(ids), model)
 
 
 EMBEDDED_TABLES: list[EmbeddedTable] = []
@@ -96,74 +98,77 @@ EMBEDDED_TABLES: list[EmbeddedTable] = []
 
 @dataclass
 class ReembedAttempt:
-    """One attempt to bring every text its vector."""
+    """One attempt of the job to embed every text with a model."""
 
     run: runner.JobRun
     model: Embedder
-    refused: row_vectors.Refusals = field(default_factory=dict)
+    refusals: row_vectors.Refusals = field(default_factory=dict)
     done: int = 0
     total: int = 0
 
     def count(self) -> None:
-        """How many texts there are to embed, for those who wait: it may take its time."""
-        if self.run.job.total:  # of an earlier turn
+        """Count the texts to embed, for the job's progress; this may take long."""
+        if self.run.job.total:  # counted in an earlier turn
             self.total = self.run.job.total
             return
         with locks.no_timeouts():
             left = sum(
-                self._left(s.lacking(self.model.name)).count() for s in EMBEDDED_TABLES
+                self._unrefused(table.without_vector(self.model.name)).count()
+                for table in EMBEDDED_TABLES
             )
         self.total = self.done + left
 
     def fill(self, *, in_turns: bool = False) -> None:
-        """Bring every text its vector, from where the turn before this one stopped."""
+        """Embed every text without a vector, from where the last turn stopped."""
         _analyze()
         first = self.run.job.cursor.get("shelf", 0)
-        for place, shelf in enumerate(EMBEDDED_TABLES[first:], start=first):
-            for batch in self._batches(place, shelf):
-                self._make(shelf, batch)
+        for place, table in enumerate(EMBEDDED_TABLES[first:], start=first):
+            for batch in self._batches(place, table):
+                self._embed(table, batch)
                 if in_turns:
                     self.run.yield_turn()
         self.run.step(self.done, cursor={})
 
     def fill_since(self, moment: datetime) -> None:
-        for shelf in EMBEDDED_TABLES:
-            for batch in batches(list(self._since(shelf, moment)), size=BATCH):
-                self._make(shelf, batch)
+        for table in EMBEDDED_TABLES:
+            for batch in batches(list(self._since(table, moment)), size=BATCH):
+                self._embed(table, batch)
 
-    def lacks_since(self, moment: datetime) -> bool:
-        return any(self._since(shelf, moment).exists() for shelf in EMBEDDED_TABLES)
+    def is_missing_since(self, moment: datetime) -> bool:
+        return any(self._since(table, moment).exists() for table in EMBEDDED_TABLES)
 
-    def _make(self, shelf: EmbeddedTable, batch: Sequence[Any]) -> None:
-        made = row_vectors.embed_rows(batch, shelf.text, self.refused, model=self.model)
-        _store(shelf, list(made))
+    def _embed(self, table: EmbeddedTable, batch: Sequence[Any]) -> None:
+        pairs = row_vectors.embed_rows(
+            batch, table.text, self.refusals, model=self.model
+        )
+        _store(table, list(pairs))
         self.done += len(batch)
         self.run.step(self.done, max(self.total, self.done))
 
-    def _batches(self, place: int, shelf: EmbeddedTable) -> Iterator[Sequence[Any]]:
-        ids = shelf.rows.order_by("pk").values_list("pk", flat=True)
+    def _batches(self, place: int, table: EmbeddedTable) -> Iterator[Sequence[Any]]:
+        ids = table.rows.order_by("pk").values_list("pk", flat=True)
         cursor = self.run.job.cursor
-        is_begun = cursor.get("shelf") == place
-        last = uuid.UUID(cursor["after"]) if is_begun else uuid.UUID(int=0)
+        is_resumed = cursor.get("shelf") == place
+        last = uuid.UUID(cursor["after"]) if is_resumed else uuid.UUID(int=0)
         while window := list(ids.filter(pk__gt=last)[:WINDOW]):
             last = window[-1]
-            rows = shelf.lacking_of(window, self.model.name)
-            yield from batches(list(self._left(rows)), size=BATCH)
-            # Millions of rows that lack nothing take longer than the lease.
+            rows = table.without_vector_among(window, self.model.name)
+            yield from batches(list(self._unrefused(rows)), size=BATCH)
+            # Extends the lease: millions of rows with vectors take longer than it lasts.
             self.run.step(self.done, cursor={"shelf": place, "after": str(last)})
 
-    def _since(self, shelf: EmbeddedTable, moment: datetime) -> QuerySet[Any]:
-        return self._left(shelf.lacking_since(moment, self.model.name))
+    def _since(self, table: EmbeddedTable, moment: datetime) -> QuerySet[Any]:
+        return self._unrefused(table.without_vector_since(moment, self.model.name))
 
-    def _left(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return rows.exclude(pk__in=list(self.refused))
+    def _unrefused(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return rows.exclude(pk__in=list(self.refusals))
 
 
 @write
 def start() -> Job:
-    """Start the change to the configured model, or name the job that is at it.
+    """Start the change to the configured model, or return the job that already runs it.
 
-    A change to another model is given up: what it made goes with the old vectors.
+    A change to another model is cancelled; its vectors go with the old ones.
     """
     model = embedder.from_settings().name
     unfinished = Job.objects.filter(kind=KIND).unfinished().order_by("pk")
@@ -172,7 +177,7 @@ def start() -> Job:
     if found := unfinished.first():
         return found
     job = queue.enqueue(KIND, key=KIND, args={"model": model})
-    if job is None:  # another one was faster
+    if job is None:  # another process was faster
         return unfinished.get()
     _audit("embeddings.change", job, active_model.get().name)
     return job
@@ -192,25 +197,25 @@ def _audit(verb: str, job: Job, old: str) -> None:
 @runner.handler(KIND, attempts=20, lease=timedelta(minutes=5))
 def reembed_all(run: runner.JobRun) -> dict[str, Any]:
     model = _model_of(run.job)
-    filling = ReembedAttempt(run, model, done=run.job.done)
-    filling.count()
-    filling.fill(in_turns=True)
-    is_news = not _switch(filling)
-    for shelf in EMBEDDED_TABLES:
-        shelf.settle(lambda: run.step(filling.done))
-    result = {"model": model.name, "refused": row_vectors.describe(filling.refused)}
-    if is_news:
+    attempt = ReembedAttempt(run, model, done=run.job.done)
+    attempt.count()
+    attempt.fill(in_turns=True)
+    is_switched = _switch(attempt)
+    for table in EMBEDDED_TABLES:
+        table.finish(lambda: run.step(attempt.done))
+    result = {"model": model.name, "refused": row_vectors.describe(attempt.refusals)}
+    if is_switched:
         again = timezone.now() + GRACE
         queue.enqueue(KIND, key=KIND, args=run.job.args, run_after=again)
-        return result | {"embedded": filling.done}
+        return result | {"embedded": attempt.done}
     return result | {"removed": _remove_others(run, model.name)}
 
 
 @write
-def _store(shelf: EmbeddedTable, made: Sequence[tuple[Any, Vector]]) -> None:
-    """In one transaction: a commit takes longer than all else for a row."""
-    for row, vector in made:
-        shelf.put(row, vector)
+def _store(table: EmbeddedTable, pairs: Sequence[tuple[Any, Vector]]) -> None:
+    """Store the vectors in one transaction: a commit takes longest of all for a row."""
+    for row, vector in pairs:
+        table.store(row, vector)
 
 
 def _model_of(job: Job) -> Embedder:
@@ -223,43 +228,44 @@ def _model_of(job: Job) -> Embedder:
     return model
 
 
-def _switch(filling: ReembedAttempt) -> bool:
-    """Make the model the active one once nothing lacks; whether it was already.
+def _switch(attempt: ReembedAttempt) -> bool:
+    """Make the model the active one once no vector is missing; False if it already is.
 
-    All rows are looked at before writers have to wait, and then those written since.
+    Check all rows before writers have to wait, and then, under the lock, those written
+    since.
     """
     began = timezone.now() - LONGEST_WRITE
-    filling.fill()
+    attempt.fill()
     while True:
         with transaction.atomic():
-            _wait_at_most(SWITCH_MILLISECONDS)
+            _set_statement_timeout(SWITCH_MILLISECONDS)
             name = model_record.lock()
-            if name == filling.model.name:
-                return True
-            if not filling.lacks_since(began):
-                active_model.activate(filling.model)
-                _audit("embeddings.switch", filling.run.job, name or "")
+            if name == attempt.model.name:
                 return False
-        filling.fill_since(began)
+            if not attempt.is_missing_since(began):
+                active_model.activate(attempt.model)
+                _audit("embeddings.switch", attempt.run.job, name or "")
+                return True
+        attempt.fill_since(began)
 
 
 def _analyze() -> None:
-    """Tell the planner how many vectors there are of which model."""
+    """Update the planner's statistics of vectors by model."""
     with connection.cursor() as cursor:
-        for shelf in EMBEDDED_TABLES:
-            cursor.execute(f"ANALYZE {shelf.vectors._meta.db_table} (model)")
+        for table in EMBEDDED_TABLES:
+            cursor.execute(f"ANALYZE {table.vectors._meta.db_table} (model)")
 
 
-def _wait_at_most(milliseconds: int) -> None:
+def _set_statement_timeout(milliseconds: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL statement_timeout = {milliseconds:d}")
 
 
 def _remove_others(run: runner.JobRun, model: str) -> int:
-    """Delete the vectors of all other models, a thousand at a time."""
+    """Delete the vectors of all other models, DELETE_BATCH at a time."""
     removed = 0
-    for shelf in EMBEDDED_TABLES:
-        rows = shelf.vectors._base_manager.exclude(model=model).order_by("pk")
+    for table in EMBEDDED_TABLES:
+        rows = table.vectors._base_manager.exclude(model=model).order_by("pk")
         while ids := list(rows.values_list("pk", flat=True)[:DELETE_BATCH]):
             removed += rows.filter(pk__in=ids).delete()[0]
             run.step(run.job.done + removed)

@@ -1,4 +1,4 @@
-"""Embed rows for a job: a text that the model refuses does not hold up the others."""
+"""Embed rows in a job, so that a text the model refuses does not stop the others."""
 
 from __future__ import annotations
 
@@ -20,66 +20,68 @@ R = TypeVar("R", bound=Model)
 
 BATCH = 32  # rows embedded between two steps of a job
 PROBE = "Does the model answer at all?"
-Refusals = dict[uuid.UUID, str]  # of rows whose text is refused
+Refusals = dict[uuid.UUID, str]  # {id of a row whose text is refused: reason}
 
 
 def embed_rows(
     rows: Sequence[R],
     text: Callable[[R], str],
-    refused: Refusals,
+    refusals: Refusals,
     *,
     model: Embedder | None = None,
-    begun: Future[list[Vector]] | None = None,
+    pending: Future[list[Vector]] | None = None,
 ) -> Iterator[tuple[R, Vector]]:
-    """Each row with its vector, by the active model unless another is meant.
+    """Yield each row with its vector, by the active model unless `model` is given.
 
-    A row whose text is refused is left out and noted in `refused`. `begun` is what
-    makes the vectors of all rows already. Raises Later where the model may answer
-    later, Permanent where it refuses whatever it is asked.
+    A row whose text is refused is skipped and added to `refusals`. `pending` has the
+    vectors of all rows, if they are already being made. Raises Later if the model may
+    answer later, Permanent if it refuses every text.
     """
     if not rows:
         return
     try:
-        made = begun.result() if begun else _vectors([text(r) for r in rows], model)
+        vectors = (
+            pending.result() if pending else _vectors([text(r) for r in rows], model)
+        )
     except InferenceError as error:
         if error.retryable:
             raise job_errors.Later(str(error)) from error
         if len(rows) == 1:
             _probe(model)
-            refused[rows[0].pk] = str(error)
+            refusals[rows[0].pk] = str(error)
             return
         middle = len(rows) // 2
         for half in (rows[:middle], rows[middle:]):
-            yield from embed_rows(half, text, refused, model=model)
+            yield from embed_rows(half, text, refusals, model=model)
         return
-    yield from zip(rows, made, strict=True)
+    yield from zip(rows, vectors, strict=True)
 
 
 def embed_waiting(
     run: runner.JobRun,
     rows: Callable[[], QuerySet[R]],
     text: Callable[[R], str],
-    keep: Callable[[R, Vector], None],
+    store: Callable[[R, Vector], None],
 ) -> dict[str, Any]:
-    """Embed the rows that wait until none is left: a job's work and its result.
+    """Embed rows until none is left: the work of a job. Return the job's result.
 
-    They are asked for anew each time, as the active model may change meanwhile.
+    `rows` is called for each batch, as the active model may change meanwhile.
     """
-    done, refused = run.job.done, Refusals()
-    while batch := list(rows().exclude(pk__in=list(refused)).order_by("pk")[:BATCH]):
-        made = list(embed_rows(batch, text, refused))
-        for row, vector in made:
-            keep(row, vector)
-        done += len(made)
+    done, refusals = run.job.done, Refusals()
+    while batch := list(rows().exclude(pk__in=list(refusals)).order_by("pk")[:BATCH]):
+        pairs = list(embed_rows(batch, text, refusals))
+        for row, vector in pairs:
+            store(row, vector)
+        done += len(pairs)
         run.step(done)
-        if made:
+        if pairs:
             run.yield_turn()
-    return {"embedded": done, "refused": describe(refused)}
+    return {"embedded": done, "refused": describe(refusals)}
 
 
-def describe(refused: Mapping[uuid.UUID, str]) -> list[str]:
-    """What a job's result says of them."""
-    return [f"{pk}: {why}" for pk, why in refused.items()]
+def describe(refusals: Mapping[uuid.UUID, str]) -> list[str]:
+    """List refusals for the result of a job."""
+    return [f"{pk}: {reason}" for pk, reason in refusals.items()]
 
 
 def _vectors(texts: Sequence[str], model: Embedder | None) -> list[Vector]:

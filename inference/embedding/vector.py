@@ -1,3 +1,5 @@
+"""Vectors: normalised lists of numbers that know the model that made them."""
+
 from __future__ import annotations
 
 import functools
@@ -17,12 +19,12 @@ def batches(items: Sequence[T], *, size: int) -> Iterator[Sequence[T]]:
 
 
 def normalise(numbers: object) -> list[float]:
-    """Return a provider's vector at length 1; refuse what is no vector."""
+    """Scale a provider's vector to length 1; raise BadAnswer if it is not a vector."""
     if not isinstance(numbers, list) or not all(map(_is_number, numbers)):
         raise BadAnswer("The embedding provider's vector is not a list of numbers.")
     length = _length(numbers)
     if not math.isfinite(length) or length == 0:
-        # The same text gives the same NaN again.
+        # Not retryable: the same text gives the same NaN again.
         raise BadAnswer(
             "The embedding provider's vector has no direction: it is empty, zero, "
             "infinite or not a number.",
@@ -43,7 +45,7 @@ def _is_number(value: object) -> bool:
 
 
 class Vector(list[float]):
-    """A vector and the model that made it: only those of one model are compared."""
+    """A vector and the model that made it. Only vectors of one model can be compared."""
 
     def __init__(self, values: Iterable[float], *, model: str) -> None:
         super().__init__(values)
@@ -51,19 +53,19 @@ class Vector(list[float]):
 
     @functools.cached_property
     def text(self) -> str:
-        """As SQL reads it, with as many digits as tell all 32-bit numbers apart.
+        """The literal in SQL, with enough digits to tell all 32-bit numbers apart.
 
-        Tables hold 16 bits of each. Made once for the row and for what is near it.
+        Tables hold 16 bits of each. Cached for the insert and the neighbour query.
         """
         return "[" + ",".join(["%.9g"] * len(self)) % tuple(self) + "]"
 
     def cosine(self, other: Vector) -> float:
-        """Of vectors of length 1, as all providers' are."""
+        """Return the cosine; both vectors have length 1, as all providers' have."""
         return math.fsum(map(operator.mul, self, other))
 
 
 class StoredVector:
-    """What a row of any table of vectors knows."""
+    """The mixin of all tables of vectors."""
 
     model: Any
     embedding: Any

@@ -57,7 +57,7 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
                 break
             for batch, begun in _start_batches(project_id, ids):
                 made = list(
-                    row_vectors.embed_rows(batch, _text_of, refused, begun=begun)
+                    row_vectors.embed_rows(batch, _text_of, refused, pending=begun)
                 )
                 _store_and_check(made)
                 done += len(made)
@@ -168,7 +168,7 @@ reembed.EMBEDDED_TABLES.append(
         rows=Memory.objects.light(),
         due=EMBEDDABLE,
         text=_text_of,
-        put=_store_unchanged,
-        settle=check_embedded,
+        store=_store_unchanged,
+        finish=check_embedded,
     )
 )

@@ -103,6 +103,6 @@ reembed.EMBEDDED_TABLES.append(
         rows=PlaybookEntry.objects.light(),
         due=~Q(status=PlaybookEntry.EntryStatus.DELETED),
         text=_text,
-        put=lambda entry, vector: _store_if_unchanged(entry, vector, store),
+        store=lambda entry, vector: _store_if_unchanged(entry, vector, store),
     )
 )

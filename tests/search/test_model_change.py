@@ -464,10 +464,10 @@ class TestTheJob:
         monkeypatch.setattr(
             runner.JobRun, "step", lambda run, done, **cursor: steps.append(cursor)
         )
-        filling = embedding_reembed.ReembedAttempt(
+        attempt = embedding_reembed.ReembedAttempt(
             runner.JobRun(again, runner.HANDLERS["reembed"]), embedder.from_settings()
         )
-        filling.fill()
+        attempt.fill()
 
         windows = [{"shelf": 0, "after": str(memory.pk)} for memory in two]
         assert steps == [*({"cursor": each} for each in windows), {"cursor": {}}]
@@ -481,13 +481,15 @@ class TestTheJob:
         by_new(monkeypatch, asked.extend)
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
         monkeypatch.setattr(embedding_reembed, "WINDOW", 1)
-        lacking_of = embedding_reembed.EmbeddedTable.lacking_of
+        without_vector = embedding_reembed.EmbeddedTable.without_vector_among
 
-        def look(shelf, ids, model):
+        def look(table, ids, model):
             looked.extend(two.index(memory) for memory in two if memory.pk in ids)
-            return lacking_of(shelf, ids, model)
+            return without_vector(table, ids, model)
 
-        monkeypatch.setattr(embedding_reembed.EmbeddedTable, "lacking_of", look)
+        monkeypatch.setattr(
+            embedding_reembed.EmbeddedTable, "without_vector_among", look
+        )
         turns = []
         for _ in range(3):
             runner.run(job.pk)
