@@ -15,12 +15,12 @@ COLOURS = {"answered": "success", "invalid": "warning", "failed": "danger"}
 class ModelCallAdmin(RowsAdmin):
     list_display = [
         "purpose",
-        "outcome_shown",
-        "model_shown",
+        "outcome_display",
+        "model_display",
         "tokens",
         "cost",
         "project_name",
-        "at_shown",
+        "at_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -31,8 +31,11 @@ class ModelCallAdmin(RowsAdmin):
     search_fields = ["id", "run_id"]
     search_help_text = "The id of a call or of a run"
     fieldsets = [
-        (None, {"fields": ["purpose", "outcome_shown", "error_shown", "project_name"]}),
-        ("Model", {"fields": ["model_shown", "prompt_version", "attempt", "run_id"]}),
+        (
+            None,
+            {"fields": ["purpose", "outcome_display", "error_display", "project_name"]},
+        ),
+        ("Model", {"fields": ["model_display", "prompt_version", "attempt", "run_id"]}),
         (
             "Cost",
             {
@@ -41,24 +44,26 @@ class ModelCallAdmin(RowsAdmin):
                     "answer_tokens",
                     "cost",
                     "took_ms",
-                    "at_shown",
+                    "at_display",
                 ]
             },
         ),
     ]
 
-    model_shown = staticmethod(
+    model_display = staticmethod(
         panels.column("model", lambda name: short_text(name, 60), title="model")
     )
-    error_shown = staticmethod(
+    error_display = staticmethod(
         panels.column(
             "error", lambda error: panels.text_block(error, 500), title="error"
         )
     )
-    at_shown = staticmethod(panels.column("at", format_time, title="at", ordering="id"))
+    at_display = staticmethod(
+        panels.column("at", format_time, title="at", ordering="id")
+    )
 
     @label_column("outcome", COLOURS, "outcome")
-    def outcome_shown(self, call: ModelCall) -> str:
+    def outcome_display(self, call: ModelCall) -> str:
         return call.outcome
 
     @admin.display(description="tokens")
@@ -70,9 +75,9 @@ class ModelCallAdmin(RowsAdmin):
 class ActiveModelAdmin(GlobalAdmin):
     """Changed by `manage.py reembed`, never by hand."""
 
-    list_display = ["name", "since_shown"]
+    list_display = ["name", "since_display"]
     search_fields = ["name"]
-    fields = ["name", "choice_shown", "since_shown"]
+    fields = ["name", "choice_display", "since_display"]
 
-    choice_shown = staticmethod(panels.column("choice", panels.json_block))
-    since_shown = staticmethod(panels.column("since", format_time, ordering="since"))
+    choice_display = staticmethod(panels.column("choice", panels.json_block))
+    since_display = staticmethod(panels.column("since", format_time, ordering="since"))

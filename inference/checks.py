@@ -12,7 +12,7 @@ from inference.embedding import embedder, minilm
 from inference.errors import ProviderMisconfiguration
 from inference.language import language_model
 
-# Seconds: less than the lease of a job (jobs.runner), which the rest of a run needs too.
+# Seconds: less than the lease of a job (jobs.runner), of which a run needs the rest.
 LONGEST_RUN = 90
 
 

@@ -1,4 +1,4 @@
-"""One POST to an OpenAI-compatible endpoint. Importing this takes about a second."""
+"""Post requests to an OpenAI-compatible endpoint. This module takes a second to import."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from inference.json_text import make_storable
 
 # 2,048 texts (the most a hosted endpoint takes) of 1,536 numbers are about 64 MB.
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # bytes
-MIN_WAIT = 0.01  # seconds; 0 would be a socket that does not wait at all
-MAX_WAIT = 3600.0  # seconds; a longer Retry-After would park a job for good
+MIN_WAIT = 0.01  # seconds; with 0 the socket would not wait at all
+MAX_WAIT = 3600.0  # seconds; a longer Retry-After would stop a job for too long
 RETRYABLE_STATUSES = {408, 409, 425}
-NOT_IMPLEMENTED = 501  # what the server cannot do it cannot do later either
-MAX_QUOTED = 200  # characters of the provider's own message that are passed on
+NOT_IMPLEMENTED = 501  # the server does not learn it by waiting
+MAX_QUOTED = 200  # characters of the provider's message that are passed on
 
 
 class Endpoint:
@@ -42,7 +42,7 @@ class Endpoint:
             # Never None: the client would send OPENAI_API_KEY to whatever URL is set.
             api_key=key or "unused",
             timeout=timeout,
-            # The caller's job tries again; the client would sleep as Retry-After says.
+            # The caller retries; the client would sleep for the Retry-After.
             max_retries=0,
             http_client=openai.DefaultHttpxClient(transport=_BoundedTransport()),
         )
@@ -52,7 +52,7 @@ class Endpoint:
     ) -> Any:
         """Return the decoded JSON answer, within about the timeout.
 
-        `timeout` in seconds takes the place of the endpoint's own.
+        `timeout`, in seconds, replaces the endpoint's own.
         """
         options: RequestOptions = {} if timeout is None else {"timeout": timeout}
         with _translate_errors(self._key):
@@ -80,9 +80,11 @@ def _translate_errors(key: str) -> Iterator[None]:
 
 def _error_of_status(error: openai.APIStatusError, key: str) -> InferenceError:
     status = error.status_code
-    # Errors are stored and shown, and servers have been seen to repeat the key.
-    told = error.message.replace(key, "[key]") if key else error.message
-    detail = f"The model provider answered {status}: {make_storable(told[:MAX_QUOTED])}"
+    # Errors are stored and displayed, and some servers repeat the key in them.
+    message = error.message.replace(key, "[key]") if key else error.message
+    detail = (
+        f"The model provider answered {status}: {make_storable(message[:MAX_QUOTED])}"
+    )
     wait = retry_after(error.response.headers.get("retry-after"))
     if status == 429:
         return RateLimitError(detail, retry_after=wait)
@@ -111,16 +113,16 @@ def _seconds_until(date: str) -> float:
 
 
 class _BoundedTransport(httpx2.HTTPTransport):
-    """Ends an answer that drips or grows for ever.
+    """Limit the time and the size of an answer.
 
     The client's own timeout starts again with every byte that arrives."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        patience = request.extensions["timeout"]
-        deadline = time.monotonic() + patience["read"]
+        timeouts = request.extensions["timeout"]
+        deadline = time.monotonic() + timeouts["read"]
         response = super().handle_request(request)
-        # What is left: else an answer that stops half-way is waited for once more.
-        patience["read"] = max(deadline - time.monotonic(), MIN_WAIT)
+        # The rest of the time: else an answer that stops half-way gets the whole again.
+        timeouts["read"] = max(deadline - time.monotonic(), MIN_WAIT)
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _BoundedStream(response.stream, deadline=deadline)
         return response

@@ -1,4 +1,4 @@
-"""What a provider can fail with; a docstring is the message of its class."""
+"""The errors of providers; the docstring of a class is its message."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ProviderTimeout(InferenceError):
 
 
 class RateLimitError(InferenceError):
-    """The model provider takes no more calls for now; try again later."""
+    """The model provider accepts no more calls for now; try again later."""
 
     retryable = True
 
@@ -68,7 +68,7 @@ class RequestRefusal(InferenceError):
 class BadAnswer(InferenceError):
     """The model provider answered with something that cannot be used.
 
-    `said` is its text, where it has one, and `usage` what the answer cost.
+    `text` is the answer, if it has one, and `usage` its tokens.
     """
 
     retryable = True
@@ -78,13 +78,13 @@ class BadAnswer(InferenceError):
         detail: str = "The model provider answered with something that cannot be used.",
         *,
         retryable: bool | None = None,
-        said: str = "",
+        text: str = "",
         usage: Usage | None = None,
     ) -> None:
         super().__init__(detail, retryable=retryable)
-        self.said = said
+        self.text = text
         self.usage = usage
 
 
 class BudgetExceeded(InferenceError):
-    """The project has used up what it may ask of a language model today."""
+    """The project has used up its language-model budget for today."""

@@ -1,4 +1,4 @@
-"""JSON in what a language model wrote, which may be more than JSON."""
+"""Find JSON in the answer of a language model, which may hold more than JSON."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 import re
 from typing import Any
 
-# A model that thinks aloud writes braces before its answer.
+# The thoughts of a reasoning model come before its answer and may hold braces.
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-# Places looked at: each can cost as much as the rest of the text is long.
+# Braces tried: each can cost a pass over the rest of the text.
 MAX_STARTS = 50
 # What PostgreSQL cannot hold: NUL, and halves of UTF-16 pairs.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in a text, with every string made storable."""
+    """Return the first JSON object in a text; PostgreSQL can store all its strings."""
     text = _THOUGHTS.sub("", text)
     decoder, start = json.JSONDecoder(), text.find("{")
     for _ in range(MAX_STARTS):

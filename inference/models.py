@@ -12,7 +12,7 @@ from common.ids import uuid7
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def since(self, moment: datetime) -> Self:
-        """Ids begin with the time, so that their index finds the calls of all projects."""
+        """Filter by id too: ids begin with the time, so that the primary key serves all projects."""
         first = uuid.UUID(int=int(moment.timestamp() * 1000) << 80)
         return self.filter(pk__gte=first, at__gte=moment)
 
@@ -23,7 +23,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 class ModelCall(models.Model):
     """One call of a language model: what it cost and how it ended, not what it read.
 
-    Plain ids instead of foreign keys: this app knows no other.
+    Plain ids instead of foreign keys, because this app knows no other app.
     """
 
     class Outcome(models.TextChoices):
@@ -69,7 +69,7 @@ class ModelCall(models.Model):
 class ActiveModel(models.Model):
     """The embedding model that searches use, and how it is reached; one row.
 
-    `choice` is an `embedding.Choice`: it holds no key.
+    `choice` is an `embedder.EmbeddingChoice`, without its key.
     """
 
     ONLY = 1

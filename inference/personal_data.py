@@ -8,7 +8,7 @@ from inference.models import ActiveModel, ModelCall
 @register
 class ModelCallData(ErasureHandler):
     erasable = (
-        # A provider's error may quote what it was asked.
+        # A provider's error may quote the prompt.
         ErasableColumns(
             ModelCall,
             lambda erasure: ModelCall.objects.filter(

@@ -5,3 +5,7 @@ from django.apps import AppConfig
 
 class MemoriesConfig(AppConfig):
     name = "memories"
+
+    def ready(self) -> None:
+        # Registers its job and its table of vectors.
+        import memories.maintenance.embedding_job  # noqa: F401

@@ -97,7 +97,7 @@ def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
 # Re-embedding after a change of the model
 
 
-reembed.EMBEDDED_TABLES.append(
+reembed.register(
     reembed.EmbeddedTable(
         vectors=DeltaVector,
         owner="delta",

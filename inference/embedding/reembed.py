@@ -96,6 +96,12 @@ class EmbeddedTable:
 EMBEDDED_TABLES: list[EmbeddedTable] = []
 
 
+def register(table: EmbeddedTable) -> None:
+    """Add a table of vectors; the order by name is fixed, because cursors refer to it."""
+    EMBEDDED_TABLES.append(table)
+    EMBEDDED_TABLES.sort(key=lambda each: each.vectors._meta.db_table)
+
+
 @dataclass
 class ReembedAttempt:
     """One attempt of the job to embed every text with a model."""

@@ -1,4 +1,4 @@
-"""What a project may use of the language model in a day, and what it has used."""
+"""The daily budget of a project for the language model, and its use so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class DailyBudget:
-    """Who asks, and what the project may use in a day (UTC); None is no limit."""
+    """The project and run that ask, and the project's limits for a day (UTC), if any."""
 
     project_id: uuid.UUID
     run_id: uuid.UUID | None = None
@@ -28,28 +28,27 @@ class DailyBudget:
 
 
 def price(usage: Usage) -> Decimal:
-    """In the currency of LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT, which are per million."""
-    read = usage.prompt_tokens * Decimal(str(settings.LANGUAGE_PRICE_IN))
-    written = usage.answer_tokens * Decimal(str(settings.LANGUAGE_PRICE_OUT))
-    return (read + written) / MILLION
+    """The cost, in the currency of LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT (per million)."""
+    prompt = usage.prompt_tokens * Decimal(str(settings.LANGUAGE_PRICE_IN))
+    answer = usage.answer_tokens * Decimal(str(settings.LANGUAGE_PRICE_OUT))
+    return (prompt + answer) / MILLION
 
 
-def refuse_over_budget(account: DailyBudget, largest: Usage) -> None:
-    """Raise CapReached when the call could pass a cap of the project's day.
+def refuse_over_budget(budget: DailyBudget, largest: Usage) -> None:
+    """Raise BudgetExceeded if the call could exceed a daily limit of the project.
 
-    `largest` is what the call uses at most. Calls that are made at the same time do
-    not see each other.
+    `largest` is the most that the call can use. Concurrent calls do not see each other.
     """
-    used = use_today(account.project_id)
-    cap, more = account.tokens_per_day, largest.prompt_tokens + largest.answer_tokens
-    if cap is not None and used.tokens + more > cap:
+    used = use_today(budget.project_id)
+    limit, more = budget.tokens_per_day, largest.prompt_tokens + largest.answer_tokens
+    if limit is not None and used.tokens + more > limit:
         raise BudgetExceeded(
-            f"The project has used {used.tokens:,} of its {cap:,} tokens of today."
+            f"The project has used {used.tokens:,} of its {limit:,} tokens of today."
         )
-    most = account.cost_per_day
-    if most is not None and used.cost + price(largest) > Decimal(str(most)):
+    max_cost = budget.cost_per_day
+    if max_cost is not None and used.cost + price(largest) > Decimal(str(max_cost)):
         raise BudgetExceeded(
-            f"The project has spent {used.cost:.2f} of {most:.2f} today."
+            f"The project has spent {used.cost:.2f} of {max_cost:.2f} today."
         )
 
 
@@ -60,25 +59,25 @@ class DailyUse:
 
 
 def use_today(project_id: uuid.UUID | None = None) -> DailyUse:
-    """What a project, or the whole service, has used since midnight (UTC)."""
+    """The use of a project, or of the whole service, since midnight (UTC)."""
     rows = ModelCall.objects.since(_midnight())
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
     sums = rows.aggregate(
-        read=Sum("prompt_tokens", default=0),
-        written=Sum("answer_tokens", default=0),
+        prompt=Sum("prompt_tokens", default=0),
+        answer=Sum("answer_tokens", default=0),
         cost=Sum("cost", default=Decimal(0)),
     )
-    return DailyUse(sums["read"] + sums["written"], sums["cost"])
+    return DailyUse(sums["prompt"] + sums["answer"], sums["cost"])
 
 
-def seconds_left(account: DailyBudget) -> float:
-    """Of the LANGUAGE_TIMEOUT that all calls of a run have together, also if resumed."""
+def seconds_left(budget: DailyBudget) -> float:
+    """The rest of the LANGUAGE_TIMEOUT that all calls of a run share, resumed or not."""
     whole = float(settings.LANGUAGE_TIMEOUT)
-    if account.run_id is None:
+    if budget.run_id is None:
         return whole
     rows = ModelCall.objects.since(timezone.now() - timedelta(days=1))
-    own = rows.filter(project_id=account.project_id, run_id=account.run_id)
+    own = rows.filter(project_id=budget.project_id, run_id=budget.run_id)
     spent = own.aggregate(ms=Sum("took_ms", default=0))["ms"]
     return whole - float(spent) / 1000
 

@@ -1,7 +1,7 @@
-"""The one way in which the service asks a language model: in bounds, and on record.
+"""Ask a language model, within limits; every call is recorded.
 
-Nothing here may run inside a transaction: a call takes seconds, and its row must stay
-whatever becomes of the caller's work.
+Never call this inside a transaction: a call takes seconds, and its row must stay even if
+the caller's work is rolled back.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from inference.models import ModelCall
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-# Failed calls of one question; what a server refuses for its form is not counted.
+# Failed calls of one question. A refusal of the request's form does not count.
 TRIES = 3
 # Seconds before the second and the third try; a server may name a longer wait.
 PAUSES = (0.5, 2.0)
-MAX_PAUSE = 10.0  # seconds; whoever asks is waiting
-# After so many failed questions in a row the model is left alone for REST seconds, so
-# that a server that hangs does not hold every thread of the service.
+MAX_PAUSE = 10.0  # seconds; the caller is waiting
+# After this many failed questions in a row nothing is asked for REST seconds, so that a
+# server that hangs does not block every thread of the service.
 MAX_FAILURES = 3
 REST = 30.0
-# Of an answer that cannot be used, in characters: enough to see what is wrong.
+# Characters of an unusable answer that are sent back: enough to show what is wrong.
 MAX_ANSWER_QUOTED = 8_000
 MAX_ERRORS_LISTED = 10
 
 
 @dataclass(frozen=True)
 class Question:
-    """`version` names the prompt file's text, for the record."""
+    """One question to a language model; `version` identifies the text of its prompt file."""
 
     purpose: str
     version: str
@@ -63,20 +63,22 @@ class Answer(Generic[Shape]):
     model: str
 
 
-def ask(question: Question, shape: type[Shape], account: DailyBudget) -> Answer[Shape]:
-    """Ask, have one unusable answer mended, and return what passes `shape`.
+def ask(
+    question: Question, shape: type[Shape], daily_budget: DailyBudget
+) -> Answer[Shape]:
+    """Ask a question and return an answer that validates as `shape`.
 
-    All calls of a run together take LANGUAGE_TIMEOUT seconds at most. Raises
-    InferenceError: the caller goes on without a model.
+    An unusable answer is sent back once, for correction. All calls of a run together take
+    at most LANGUAGE_TIMEOUT seconds. Raises InferenceError; the caller then does without.
     """
     model = language_model.from_settings()
     if model is None:
         raise ProviderMisconfiguration(
             "LANGUAGE_PROVIDER is 'none': there is no model to ask."
         )
-    _refuse_while_resting(model)
+    _refuse_during_rest(model)
     try:
-        answer = _Exchange(model, question, shape, account).answer()
+        answer = _Exchange(model, question, shape, daily_budget).answer()
     except InferenceError as error:
         _note_failure(model, error)
         raise
@@ -84,21 +86,21 @@ def ask(question: Question, shape: type[Shape], account: DailyBudget) -> Answer[
     return Answer(answer, model.name)
 
 
-def _refuse_while_resting(model: LanguageModel) -> None:
-    left = model.resting_until - time.monotonic()
+def _refuse_during_rest(model: LanguageModel) -> None:
+    left = model.rests_until - time.monotonic()
     if left > 0:
         detail = f"The language model has failed repeatedly; it rests for {left:.0f} s."
         raise ProviderDown(detail)
 
 
 def _note_failure(model: LanguageModel, error: InferenceError) -> None:
-    """A cap or an unusable answer says nothing against the server."""
+    """Count a failure of the server; a spent budget or an unusable answer is none."""
     if isinstance(error, BadAnswer | BudgetExceeded) or not error.retryable:
         return
     model.failures += 1
     if model.failures >= MAX_FAILURES:
         model.failures = 0
-        model.resting_until = time.monotonic() + max(REST, error.retry_after or 0.0)
+        model.rests_until = time.monotonic() + max(REST, error.retry_after or 0.0)
 
 
 class _Exchange(Generic[Shape]):
@@ -109,38 +111,38 @@ class _Exchange(Generic[Shape]):
         model: LanguageModel,
         question: Question,
         shape: type[Shape],
-        account: DailyBudget,
+        daily_budget: DailyBudget,
     ) -> None:
         self.model = model
         self.question = question
         self.shape = shape
-        self.account = account
+        self.daily_budget = daily_budget
         self.schema = schemas.strict_schema(shape)
-        self.deadline = time.monotonic() + budget.seconds_left(account)
+        self.deadline = time.monotonic() + budget.seconds_left(daily_budget)
         self.attempts = 0
 
     def answer(self) -> Shape:
         try:
-            return self.tried(self.question.prompt)
+            return self.call_until_answered(self.question.prompt)
         except BadAnswer as bad:
-            if not bad.said:
+            if not bad.text:
                 raise
-            return self.tried(self.mending(bad))
+            return self.call_until_answered(self.correction_prompt(bad))
 
-    def mending(self, bad: BadAnswer) -> str:
-        """The question again, with what was wrong about the answer."""
+    def correction_prompt(self, bad: BadAnswer) -> str:
+        """Repeat the question, with the unusable answer and its errors."""
         return (
             f"{self.question.prompt}\n\nYour last answer cannot be used: {bad.detail}\n"
-            f"It was:\n{clip(bad.said, MAX_ANSWER_QUOTED)}\n\nAnswer again, with one JSON object "
+            f"It was:\n{clip(bad.text, MAX_ANSWER_QUOTED)}\n\nAnswer again, with one JSON object "
             f"that follows this JSON Schema:\n{json.dumps(self.schema)}"
         )
 
-    def tried(self, prompt: str) -> Shape:
-        """Call until the model answers; waits as the server says, within bounds."""
+    def call_until_answered(self, prompt: str) -> Shape:
+        """Call until the model answers; wait as long as the server says, up to MAX_PAUSE."""
         failed = 0
         while True:
             try:
-                return self.called(prompt)
+                return self.call(prompt)
             except BadAnswer:
                 raise
             except InferenceError as error:
@@ -148,68 +150,73 @@ class _Exchange(Generic[Shape]):
                     raise
                 pause = _pause(error, failed)
                 failed += pause is not None
-                if failed >= TRIES or not self.waits(pause or 0.0):
+                if failed >= TRIES or not self.wait(pause or 0.0):
                     raise
 
-    def waits(self, pause: float) -> bool:
-        """Whether there is time for the pause; if so, it is over."""
+    def wait(self, pause: float) -> bool:
+        """Wait if there is time for the pause; return whether there was."""
         if pause > MAX_PAUSE or time.monotonic() + pause >= self.deadline:
             return False
         time.sleep(pause)
         return True
 
-    def called(self, prompt: str) -> Shape:
-        """One call, recorded however it ends."""
+    def call(self, prompt: str) -> Shape:
+        """Call once; record the call however it ends."""
         budget.refuse_over_budget(
-            self.account, Usage(self.estimate(prompt), self.question.max_tokens)
+            self.daily_budget,
+            Usage(self.estimate_prompt(prompt), self.question.max_tokens),
         )
         started = time.monotonic()
         if started >= self.deadline:
             raise ProviderTimeout("The run's time for the language model is used up.")
         self.attempts += 1
         try:
-            said = self.model.complete_json(
+            completion = self.model.complete_json(
                 system=self.question.system,
                 prompt=prompt,
                 schema=self.schema,
                 max_tokens=self.question.max_tokens,
                 timeout=self.deadline - started,
             )
-            value = self.checked(said)
+            value = self.validate(completion)
         except InferenceError as error:
             self.record(started, self.usage_of(error, prompt), error)
             raise
-        self.record(started, said.usage or self.counted(prompt, _text(said)))
+        self.record(
+            started, completion.usage or self.estimate_usage(prompt, _text(completion))
+        )
         return value
 
-    def checked(self, said: Completion) -> Shape:
+    def validate(self, completion: Completion) -> Shape:
         try:
-            return self.shape.model_validate(said.answer)
+            return self.shape.model_validate(completion.answer)
         except ValidationError as error:
             raise BadAnswer(
-                _validation_errors(error), said=_text(said), usage=said.usage
+                _validation_errors(error),
+                text=_text(completion),
+                usage=completion.usage,
             ) from error
 
     def usage_of(self, error: InferenceError, prompt: str) -> Usage:
-        """What a failed call cost: a server that has read the prompt may charge it."""
+        """The usage of a failed call: a server that has read the prompt may charge for it."""
         if isinstance(error, BadAnswer):
-            return error.usage or self.counted(prompt, error.said)
+            return error.usage or self.estimate_usage(prompt, error.text)
         if isinstance(error, ProviderTimeout):
-            return self.counted(prompt, "")
+            return self.estimate_usage(prompt, "")
         return Usage(0, 0)
 
-    def counted(self, prompt: str, said: str) -> Usage:
-        return Usage(self.estimate(prompt), tokens.estimate(said))
+    def estimate_usage(self, prompt: str, answer: str) -> Usage:
+        return Usage(self.estimate_prompt(prompt), tokens.estimate(answer))
 
-    def estimate(self, prompt: str) -> int:
+    def estimate_prompt(self, prompt: str) -> int:
         return tokens.estimate(self.question.system) + tokens.estimate(prompt)
 
     def record(
         self, started: float, usage: Usage, error: InferenceError | None = None
     ) -> None:
         ModelCall.objects.create(
-            project_id=self.account.project_id,
-            run_id=self.account.run_id,
+            project_id=self.daily_budget.project_id,
+            run_id=self.daily_budget.run_id,
             purpose=self.question.purpose,
             prompt_version=self.question.version,
             model=self.model.name[:300],
@@ -224,7 +231,7 @@ class _Exchange(Generic[Shape]):
 
 
 def _pause(error: InferenceError, failed: int) -> float | None:
-    """Seconds to wait; None when the next call asks in another way, so at once."""
+    """Seconds to wait; None if the next call has another form, so that it goes at once."""
     if isinstance(error, RequestRefusal):
         return None
     if error.retry_after is not None:
@@ -239,12 +246,12 @@ def _outcome(error: InferenceError | None) -> ModelCall.Outcome:
     return ModelCall.Outcome.INVALID if is_answer else ModelCall.Outcome.FAILED
 
 
-def _text(said: Completion) -> str:
-    return json.dumps(said.answer, ensure_ascii=False)
+def _text(completion: Completion) -> str:
+    return json.dumps(completion.answer, ensure_ascii=False)
 
 
 def _validation_errors(error: ValidationError) -> str:
-    """What is wrong with an answer, in words that a model can act on."""
+    """List the errors of an answer in words that a model can act on."""
     found = error.errors(include_url=False, include_input=False)[:MAX_ERRORS_LISTED]
     lines = [f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in found]
     return "; ".join(lines)

@@ -1,4 +1,4 @@
-"""The language model of the tests: it says what the test wrote down for it."""
+"""The language model of the tests: it gives scripted answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _calls: list[Call] = []
 
 
 class FakeLanguage(LanguageModel):
-    """Gives the scripted answers in turn; without one left, it is down."""
+    """Give the scripted answers in turn; when none is left, fail as ProviderDown."""
 
     name = "fake"
 
@@ -53,7 +53,7 @@ def script_answers(*answers: ScriptedAnswer) -> Iterator[list[Call]]:
     """Give these answers or raise these errors; yield the calls as they are made."""
     _answers[:], _calls[:] = answers, []
     if model := language_model.from_settings():
-        model.failures, model.resting_until = 0, 0.0
+        model.failures, model.rests_until = 0, 0.0
     try:
         yield _calls
     finally:

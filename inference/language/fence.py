@@ -1,4 +1,4 @@
-"""Text from outside as data of a prompt, between lines that it cannot contain."""
+"""Fence text from outside in a prompt: marker lines that it cannot contain make it data."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ class FencedText:
     text: str
 
 
-def fence_texts(parts: Sequence[FencedText]) -> str:
-    """The parts, each under its marker line; what follows the last line is no data.
+def fence_texts(texts: Sequence[FencedText]) -> str:
+    """Put each text under its marker line; after the last line comes no more data.
 
-    Secrets are masked whatever the project stores: the model may be another company's.
+    Secrets are masked whatever the project stores, because another company may run the
+    model.
     """
-    masked = [FencedText(part.name, secrets.mask(part.text).text) for part in parts]
+    masked = [FencedText(each.name, secrets.mask(each.text).text) for each in texts]
     marker = _marker(masked)
-    lines = [f"==== {marker} {part.name}\n{part.text}" for part in masked]
+    lines = [f"==== {marker} {each.name}\n{each.text}" for each in masked]
     return "\n".join([*lines, f"==== {marker} end"])
 
 
-def _marker(parts: Sequence[FencedText]) -> str:
-    """A word that nobody can know before the prompt is made, and that no part has."""
+def _marker(texts: Sequence[FencedText]) -> str:
+    """A random word, unknown before the prompt exists, that no text contains."""
     while True:
         marker = token_hex(8)
-        if not any(marker in part.text or marker in part.name for part in parts):
+        if not any(marker in each.text or marker in each.name for each in texts):
             return marker
 
 
 def keep_ends(text: str, limit: int) -> str:
-    """Both ends of a long text: what matters stands at the edges of a log."""
+    """Cut the middle of a long text: a log has its important lines at both ends."""
     if len(text) <= limit:
         return text
     head, tail = limit // 2, limit - limit // 2
-    left_out = len(text) - limit
-    return f"{text[:head]}\n[{left_out:,} characters left out]\n{text[-tail:]}"
+    cut = len(text) - limit
+    return f"{text[:head]}\n[{cut:,} characters left out]\n{text[-tail:]}"

@@ -1,3 +1,5 @@
+"""The base class of language-model providers, and the table of providers by setting value."""
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -14,19 +16,19 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model answered; `usage` is None when the server does not count."""
+    """An answer of a model; `usage` is None if the server does not count tokens."""
 
     answer: dict[str, Any]
     usage: Usage | None = None
 
 
 class LanguageModel(ABC):
-    """Answers prompts with JSON; one instance serves all threads of a process."""
+    """A model that answers with JSON; one instance serves all threads of a process."""
 
-    # Kept by `inference.language.client`: calls that failed one after the other, and the moment
-    # (of the monotonic clock) until which nothing is asked of it.
+    # Set by `inference.language.client`: failed calls in a row, and the moment (of the
+    # monotonic clock) until which the client asks nothing.
     failures = 0
-    resting_until = 0.0
+    rests_until = 0.0
 
     @property
     @abstractmethod
@@ -45,9 +47,9 @@ class LanguageModel(ABC):
     ) -> Completion:
         """Return the model's answer, a JSON object, within `timeout` seconds.
 
-        The model is asked to keep to `schema`; only the caller's own validation makes
-        sure of it, since not every server enforces it. Raises InferenceError; Refused
-        is retryable when the next call will ask in a way that more servers understand.
+        The request asks for an answer that follows `schema`, but not every server enforces
+        it, so the caller validates the answer. Raises InferenceError; a RequestRefusal is
+        retryable if the next call will have a form that more servers know.
         """
 
 

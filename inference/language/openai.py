@@ -1,3 +1,5 @@
+"""Answers from an endpoint that speaks OpenAI's chat completions API."""
+
 from __future__ import annotations
 
 import json
@@ -13,19 +15,19 @@ from inference.language.language_model import Completion, LanguageModel
 if TYPE_CHECKING:
     from inference.endpoint import Endpoint
 
-# How JSON is asked for, the strictest way first. A server that knows less refuses.
+# The forms of a request for JSON, the strictest first. Servers refuse unknown forms.
 FORMS = ("json_schema", "json_object", "text")
-# Statuses with which servers refuse a form that they do not know.
+# Statuses with which servers refuse an unknown form.
 UNKNOWN_FORM = {400, 415, 422, 501}
 # The parameter's name at older and local servers, and at newer hosted models.
 TOKEN_LIMIT, NEWER_TOKEN_LIMIT = "max_tokens", "max_completion_tokens"
-MAX_TOKEN_COUNT = 2**31 - 1  # what a count may be; servers have been seen to answer -1
+MAX_TOKEN_COUNT = 2**31 - 1  # of a valid count; some servers answer -1
 
 
 class OpenAILanguage(LanguageModel):
     """Any endpoint that speaks OpenAI's chat completions API, hosted or local.
 
-    What it learns of the server from refusals it keeps as long as the process lives.
+    For the life of the process it keeps the form that the server has not refused.
     """
 
     def __init__(self) -> None:
@@ -68,13 +70,13 @@ class OpenAILanguage(LanguageModel):
         return parse_completion(completion)
 
     def _adapt(self, refusal: RequestRefusal, form: int, limit: str) -> bool:
-        """Whether the next call asks in another way that may be understood."""
+        """Choose another form for the next call; return whether there is one left to try."""
         if limit == TOKEN_LIMIT and NEWER_TOKEN_LIMIT in refusal.detail:
             self._limit = NEWER_TOKEN_LIMIT
             return True
         if refusal.status not in UNKNOWN_FORM:
             return False
-        # Refused in every form it was not for the form: the next prompt starts afresh.
+        # Refused in every form, so not for its form: the next prompt starts with the first.
         self._form = (form + 1) % len(FORMS)
         return self._form > 0
 
@@ -90,7 +92,7 @@ class OpenAILanguage(LanguageModel):
 
 
 def _system_prompt(system: str, schema: dict[str, Any], form: int) -> str:
-    """The system prompt; a server that does not enforce the schema has to read it."""
+    """The system prompt, with the schema if the server does not enforce it."""
     if form == 0:
         return system
     return (
@@ -102,10 +104,10 @@ def _system_prompt(system: str, schema: dict[str, Any], form: int) -> str:
 def _response_format(schema: dict[str, Any], form: int) -> dict[str, Any]:
     if FORMS[form] == "text":
         return {}
-    told: dict[str, Any] = {"type": FORMS[form]}
+    value: dict[str, Any] = {"type": FORMS[form]}
     if FORMS[form] == "json_schema":
-        told["json_schema"] = {"name": "answer", "strict": True, "schema": schema}
-    return {"response_format": told}
+        value["json_schema"] = {"name": "answer", "strict": True, "schema": schema}
+    return {"response_format": value}
 
 
 def parse_completion(completion: Any) -> Completion:
@@ -127,16 +129,16 @@ def parse_completion(completion: Any) -> Completion:
     answer = json_text.first_object(content) if isinstance(content, str) else None
     if answer is None:
         detail = "The language model's answer is not a JSON object."
-        raise BadAnswer(detail, said=str(content), usage=usage)
+        raise BadAnswer(detail, text=str(content), usage=usage)
     return Completion(answer, usage)
 
 
 def _usage(completion: dict[str, Any]) -> Usage | None:
-    told = completion.get("usage")
-    if not isinstance(told, dict):
+    usage = completion.get("usage")
+    if not isinstance(usage, dict):
         return None
-    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
-    return Usage(read, written) if _is_count(read) and _is_count(written) else None
+    prompt, answer = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Usage(prompt, answer) if _is_count(prompt) and _is_count(answer) else None
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

@@ -1,4 +1,4 @@
-"""Prompts are files beside the code that asks, each known by a hash of its text."""
+"""Prompts: files beside the code that uses them, with a hash of the text as version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pydantic model as the JSON Schema that servers enforce strictly."""
+"""Turn a pydantic model into the strict JSON Schema that model servers enforce."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-# Not in the strict subset of every server; pydantic checks them all the same.
+# Not every server supports these in strict schemas; pydantic checks them anyway.
 UNSUPPORTED_KEYWORDS = {
     "title",
     "default",
@@ -19,13 +19,13 @@ UNSUPPORTED_KEYWORDS = {
 
 
 def one_of(values: Sequence[str]) -> Any:
-    """The type of a field that may hold these values only, known as late as now."""
+    """The type of a field that holds one of these values, for values known at run time."""
     literal: Any = Literal
     return literal[tuple(values)]
 
 
 def strict_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """Every property required, no other one allowed."""
+    """The schema of a model: every property is required, and no other is allowed."""
     schema: dict[str, Any] = _strict(shape.model_json_schema())
     return schema
 
@@ -35,16 +35,19 @@ def _strict(node: Any) -> Any:
         return [_strict(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {
+    supported = {
         name: _strict(value)
         for name, value in node.items()
         if _is_supported(name, value)
     }
-    if isinstance(kept.get("properties"), dict):
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
+    if isinstance(supported.get("properties"), dict):
+        supported |= {
+            "required": list(supported["properties"]),
+            "additionalProperties": False,
+        }
+    return supported
 
 
 def _is_supported(name: str, value: Any) -> bool:
-    """A property may be called `title`; then its value is a schema of its own."""
+    """Whether to keep a key: a property may be called `title`, and then has a schema."""
     return name not in UNSUPPORTED_KEYWORDS or isinstance(value, dict)

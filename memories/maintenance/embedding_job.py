@@ -161,7 +161,7 @@ def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]
         yield from batches(window, size=EMBED_BATCH)
 
 
-reembed.EMBEDDED_TABLES.append(
+reembed.register(
     reembed.EmbeddedTable(
         vectors=MemoryVector,
         owner="memory",

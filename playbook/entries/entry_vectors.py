@@ -96,7 +96,7 @@ def _store_if_unchanged(
 # Re-embedding after a change of the model
 
 
-reembed.EMBEDDED_TABLES.append(
+reembed.register(
     reembed.EmbeddedTable(
         vectors=EntryVector,
         owner="entry",

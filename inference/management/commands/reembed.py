@@ -10,8 +10,8 @@ from inference.errors import InferenceError
 
 class Command(BaseCommand):
     help = (
-        "Make all vectors anew by the configured model, in the background; searches "
-        "use the old ones until all are there."
+        "Make new vectors with the configured model, in the background. Searches use the "
+        "old ones until the new ones are complete."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -20,8 +20,8 @@ class Command(BaseCommand):
         except InferenceError as error:
             raise CommandError(str(error)) from error
         job = reembed.start()
-        told = f"From {old} to {new}" if old != new else f"{new} stays"
+        change = f"From {old} to {new}" if old != new else f"{new} stays"
         self.stdout.write(
-            f"{told}: job {job.pk}, {job.state}. Follow it with GET /api/v1/jobs/{job.pk} "
+            f"{change}: job {job.pk}, {job.state}. Follow it with GET /api/v1/jobs/{job.pk} "
             "or in the admin."
         )

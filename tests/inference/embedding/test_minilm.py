@@ -121,7 +121,7 @@ class TestTwoThreads:
             monkeypatch.setattr(cores, "has_idle", lambda: idle)
             return model.embed([text])
 
-        ask.loaded = model._loaded()
+        ask.loaded = model._load()
         return ask
 
     def test_its_vector_is_the_same_bit_for_bit(self, embed):

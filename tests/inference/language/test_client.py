@@ -156,7 +156,7 @@ class TestFailures:
                     client.ask(QUESTION, Shape, account)
 
             assert len(asked) == 9
-            language_model.from_settings().resting_until = 0.0
+            language_model.from_settings().rests_until = 0.0
             assert client.ask(QUESTION, Shape, account).value.lesson == "retry"
 
     def test_without_a_model_it_says_so(self, account, settings):
