@@ -1,6 +1,7 @@
-"""What a purge takes of the playbook: quotes always, lessons with `cascade`.
+"""What a purge erases in the playbook: quotes always, lessons only with `cascade`.
 
-Without it the entries that a purged text is in, or speaks for, go to the review inbox.
+Without `cascade`, entries that were learned from a purged memory, or are supported by
+it, go to the review inbox.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ TEXT_COLUMNS = {
     ),
     "suggested": json_redactor("operation", "category", "producer"),
 }
-# Deltas that are in the playbook, or were: their text is that of their entry.
+# Statuses of deltas whose text is, or was, the text of an entry.
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
-WHO = "names who did it: an agent, a key or an account"
-OURS = "made by the service, of no text"
+AUTHOR_NAME = "names who did it: an agent, a key or an account"
+SERVICE_VALUE = "made by the service, of no text"
 
 
 def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
@@ -79,7 +80,7 @@ def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
 
 
 def _rows_of(model: Any, kind: str, path: str = "pk") -> Any:
-    """The rows of a table that belong to what is reached of a kind."""
+    """Return a function that selects the rows of the erased objects of a kind."""
     return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
 
 
@@ -141,55 +142,67 @@ class PlaybookErasure(ErasureHandler):
     )
     no_text = {
         PlaybookEntry: {
-            **dict.fromkeys(("label", "category", "merged_from", "aliases"), OURS),
-            "created_by": WHO,
+            **dict.fromkeys(
+                ("label", "category", "merged_from", "aliases"), SERVICE_VALUE
+            ),
+            "created_by": AUTHOR_NAME,
             "content_terms": "generated of content_tsv",
         },
-        EntryVector: {"model": OURS},
-        DeltaVector: {"model": OURS},
+        EntryVector: {"model": SERVICE_VALUE},
+        DeltaVector: {"model": SERVICE_VALUE},
         PlaybookDelta: {
-            **dict.fromkeys(("proposed_by", "agent_id", "reviewer"), WHO),
-            **dict.fromkeys(("category", "risk", "targets", "idempotency_key"), OURS),
-            **dict.fromkeys(("producer_name", "producer_version"), OURS),
+            **dict.fromkeys(("proposed_by", "agent_id", "reviewer"), AUTHOR_NAME),
+            **dict.fromkeys(
+                ("category", "risk", "targets", "idempotency_key"), SERVICE_VALUE
+            ),
+            **dict.fromkeys(("producer_name", "producer_version"), SERVICE_VALUE),
         },
         PlaybookChange: {
-            **dict.fromkeys(("actor", "agent_id"), WHO),
-            **dict.fromkeys(("action", "entry_label", "request_id"), OURS),
+            **dict.fromkeys(("actor", "agent_id"), AUTHOR_NAME),
+            **dict.fromkeys(("action", "entry_label", "request_id"), SERVICE_VALUE),
         },
-        Conflict: {"decided_by": WHO, "decided_with": OURS},
-        Exposure: {"agent_id": WHO},
+        Conflict: {"decided_by": AUTHOR_NAME, "decided_with": SERVICE_VALUE},
+        Exposure: {"agent_id": AUTHOR_NAME},
         Playbook: {},
         Support: {},
     }
 
     def expand(self, erasure: ErasureScope) -> None:
         deltas = _deltas(erasure)
-        taught = deltas.filter(operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK)
-        learned = set(taught.exclude(entry=None).values_list("entry", flat=True))
+        applied_deltas = deltas.filter(
+            operation__in=WRITES_TEXT, status__in=IN_PLAYBOOK
+        )
+        learned_entries = set(
+            applied_deltas.exclude(entry=None).values_list("entry", flat=True)
+        )
         supported, alone = _supported_entries(erasure)
-        for how, ids, is_purged in (
-            ("learned from it", learned, erasure.cascade),
+        for relation, ids, is_purged in (
+            ("learned from it", learned_entries, erasure.cascade),
             ("supported by it alone", alone, erasure.cascade),
             ("supported by it and others", supported, False),
             (
                 "merged from one learned from it",
-                _merge_results(learned | alone),
+                _merge_results(learned_entries | alone),
                 erasure.cascade,
             ),
         ):
-            erasure.add_descendants("playbook_entry", ids, how, is_purged=is_purged)
+            erasure.add_descendants(
+                "playbook_entry", ids, relation, is_purged=is_purged
+            )
             if is_purged:
                 erasure.add("entry", ids)
         waiting = set(deltas.pending().values_list("pk", flat=True))
         erasure.add_descendants(
             "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
-        theirs = PlaybookDelta.objects.filter(_deltas_about(erasure.ids_of("entry")))
+        of_entries = PlaybookDelta.objects.filter(
+            _deltas_about(erasure.ids_of("entry"))
+        )
         erasure.add("quoting", deltas.values_list("pk", flat=True))
-        erasure.add("quoting", theirs.values_list("pk", flat=True))
+        erasure.add("quoting", of_entries.values_list("pk", flat=True))
         closed = deltas.exclude(status__in=(*IN_PLAYBOOK, Status.PENDING))
         erasure.add("delta", closed.values_list("pk", flat=True))
-        erasure.add("delta", theirs.values_list("pk", flat=True))
+        erasure.add("delta", of_entries.values_list("pk", flat=True))
         erasure.add("delta", waiting if erasure.cascade else ())
 
     def lock(self, erasure: ErasureScope) -> None:
@@ -206,8 +219,8 @@ class PlaybookErasure(ErasureHandler):
         )
         _retire(project, erasure.ids_of("entry"), cause, caller)
         _withdraw(erasure.ids_of("delta"), caller)
-        left = [d.id for d in erasure.descendants.values() if not d.is_purged]
-        _ask_for_review(project, left, purge_id, caller)
+        kept_ids = [d.id for d in erasure.descendants.values() if not d.is_purged]
+        _ask_for_review(project, kept_ids, purge_id, caller)
 
     def finish(self, erasure: ErasureScope) -> None:
         if erasure.ids_of("entry"):
@@ -219,7 +232,7 @@ class PlaybookErasure(ErasureHandler):
 
 
 def _supported_entries(erasure: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
-    """The entries that these memories speak for, and those that no other does."""
+    """Return the entries that these memories support, and those that only they support."""
     supports = Support.objects.filter(entry__project=erasure.project_id)
     theirs = supports.filter(memory__in=erasure.ids_of("memory"))
     supported = set(theirs.values_list("entry", flat=True))
@@ -235,7 +248,7 @@ def _merge_results(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def _deltas_about(entry_ids: Iterable[uuid.UUID]) -> Q:
-    """Deltas of these entries, and those that would take one of them up."""
+    """Match the deltas of these entries, and merges that would include one of them."""
     about = Q(entry__in=entry_ids)
     for pk in entry_ids:
         about |= Q(targets__contains=[{"id": str(pk)}])
@@ -245,7 +258,7 @@ def _deltas_about(entry_ids: Iterable[uuid.UUID]) -> Q:
 def _retire(
     project: Project, entry_ids: Iterable[uuid.UUID], cause: Cause, caller: Caller
 ) -> None:
-    """Delete entries by a revision, so that the history tells it too."""
+    """Delete entries by a revision, so that the history records it."""
     revision = Revision(lock_playbook(project), caller, cause)
     rows = PlaybookEntry.objects.light().filter(pk__in=entry_ids).order_by("pk")
     for entry in rows.exclude(status=PlaybookEntry.EntryStatus.DELETED):
@@ -255,7 +268,7 @@ def _retire(
 
 
 def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
-    """Take proposals whose text goes out of the review inbox."""
+    """Reject waiting proposals whose text is erased."""
     waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).pending()
     for delta in waiting.order_by("pk"):
         conflict_lifecycle.close_for_rejection(delta, caller)
@@ -265,7 +278,7 @@ def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
 def _ask_for_review(
     project: Project, ids: Iterable[uuid.UUID], purge_id: uuid.UUID, caller: Caller
 ) -> None:
-    """Ask a person about entries whose source is gone, once for each text of theirs."""
+    """Propose to retire entries whose source is purged, once for each version."""
     rows = PlaybookEntry.objects.current().light().filter(pk__in=ids).order_by("pk")
     PlaybookDelta.objects.bulk_create(
         (
@@ -274,8 +287,8 @@ def _ask_for_review(
                 operation=PlaybookDelta.DeltaOperation.DEPRECATE,
                 entry=entry,
                 expected_version=entry.version,
-                reason=f"What it was learned from was purged ({purge_id}). Accept to "
-                "retire it, reject to keep it.",
+                reason=f"The memory that it was learned from was purged ({purge_id}). Accept "
+                "to retire the entry, reject to keep it.",
                 producer=PlaybookDelta.Producer.RULE,
                 producer_name=NAME,
                 producer_version="1",

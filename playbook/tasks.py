@@ -1,4 +1,4 @@
-"""What beat asks of playbooks; its imports register the jobs that a worker can run."""
+"""Periodic tasks of the playbook; importing this module registers its job handlers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @shared_task
 def refresh_statistics() -> None:
-    """Count lexemes anew for the projects in whose playbook enough was written."""
+    """Refresh the lexeme statistics of projects whose playbook changed enough."""
     projects = Project.objects.live().values_list("pk", flat=True)
     rows = PlaybookEntry.objects.current()
     statistics.refresh(rows, projects=projects, name=entry_index.CORPUS)
@@ -38,20 +38,20 @@ def refresh_statistics() -> None:
 
 @shared_task
 def tidy() -> None:
-    """Look through the playbooks that moved for what says the same or is refuted."""
+    """Enqueue the search for duplicate and refuted entries in playbooks that changed."""
     deduplicate.enqueue_due()
     Heartbeat.beat("playbook_tidying")
 
 
 @shared_task
 def forget_exposures() -> None:
-    """Delete what agents were given long ago and no finished task tells of."""
+    """Delete old exposures that no finished task is credited with."""
     exposures.delete_old()
     Heartbeat.beat("playbook_exposures")
 
 
 @shared_task
 def watch_reviews() -> None:
-    """Tell of proposals that have waited longer than their project allows."""
+    """Raise and clear the alarms about proposals that wait too long."""
     review_alarm.watch()
     Heartbeat.beat("review_alarm")

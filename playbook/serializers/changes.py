@@ -1,4 +1,4 @@
-"""What happened to the playbook."""
+"""Serializers of changes, diffs, blame and reverts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from playbook.reading import blame, change_list, revision_diff
 from playbook.review.revert import RevertResult
 from playbook.serializers.entries import WithReason
 
-# Entries and deltas named in the answer to a revert: docs/limits.md
+# Entries and deltas listed in the response to a revert: docs/limits.md
 MAX_NAMED = 100
 
 
 class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
-    """A change. `diff` shows a changed text line by line."""
+    """A change; `diff` is the line diff of a changed text."""
 
     changed_by = serializers.CharField(read_only=True)
     before = serializers.DictField(read_only=True)
@@ -57,20 +57,20 @@ class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
 
     @extend_schema_field(serializers.UUIDField(allow_null=True))
     def get_related_memory_id(self, change: PlaybookChange) -> str | None:
-        """A bound user is not told the ids of another user's memories."""
-        is_seen: bool = change.is_seen  # type: ignore[attr-defined]  # `reading`
-        found = change.related_memory_id
-        return str(found) if found and is_seen else None
+        """Hide the ids of other users' memories from a bound user."""
+        is_seen: bool = change.is_seen  # type: ignore[attr-defined]  # `change_list`
+        memory_id = change.related_memory_id
+        return str(memory_id) if memory_id and is_seen else None
 
     def to_representation(self, change: PlaybookChange) -> dict[str, Any]:
-        shown: dict[str, Any] = super().to_representation(change)
+        data: dict[str, Any] = super().to_representation(change)
         if self.context["caller"].user_id:
-            # What a merge takes over may be of anybody.
-            own = [shown["related_memory_id"]]
-            for side in (shown["before"], shown["after"]):
+            # The supports that a merge adds may belong to other users.
+            own = [data["related_memory_id"]]
+            for side in (data["before"], data["after"]):
                 if SUPPORTS in side:
                     side[SUPPORTS] = [pk for pk in side[SUPPORTS] if pk in own]
-        return shown
+        return data
 
     def get_diff(self, change: PlaybookChange) -> list[str]:
         return change_list.content_diff(change)
@@ -89,26 +89,25 @@ class ChangesQuery(InProject):
 
 
 class RevertIn(InProject, WithReason):
-    """Name one of change, delta, run, revision, or the two ends of a range."""
+    """What to revert: one of change, delta, run, revision, or a range."""
 
     change = serializers.UUIDField(required=False)
     delta = serializers.UUIDField(
         required=False,
-        help_text="One in force is taken back; one that was taken back is in force "
-        "again.",
+        help_text="A delta in force is reverted; a reverted one is put in force again.",
     )
     run = serializers.UUIDField(required=False)
     revision = serializers.IntegerField(
         min_value=0,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="Everything after it is taken back.",
+        help_text="Everything after it is reverted.",
     )
     from_revision = serializers.IntegerField(
         min_value=0,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="Everything after it, up to `to_revision`: what `diff` shows.",
+        help_text="Everything after it, up to `to_revision`, is reverted.",
     )
     to_revision = serializers.IntegerField(
         min_value=1, max_value=MAX_INTEGER, required=False
@@ -116,8 +115,8 @@ class RevertIn(InProject, WithReason):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         is_range = "from_revision" in attrs or "to_revision" in attrs
-        named = [n for n in ("change", "delta", "run", "revision") if n in attrs]
-        if len(named) + is_range != 1:
+        targets = [n for n in ("change", "delta", "run", "revision") if n in attrs]
+        if len(targets) + is_range != 1:
             raise serializers.ValidationError(
                 "Name exactly one of change, delta, run, revision, or from_revision "
                 "with to_revision."
@@ -146,7 +145,7 @@ class RevertedDelta(serializers.ModelSerializer[PlaybookDelta]):
 
 
 class RevertOut(serializers.Serializer[RevertResult]):
-    """The new revision. The first hundred entries and deltas are named."""
+    """The new revision, with the first hundred entries and deltas."""
 
     revision = serializers.IntegerField()
     change_count = serializers.IntegerField()
@@ -157,15 +156,15 @@ class RevertOut(serializers.Serializer[RevertResult]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-def revert_output(done: RevertResult) -> dict[str, Any]:
+def revert_output(result: RevertResult) -> dict[str, Any]:
     return {
-        "revision": done.revision,
-        "change_count": len(done.changes),
-        "entry_count": len(done.entries),
-        "entries": RevertedEntry(done.entries[:MAX_NAMED], many=True).data,
-        "delta_count": len(done.deltas),
-        "deltas": RevertedDelta(done.deltas[:MAX_NAMED], many=True).data,
-        "notes": list(done.notes),
+        "revision": result.revision,
+        "change_count": len(result.changes),
+        "entry_count": len(result.entries),
+        "entries": RevertedEntry(result.entries[:MAX_NAMED], many=True).data,
+        "delta_count": len(result.deltas),
+        "deltas": RevertedDelta(result.deltas[:MAX_NAMED], many=True).data,
+        "notes": list(result.notes),
     }
 
 
@@ -175,7 +174,7 @@ class DiffQuery(InProject):
         min_value=0,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="The present one when left out.",
+        help_text="The newest revision by default.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=100, required=False)
     cursor = serializers.CharField(required=False)
@@ -192,7 +191,7 @@ class BeforeAfterOut(serializers.Serializer[Any]):
 
 
 class DifferenceOut(serializers.Serializer[Any]):
-    """`kind` is as agents see it: only what is active counts as there."""
+    """The difference in one entry; `kind` counts active entries only."""
 
     entry_id = serializers.UUIDField()
     entry_label = serializers.CharField()
@@ -222,7 +221,7 @@ class DiffPage(serializers.Serializer[Any]):
 
 
 class OriginOut(serializers.ModelSerializer[PlaybookChange]):
-    """The change that something came with."""
+    """The change that introduced a word or a column."""
 
     change_id = serializers.UUIDField(source="pk", read_only=True)
 
@@ -248,7 +247,7 @@ class BlamePartOut(serializers.Serializer[blame.BlamePart]):
 
 
 class BlameOut(serializers.Serializer[blame.Blame]):
-    """`parts` joined are the text; `columns` are named with their last change."""
+    """The joined `parts` are the text; `columns` maps each column to its last change."""
 
     entry_id = serializers.UUIDField(source="entry.pk")
     entry_label = serializers.CharField(source="entry.label")

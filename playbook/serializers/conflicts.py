@@ -1,4 +1,4 @@
-"""Conflicts with both of their sides, and the decisions about them."""
+"""Serializers of conflicts, their sides, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SideQuote(QuoteOut):
 
 
 class SideOut(serializers.Serializer[Any]):
-    """One of two rules. What waits has no entry yet, or would change the one named."""
+    """One of two rules; `entry_id` of a delta is the entry that it would change, if any."""
 
     kind = serializers.ChoiceField(choices=["entry", "delta"])
     entry_id = serializers.UUIDField(allow_null=True)
@@ -48,7 +48,7 @@ class ConflictOut(serializers.ModelSerializer[Conflict]):
     decided_with = serializers.ListField(
         child=serializers.UUIDField(),
         read_only=True,
-        help_text="The deltas of the decision; undoing one opens the conflict again.",
+        help_text="The deltas of the decision; undoing one reopens the conflict.",
     )
 
     class Meta:
@@ -70,12 +70,12 @@ class ConflictOut(serializers.ModelSerializer[Conflict]):
 
     @extend_schema_field(SideOut)
     def get_left(self, conflict: Conflict) -> dict[str, Any]:
-        supports: int = conflict.left_supports  # type: ignore[attr-defined]  # `in_full`
+        supports: int = conflict.left_supports  # type: ignore[attr-defined]  # `with_details`
         return _side(conflict_sides.sides_of(conflict).left, supports)
 
     @extend_schema_field(SideOut)
     def get_right(self, conflict: Conflict) -> dict[str, Any]:
-        supports: int = conflict.right_supports  # type: ignore[attr-defined]  # `in_full`
+        supports: int = conflict.right_supports  # type: ignore[attr-defined]  # `with_details`
         return _side(conflict_sides.sides_of(conflict).right, supports)
 
 
@@ -101,9 +101,9 @@ COUNTERS = ("helpful", "harmful", "neutral")
 
 
 def evidence(side: Side) -> Iterator[dict[str, Any]]:
-    """The quotes of what waits, or of the newest deltas that an entry stands on."""
-    told = [side.delta] if side.delta else _newest_quotes(side.entry)
-    for delta in told:
+    """Yield the quotes of a waiting delta, or of the newest deltas of an entry."""
+    deltas = [side.delta] if side.delta else _newest_quotes(side.entry)
+    for delta in deltas:
         for quote in delta.evidence:
             yield {**quote, "delta_id": str(delta.pk)}
 
@@ -130,7 +130,7 @@ class ConflictDecision(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=MAX_INTEGER,
-        help_text="Of the entry, or of the delta while the newer rule waits.",
+        help_text="The version of the entry, or of the delta while the newer rule waits.",
     )
 
 
@@ -152,5 +152,5 @@ class SplitConflict(ConflictDecision):
 class ReopenConflict(serializers.Serializer[Any]):
     decided_at = serializers.DateTimeField(
         required=False,
-        help_text="Of the decision that you read; refused with 409 when it is another.",
+        help_text="The time of the decision that you read; a later decision is a 409.",
     )

@@ -1,4 +1,4 @@
-"""Proposals, what they stand on, and the decisions about them."""
+"""Serializers of proposals, their evidence, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TargetIn(serializers.Serializer[Any]):
 
 
 class CreateDelta(InProject, EntryText, WithReason, WithVersion):
-    """A proposal of an agent. Quotes are cut from fields of the memory `memory_id`."""
+    """A proposal of an agent. Its quotes are cut from fields of the memory `memory_id`."""
 
     OPERATIONS = ("add", "update", "delete", "merge", "deprecate", "restore", "tag")
 
@@ -55,66 +55,66 @@ class CreateDelta(InProject, EntryText, WithReason, WithVersion):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
         operation = attrs["operation"]
-        needed = {
+        required_fields = {
             "add": ["content", "category"],
             "tag": ["entry_id", "tags"],
             "merge": ["entry_id", "targets"],
         }.get(operation, ["entry_id"])
-        missing = [name for name in needed if not attrs.get(name) and name != "tags"]
+        missing = [
+            name for name in required_fields if not attrs.get(name) and name != "tags"
+        ]
         if operation == "tag" and "tags" not in attrs:
             missing.append("tags")
         if operation == "add" and "entry_id" in attrs:
-            raise serializers.ValidationError(
-                {"entry_id": "An addition has no entry yet."}
-            )
+            raise serializers.ValidationError({"entry_id": "An addition has no entry."})
         if missing:
             raise serializers.ValidationError(
-                dict.fromkeys(missing, f"The operation {operation} needs it.")
+                dict.fromkeys(missing, f"The operation {operation} requires it.")
             )
-        self._refuse_what_has_no_place(attrs)
+        self._refuse_ignored(attrs)
         if operation == "update" and not set(person_edits.EDITABLE_COLUMNS) & set(
             attrs
         ):
             raise serializers.ValidationError(
-                {"content": "An update names at least one column to change."}
+                {"content": "An update changes at least one column."}
             )
         if attrs["producer"] == "model":
             self._refuse_for_models(attrs)
         return attrs
 
     @staticmethod
-    def _refuse_what_has_no_place(attrs: dict[str, Any]) -> None:
-        """Whatever would be passed over is refused instead."""
+    def _refuse_ignored(attrs: dict[str, Any]) -> None:
+        """Refuse columns and targets that the operation would ignore."""
         operation = attrs["operation"]
-        idle = set(person_edits.EDITABLE_COLUMNS) & set(attrs)
-        idle -= {"tags"} if operation == "tag" else set()
-        if idle and operation not in WRITES_TEXT:
+        ignored = set(person_edits.EDITABLE_COLUMNS) & set(attrs)
+        ignored -= {"tags"} if operation == "tag" else set()
+        if ignored and operation not in WRITES_TEXT:
             raise serializers.ValidationError(
-                dict.fromkeys(idle, f"The operation {operation} does not set it.")
+                dict.fromkeys(ignored, f"The operation {operation} does not set it.")
             )
         others = [target["id"] for target in attrs.get("targets", ())]
         if others and operation != "merge":
             raise serializers.ValidationError(
-                {"targets": "Only a merge names further entries."}
+                {"targets": "Only a merge has further entries."}
             )
         if len({attrs.get("entry_id"), *others}) <= len(others):
             raise serializers.ValidationError(
-                {"targets": "Name each entry once, and not the one that stays."}
+                {"targets": "Name each entry once, without the entry to merge into."}
             )
 
     @staticmethod
     def _refuse_for_models(attrs: dict[str, Any]) -> None:
-        """What is no text of the rule is a person's to set."""
-        theirs = [
+        """Refuse columns that only a person may set."""
+        person_columns = [
             n for n in ("priority", "pinned", "locked", "review_after") if n in attrs
         ]
-        if theirs:
+        if person_columns:
             raise serializers.ValidationError(
-                dict.fromkeys(theirs, "Only a person sets this.")
+                dict.fromkeys(person_columns, "Only a person may set this.")
             )
         if attrs["operation"] == "update" and "content" not in attrs:
             raise serializers.ValidationError(
-                {"content": "An update by a model gives the whole text."}
+                {"content": "An update by a model needs the whole text."}
             )
 
 
@@ -143,7 +143,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
     gates = GateOut(many=True, read_only=True)
     payload = serializers.DictField(read_only=True)
     suggested = serializers.DictField(
-        read_only=True, help_text="What was proposed, where a person changed it."
+        read_only=True, help_text="The original proposal, if a person changed it."
     )
     targets = serializers.ListField(child=serializers.DictField(), read_only=True)
 
@@ -203,7 +203,7 @@ class DeltaQuery(InProject):
 
 
 class WriteOut(serializers.Serializer[Any]):
-    """What became of a direct change: the delta, and the entry once it is applied."""
+    """The result of a direct change: the delta, and its entry once it is applied."""
 
     delta = DeltaOut()
     entry = EntryDetail(allow_null=True)
@@ -220,18 +220,18 @@ class EditDelta(AcceptDelta, EntryText):
 
 
 class MergeDelta(AcceptDelta):
-    entry_id = serializers.UUIDField(help_text="The entry that takes the text up.")
+    entry_id = serializers.UUIDField(help_text="The entry to merge into.")
     content = serializers.CharField(
         max_length=MAX_CONTENT,
         required=False,
-        help_text="The merged text; without it code makes one that keeps every "
-        "number, path and identifier of both, or refuses.",
+        help_text="The merged text. By default the service merges both texts, keeping every "
+        "number, path and identifier, or refuses.",
     )
     entry_version = serializers.IntegerField(
         min_value=1,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="Refused with 409 when the entry is at another version.",
+        help_text="Refused with 409 if the entry has another version.",
     )
 
 
@@ -252,7 +252,7 @@ class ColumnOut(serializers.Serializer[Any]):
 
 
 class DriftOut(serializers.Serializer[Any]):
-    """What changed in an entry since the delta read it."""
+    """The columns of an entry that changed since the delta read it."""
 
     entry_id = serializers.UUIDField(source="entry.pk")
     entry_label = serializers.CharField(source="entry.label")
@@ -260,10 +260,10 @@ class DriftOut(serializers.Serializer[Any]):
     columns = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.DictField(child=ColumnOut()))
-    def get_columns(self, moved: rebase.EntryDrift) -> dict[str, dict[str, Any]]:
+    def get_columns(self, drift: rebase.EntryDrift) -> dict[str, dict[str, Any]]:
         return {
             name: {"before": before, "after": after}
-            for name, (before, after) in moved.columns.items()
+            for name, (before, after) in drift.columns.items()
         }
 
 
@@ -281,7 +281,7 @@ class BulkDeltas(InProject, WithReason):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["action"] == "reject" and not attrs["reason"]:
             raise serializers.ValidationError(
-                {"reason": "A rejection says why, for whoever proposed it."}
+                {"reason": "A rejection needs a reason for its author."}
             )
         return attrs
 

@@ -1,4 +1,4 @@
-"""Entries, and what a person may set in one."""
+"""Serializers of entries, and of the columns that a person may set."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ENTRY_COLUMNS = (
 
 
 class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
-    """An entry; `is_embedded` stands for its vector."""
+    """An entry; `is_embedded` tells whether it has a vector."""
 
     project_id = serializers.UUIDField(read_only=True)
     is_active = serializers.BooleanField(source="is_live", read_only=True)
@@ -68,10 +68,10 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
     )
     confidence = serializers.FloatField(read_only=True)
     is_due = serializers.SerializerMethodField(
-        help_text="`review_after` is past: somebody should look at it again."
+        help_text="`review_after` is past, so the entry needs a review."
     )
     is_suspect = serializers.SerializerMethodField(
-        help_text="A file that it rests on has changed since it was last confirmed."
+        help_text="A file that it depends on has changed since it was last confirmed."
     )
     suspect_files = serializers.SerializerMethodField()
 
@@ -96,11 +96,11 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_supporting_memory_ids(self, entry: PlaybookEntry) -> list[str]:
-        shown: list[Support] = entry.recent_supports  # type: ignore[attr-defined]  # `in_full`
-        return [str(support.memory_id) for support in reversed(shown)]
+        supports: list[Support] = entry.recent_supports  # type: ignore[attr-defined]  # `with_details`
+        return [str(support.memory_id) for support in reversed(supports)]
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
-        is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `in_full`
+        is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
         return is_disputed or entry.is_doubted
 
     def get_is_due(self, entry: PlaybookEntry) -> bool:
@@ -114,7 +114,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
 
 class UseOut(serializers.Serializer[exposures.EntryUse]):
-    """How often agents were given the entry, and said that they used it."""
+    """How often agents got the entry, and how often they reported that they used it."""
 
     times_given = serializers.IntegerField()
     times_cited = serializers.IntegerField()
@@ -123,9 +123,7 @@ class UseOut(serializers.Serializer[exposures.EntryUse]):
 
 
 class EntryDetail(EntryOut):
-    line = serializers.CharField(
-        read_only=True, help_text="The entry as an agent is given it."
-    )
+    line = serializers.CharField(read_only=True, help_text="The line that agents get.")
     tokens = serializers.IntegerField(read_only=True)
     use = serializers.SerializerMethodField()
 
@@ -140,11 +138,11 @@ class EntryDetail(EntryOut):
 
 
 def past_entry_output(
-    entry: PastEntry, project_id: object, seen: set[str] | None
+    entry: PastEntry, project_id: object, visible: set[str] | None
 ) -> dict[str, Any]:
-    """An entry at a revision, with the columns that replay gives back.
+    """Return an entry at a revision, with the columns that replay restores.
 
-    `seen` are the memories that the caller may see; None says all of them.
+    `visible` are the memories that the caller may see; None means all.
     """
     columns = {name: entry.state[name] for name in ENTRY_COLUMNS}
     return {
@@ -154,7 +152,7 @@ def past_entry_output(
         "is_active": entry.state["status"] == PlaybookEntry.EntryStatus.ACTIVE,
         "superseded_by": entry.state["superseded_by_id"],
         "supporting_memory_ids": [
-            pk for pk in entry.supporting_memory_ids if seen is None or pk in seen
+            pk for pk in entry.supporting_memory_ids if visible is None or pk in visible
         ],
     }
 
@@ -177,7 +175,7 @@ class PlaybookQuery(InProject):
         min_value=0,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="The playbook as it was then, without what only the present has.",
+        help_text="The playbook at this revision, with the columns that replay restores.",
     )
     freshness = serializers.ChoiceField(
         choices=freshness.FRESHNESS,
@@ -190,15 +188,15 @@ class PlaybookQuery(InProject):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "q" in attrs and "revision" in attrs:
             raise serializers.ValidationError(
-                {"q": "Only the present can be searched: leave revision out."}
+                {"q": "Only the current playbook can be searched: omit revision."}
             )
         if "freshness" in attrs and "revision" in attrs:
             raise serializers.ValidationError(
-                {"freshness": "Only the present is fresh or not: leave revision out."}
+                {"freshness": "Only current entries have a freshness: omit revision."}
             )
         if "q" in attrs and "sort" in attrs:
             raise serializers.ValidationError(
-                {"sort": "What a query finds is sorted by how well it fits."}
+                {"sort": "The results of a query are sorted by relevance: omit sort."}
             )
         return attrs
 
@@ -212,7 +210,7 @@ class PlaybookPage(serializers.Serializer[Any]):
 
 
 class EntryText(serializers.Serializer[Any]):
-    """What a person may set in an entry."""
+    """The columns of an entry that a person may set."""
 
     content = serializers.CharField(max_length=MAX_CONTENT, required=False)
     category = serializers.CharField(max_length=40, required=False)
@@ -242,7 +240,7 @@ class WithVersion(serializers.Serializer[Any]):
         min_value=1,
         max_value=MAX_INTEGER,
         required=False,
-        help_text="Refused with 409 when the row is at another version.",
+        help_text="Refused with 409 if the row has another version.",
     )
 
 
@@ -264,10 +262,10 @@ class VerifyEntry(WithVersion):
         max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
     review_after = serializers.DateTimeField(
-        required=False, help_text="When somebody should look at it again."
+        required=False, help_text="When the entry is to be reviewed again."
     )
 
 
 def settings_of(data: dict[str, Any]) -> dict[str, Any]:
-    """The columns of an entry that a body names."""
+    """Return the columns of an entry that a request sets."""
     return {name: data[name] for name in person_edits.EDITABLE_COLUMNS if name in data}

@@ -1,4 +1,4 @@
-"""The playbook on its way out and in."""
+"""Serializers of exports and imports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework import serializers
 from common.api.serializers import InProject
 from playbook.exchange import export_playbook
 
-# Lines have a limit of their own; a history may fill the body.
+# Lines have their own limit; a history may be as large as the request body.
 MAX_IMPORT = 12 * 1024 * 1024  # characters
 
 
@@ -18,14 +18,14 @@ class ExportQuery(InProject):
 
 
 class ImportIn(InProject):
-    """A playbook as text. A model's is the default, as with `POST /playbook/deltas`."""
+    """A playbook as text. By default its producer is a model, as in `POST /playbook/deltas`."""
 
     content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)
     format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
     category = serializers.CharField(
         max_length=40,
         required=False,
-        help_text="For what no section places; see the project's categories.",
+        help_text="The category of lines whose section matches none; see the project's categories.",
     )
     producer = serializers.ChoiceField(choices=["model", "human"], default="model")
     producer_name = serializers.CharField(
@@ -37,7 +37,9 @@ class CountOut(serializers.Serializer[Any]):
     operation = serializers.CharField()
     status = serializers.CharField()
     count = serializers.IntegerField()
-    known = serializers.IntegerField(help_text="Of these: there before this request.")
+    known = serializers.IntegerField(
+        help_text="Those of them that existed before this request."
+    )
 
 
 class UnparsedOut(serializers.Serializer[Any]):

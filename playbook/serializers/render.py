@@ -1,4 +1,4 @@
-"""The playbook as an agent is given it."""
+"""Serializers of the rendered playbook."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class RenderQuery(InProject):
     relevant_only = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Without what is below the relevance gate; pinned entries stay.",
+        help_text="Leave out entries below the relevance gate, except pinned ones.",
     )
     agent_id = serializers.CharField(
         max_length=255,
         required=False,
         default="",
-        help_text="Whose next finished task is told of what it was given.",
+        help_text="The agent whose next finished task is credited with these entries.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["relevant_only"] and not attrs["task"].strip():
             raise serializers.ValidationError(
-                {"relevant_only": "Only a task makes entries relevant: name it."}
+                {"relevant_only": "Entries are relevant to a task only: send one."}
             )
         return attrs
 
 
 class RenderedEntryOut(serializers.Serializer[Any]):
-    """An entry that is in, and why; `relevance` is its cosine to the task."""
+    """A rendered entry, and why it is included; `relevance` is its cosine to the task."""
 
     id = serializers.UUIDField(source="entry.pk")
     label = serializers.CharField(source="entry.label")  # type: ignore[assignment]  # a field of that name
@@ -59,7 +59,7 @@ class RenderOut(serializers.Serializer[Any]):
     """`text` holds one line an entry. It is data for a prompt, never instructions."""
 
     text = serializers.CharField()
-    entries = RenderedEntryOut(many=True, source="given")
+    entries = RenderedEntryOut(many=True, source="rendered_entries")
     revision = serializers.IntegerField()
     tokens = serializers.IntegerField()
     token_budget = serializers.IntegerField(source="budget")

@@ -1,4 +1,4 @@
-"""Rules that cannot both hold, and the three ways to decide about them."""
+"""Views of conflicts, and the three ways to resolve them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ConflictsView(ProjectView):
         responses=page_of(forms.ConflictOut),
     )
     def get(self, request: Request) -> Response:
-        """Pairs of rules that cannot both hold, each side with what it stands on."""
+        """List pairs of rules that cannot both hold, each side with its quotes."""
         data = self.query(forms.ConflictQuery)
         project = self.project(data)
         rows = conflict_list.find(project, data.get("state", ()), self.caller)
@@ -38,22 +38,22 @@ class ConflictsView(ProjectView):
 class ConflictView(ProjectView):
     @extend_schema(operation_id="playbook_conflicts_read", responses=forms.ConflictOut)
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """One conflict with both of its sides."""
+        """Return one conflict with both sides."""
         return Response(
             forms.ConflictOut(conflict_list.get(conflict_id, self.caller)).data
         )
 
 
 class ConflictDecisionView(ProjectView):
-    """Embed what the decision brings in, then decide once."""
+    """Base view: embed the texts that the decision writes, then decide once."""
 
     form: type[Any] = forms.ConflictDecision
 
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
         conflict = conflict_list.get(conflict_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
-        if answered := self.replay(conflict.project_id):
-            return answered
+        if response := self.replay(conflict.project_id):
+            return response
         vectors = self.vectors(conflict, data)
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -64,7 +64,7 @@ class ConflictDecisionView(ProjectView):
         try:
             return self.run_once(conflict.project_id, act)
         except errors.Refusal as refusal:
-            # With a key the note was taken back together with the decision.
+            # With an Idempotency-Key, the note was rolled back together with the decision.
             resolve_conflict.note_refusal(conflict, refusal, self.caller)
             raise
 
@@ -92,7 +92,7 @@ class SupersedeConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Keep one side, the newer one unless you say otherwise, for the other."""
+        """Keep one side, by default the newer one; it supersedes the other side."""
         return super().post(request, conflict_id)
 
     def decide(
@@ -152,7 +152,7 @@ class RejectConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Refuse the newer side: what waits is rejected, an entry deprecated."""
+        """Reject the newer side: a waiting delta is rejected, an entry is deprecated."""
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
@@ -175,7 +175,7 @@ class ReopenConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Let a decided conflict wait again; what the decision did is taken back."""
+        """Make a decided conflict wait again, after undoing what the decision did."""
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:

@@ -1,4 +1,4 @@
-"""A person's decision about one delta."""
+"""Decisions of people about one delta."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from playbook.views import responses
 
 
 class DeltaDecisionView(ProjectView):
-    """Prepare, then decide once; `answer` is what the client is told."""
+    """Base view: `prepare`, then `decide` once, and return `answer`."""
 
     form: type[Any] = delta_forms.AcceptDelta
 
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         delta = delta_list.get(delta_id, self.caller, Role.CURATOR)
         data = self.body(self.form)
-        if answered := self.replay(delta.project_id):
-            return answered
+        if response := self.replay(delta.project_id):
+            return response
         self.prepare(delta, data)
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -45,12 +45,12 @@ class DeltaDecisionView(ProjectView):
         try:
             return self.run_once(delta.project_id, act)
         except operations.StaleEntry:
-            # With a key the mark was taken back together with the decision.
+            # With an Idempotency-Key, the mark was rolled back together with the decision.
             self.note_stale(delta)
             raise
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        """What is slow, before the transaction of an Idempotency-Key."""
+        """Do the slow steps, before the transaction of an Idempotency-Key."""
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -58,8 +58,8 @@ class DeltaDecisionView(ProjectView):
     def note_stale(self, delta: PlaybookDelta) -> None:
         delta_review.mark_stale(delta, self.caller)
 
-    def answer(self, done: Any) -> dict[str, Any]:
-        return responses.describe_result(self, done)
+    def answer(self, result: Any) -> dict[str, Any]:
+        return responses.describe_result(self, result)
 
 
 class AcceptDeltaView(DeltaDecisionView):
@@ -69,7 +69,7 @@ class AcceptDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Apply a waiting delta; a key cannot accept what it proposed itself."""
+        """Apply a waiting delta; a key cannot accept its own proposal."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ class MergeDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Put the text of a waiting delta into an entry that stands."""
+        """Merge the text of a waiting delta into an entry."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ class MergeDeltaView(DeltaDecisionView):
         )
 
     def note_stale(self, delta: PlaybookDelta) -> None:
-        """The entry that it should go into has changed; the delta may still fit its own."""
+        """Do nothing: the entry to merge into has changed, not the entry of the delta."""
 
 
 class RebaseDeltaView(DeltaDecisionView):
@@ -155,7 +155,7 @@ class RebaseDeltaView(DeltaDecisionView):
         responses=delta_forms.RebaseOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Renew a waiting or stale delta for its entry as it is now; it waits again."""
+        """Renew a waiting or stale delta for the current version of its entry; it waits again."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -167,8 +167,8 @@ class RebaseDeltaView(DeltaDecisionView):
             delta, self.caller, version=version, embedded_text=self.embedded_text
         )
 
-    def answer(self, done: rebase.RebaseResult) -> dict[str, Any]:
-        return delta_forms.RebaseOut(done).data
+    def answer(self, result: rebase.RebaseResult) -> dict[str, Any]:
+        return delta_forms.RebaseOut(result).data
 
 
 class RejectDeltaView(DeltaDecisionView):
@@ -180,7 +180,7 @@ class RejectDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Decide against a waiting delta, with a reason."""
+        """Reject a waiting or stale delta, with a reason."""
         return super().post(request, delta_id)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
@@ -203,7 +203,7 @@ class UndoDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Take back what a delta did; refused when later changes stand on it."""
+        """Undo a delta; refused if later changes depend on it."""
         return super().post(request, delta_id)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
@@ -221,7 +221,7 @@ class ReopenDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Let a decided delta wait again; what an accepted one did is taken back."""
+        """Make a decided delta wait again, after undoing what it did."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ class DeltasView(ProjectView):
         responses=page_of(delta_forms.DeltaOut),
     )
     def get(self, request: Request) -> Response:
-        """Proposed changes and what became of them; for reviewers, not for prompts."""
+        """List proposals in any status; for reviewers, not for prompts."""
         data = self.query(delta_forms.DeltaQuery)
         project = self.project(data)
         filters = DeltaFilters(
@@ -53,11 +53,11 @@ class DeltasView(ProjectView):
         responses={201: delta_forms.DeltaOut},
     )
     def post(self, request: Request) -> Response:
-        """Propose a change; its status and gates say what became of it and why."""
+        """Propose a change; the status and gates of the delta tell the result and the reasons."""
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
-        if answered := self.replay(project.pk):
-            return answered
+        if response := self.replay(project.pk):
+            return response
         person_edits.refuse_unknown_category(project, data)
         proposal = self.proposal(project, data)
         prepared = submission.prepare(project, [proposal], self.caller)
@@ -94,9 +94,9 @@ class DeltasView(ProjectView):
             **by_model,
         )
 
-    def target(self, project: Project, given: dict[str, Any]) -> dict[str, Any]:
-        entry = self.entry(project, given["id"])
-        return {"id": str(entry.pk), "version": given.get("version")}
+    def target(self, project: Project, target: dict[str, Any]) -> dict[str, Any]:
+        entry = self.entry(project, target["id"])
+        return {"id": str(entry.pk), "version": target.get("version")}
 
     def entry(self, project: Project, entry_id: uuid.UUID) -> PlaybookEntry:
         entry = entry_list.get(entry_id, self.caller)
@@ -117,7 +117,7 @@ class DeltasView(ProjectView):
 class DeltaView(ProjectView):
     @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """One proposal with its quotes and gates."""
+        """Return one proposal with its quotes and gates."""
         return Response(
             delta_forms.DeltaOut(delta_list.get(delta_id, self.caller)).data
         )
@@ -130,11 +130,11 @@ class BulkDeltasView(ProjectView):
         responses=delta_forms.BulkOut,
     )
     def post(self, request: Request) -> Response:
-        """Accept or reject up to a hundred deltas; each has its own outcome."""
+        """Accept or reject up to a hundred deltas; each has a result of its own."""
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)
-        if answered := self.replay(project.pk):
-            return answered
+        if response := self.replay(project.pk):
+            return response
         accepts = data["action"] == "accept"
         embedded_texts = (
             bulk.embed_texts(project, data["ids"], self.caller) if accepts else {}

@@ -1,4 +1,4 @@
-"""The playbook and its entries."""
+"""Views of the playbook and its entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PlaybookView(ProjectView):
         responses=entry_forms.PlaybookPage,
     )
     def get(self, request: Request) -> Response:
-        """The playbook: filtered, searched or sorted, now or at a revision."""
+        """List entries: filtered, searched or sorted, now or at a revision."""
         data = self.query(entry_forms.PlaybookQuery)
         project = self.project(data)
         filters = EntryFilters(
@@ -44,15 +44,15 @@ class PlaybookView(ProjectView):
         rows = entry_list.find(project, filters, self.caller)
         notes: tuple[str, ...] = ()
         if "q" in data:
-            ranked = entry_list.rank(project, rows, data["q"])
-            ids, notes = [hit.id for hit in ranked.hits], ranked.notes
+            ranking = entry_list.rank(project, rows, data["q"])
+            ids, notes = [hit.id for hit in ranking.hits], ranking.notes
         else:
             ids = entry_list.order_ids(rows, order)
         page = ordered_pages.paginate(ids, rows, self.request)
-        shown = entry_list.with_details(
+        entries = entry_list.with_details(
             rows.filter(pk__in=page.ids), self.caller
         ).in_bulk()
-        results = [shown[pk] for pk in page.ids if pk in shown]
+        results = [entries[pk] for pk in page.ids if pk in entries]
         answer = entry_forms.EntryOut(results, many=True).data
         revision = past_revisions.current_revision(project, self.caller)
         return self.answer(answer, page, revision, notes)
@@ -66,11 +66,16 @@ class PlaybookView(ProjectView):
         by_id = {entry.id: entry for entry in past}
         rows = entry_list.find(project, filters, self.caller)
         page = ordered_pages.paginate(list(by_id), rows, self.request)
-        shown = [by_id[pk] for pk in page.ids]
-        named = [uuid.UUID(pk) for entry in shown for pk in entry.supporting_memory_ids]
-        seen = {str(pk) for pk in change_list.visible_memory_ids(named, self.caller)}
+        entries = [by_id[pk] for pk in page.ids]
+        memory_ids = [
+            uuid.UUID(pk) for entry in entries for pk in entry.supporting_memory_ids
+        ]
+        visible = {
+            str(pk) for pk in change_list.visible_memory_ids(memory_ids, self.caller)
+        }
         results = [
-            entry_forms.past_entry_output(entry, project.pk, seen) for entry in shown
+            entry_forms.past_entry_output(entry, project.pk, visible)
+            for entry in entries
         ]
         return self.answer(results, page, revision, ())
 
@@ -99,11 +104,11 @@ class EntriesView(ProjectView):
         responses={201: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def post(self, request: Request) -> Response:
-        """Write an entry: a curator's is applied (201), a writer's waits (202)."""
+        """Add an entry: a curator's is applied (201), a writer's waits (202)."""
         data = self.body(entry_forms.CreateEntry)
         project = self.project(data)
-        if answered := self.replay(project.pk):
-            return answered
+        if response := self.replay(project.pk):
+            return response
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(project, changes)
         proposal = person_edits.addition(changes, self.caller, reason=data["reason"])
@@ -117,7 +122,7 @@ class EntryView(ProjectView):
         operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """One entry in full, whatever its status."""
+        """Return one entry with all details, whatever its status."""
         return Response(
             entry_forms.EntryDetail(responses.entry_in_full(self, entry_id)).data
         )
@@ -128,11 +133,11 @@ class EntryView(ProjectView):
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def patch(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Change an entry: at once by a curator, else as a delta that waits (202)."""
+        """Change an entry: a curator's change is applied (200), a writer's waits (202)."""
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.body(entry_forms.UpdateEntry)
-        if answered := self.replay(entry.project_id):
-            return answered
+        if response := self.replay(entry.project_id):
+            return response
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(entry.project, changes)
         proposal = person_edits.change(
@@ -150,11 +155,11 @@ class EntryView(ProjectView):
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def delete(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Delete an entry: at once by a curator, else as a delta that waits (202)."""
+        """Delete an entry: a curator's deletion is applied (200), a writer's waits (202)."""
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.query(entry_forms.DeleteEntryQuery)
-        if answered := self.replay(entry.project_id):
-            return answered
+        if response := self.replay(entry.project_id):
+            return response
         proposal = person_edits.removal(
             entry,
             self.caller,
@@ -171,7 +176,7 @@ class VerifyEntryView(ProjectView):
         responses=entry_forms.EntryDetail,
     )
     def post(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Say that an entry still holds: it is neither due nor suspect any more."""
+        """Confirm that an entry still holds: it is no longer due or suspect."""
         entry = entry_list.get(entry_id, self.caller, Role.CURATOR)
         data = self.body(entry_forms.VerifyEntry)
 
@@ -183,7 +188,7 @@ class VerifyEntryView(ProjectView):
                 review_after=data.get("review_after"),
                 version=data.get("expected_version"),
             )
-            shown = responses.entry_in_full(self, entry_id)
-            return 200, entry_forms.EntryDetail(shown).data
+            verified = responses.entry_in_full(self, entry_id)
+            return 200, entry_forms.EntryDetail(verified).data
 
         return self.run_once(entry.project_id, act)

@@ -1,4 +1,4 @@
-"""The playbook on its way out and in."""
+"""Views that export and import a playbook."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ExportPlaybookView(ProjectView):
         },
     )
     def get(self, request: Request) -> HttpResponse:
-        """The playbook as ACE lines, as JSON with its history, or for an AGENTS.md."""
+        """Export the playbook as ACE lines, as JSON with history, or for an AGENTS.md."""
         data = self.query(exchange_forms.ExportQuery)
         project = self.project(data)
         text = export_playbook.export_text(project, self.caller, format=data["format"])
@@ -42,17 +42,17 @@ class ImportPlaybookView(ProjectView):
         responses={201: exchange_forms.ImportOut},
     )
     def post(self, request: Request) -> Response:
-        """Post a whole playbook: what it would change waits for a curator.
+        """Import a whole playbook: its changes wait for a curator.
 
-        JSON with history that a curator posts into an empty playbook is restored.
+        If a curator imports JSON with history into an empty playbook, it is restored.
         """
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
-        if answered := self.replay(project.pk):
-            return answered
+        if response := self.replay(project.pk):
+            return response
         person_edits.refuse_unknown_category(project, data)
-        # Outside of the key's transaction: it is written in pieces, and posting it
-        # again changes nothing.
+        # Outside the transaction of an Idempotency-Key: an import is written in chunks,
+        # and repeating it changes nothing.
         imported = import_playbook.import_text(
             project,
             data["content"],

@@ -1,4 +1,4 @@
-"""What happened to the playbook."""
+"""Views of the history of a playbook: changes, blame, diff, revert."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlaybookChangesView(ProjectView):
         responses=page_of(change_forms.ChangeOut),
     )
     def get(self, request: Request) -> Response:
-        """What happened to the playbook, newest first."""
+        """List the changes of the playbook, newest first."""
         data = self.query(change_forms.ChangesQuery)
         project = self.project(data)
         names = ChangeFilters.__dataclass_fields__
@@ -45,7 +45,7 @@ class EntryHistoryView(ProjectView):
         responses=page_of(change_forms.ChangeOut),
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """What happened to an entry, newest first, with the changed text as a diff."""
+        """List the changes of an entry, newest first, with a diff of the text."""
         entry = entry_list.get(entry_id, self.caller)
         return self.page(
             change_list.of_entry(entry, self.caller), change_forms.ChangeOut
@@ -57,7 +57,7 @@ class EntryBlameView(ProjectView):
         operation_id="playbook_entries_blame", responses=change_forms.BlameOut
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """The change that each word and each column of an entry came with."""
+        """Return the change that introduced each word and each column of an entry."""
         entry = entry_list.get(entry_id, self.caller)
         changes = change_list.of_entry(entry, self.caller)
         return Response(change_forms.BlameOut(blame.trace(entry, changes)).data)
@@ -70,24 +70,26 @@ class PlaybookDiffView(ProjectView):
         responses=change_forms.DiffPage,
     )
     def get(self, request: Request) -> Response:
-        """What differs between two revisions, entry by entry in the order of labels."""
+        """Compare two revisions, entry by entry in the order of labels."""
         data = self.query(change_forms.DiffQuery)
         project = self.project(data)
         first = data["from_revision"]
-        last, found = revision_diff.diff_revisions(
+        last, differences = revision_diff.diff_revisions(
             project, first, data.get("to_revision"), self.caller
         )
-        by_id = {one.entry_id: one for one in found}
+        by_id = {one.entry_id: one for one in differences}
         rows = PlaybookEntry.objects.visible_to(self.caller).filter(project=project)
         page = ordered_pages.paginate(list(by_id), rows, self.request)
-        shown = [by_id[pk] for pk in page.ids]
-        counts = Counter(one.kind for one in found)
+        page_of_differences = [by_id[pk] for pk in page.ids]
+        counts = Counter(one.kind for one in differences)
         return Response(
             {
                 "from_revision": first,
                 "to_revision": last,
                 **{kind: counts[kind] for kind in ("added", "removed", "changed")},
-                "results": change_forms.DifferenceOut(shown, many=True).data,
+                "results": change_forms.DifferenceOut(
+                    page_of_differences, many=True
+                ).data,
                 "next": page.next,
                 "previous": page.previous,
             }
@@ -101,19 +103,19 @@ class RevertPlaybookView(ProjectView):
         responses=change_forms.RevertOut,
     )
     def post(self, request: Request) -> Response:
-        """Take back a change, a delta, a run or a range of revisions by new changes.
+        """Revert a change, a delta, a run or a range of revisions by new changes.
 
-        Refused with `overlap`, which names the entry, columns and later change that
-        stand in the way.
+        If a later change touches the same columns, it is refused with `overlap`, which
+        lists the entry, the columns and that change.
         """
         data = self.body(change_forms.RevertIn)
         project = self.project(data, Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
-            done = revert.revert_changes(
+            result = revert.revert_changes(
                 project, self.target(project, data), self.caller, reason=data["reason"]
             )
-            return 200, change_forms.revert_output(done)
+            return 200, change_forms.revert_output(result)
 
         return self.run_once(project.pk, act)
 

@@ -1,4 +1,4 @@
-"""Pages of a list that is in an order of its own."""
+"""Paginate a list that is not ordered by id."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class OrderedPage:
 def paginate(
     ids: Sequence[uuid.UUID], rows: QuerySet[Any], request: Request
 ) -> OrderedPage:
-    """The page that a request asks for of ids that are in order.
+    """Return the requested page of ordered ids.
 
-    The cursor names the id at the edge, of a row of `rows`' model; when it left the
-    list, `invalid_cursor`.
+    The cursor holds the id at the edge of a page. Raises InvalidCursor if the list no
+    longer contains it.
     """
     limit = IdCursorPagination.limit(request)
     start = _start(ids, rows, request, limit)
@@ -44,10 +44,10 @@ def paginate(
 def _start(
     ids: Sequence[uuid.UUID], rows: QuerySet[Any], request: Request, limit: int
 ) -> int:
-    given = request.query_params.get("cursor")
-    if not given:
+    value = request.query_params.get("cursor")
+    if not value:
         return 0
-    cursor = Cursor.parse(given, rows)
+    cursor = Cursor.parse(value, rows)
     if cursor.edge not in ids:
         raise InvalidCursor
     edge = ids.index(cursor.edge)

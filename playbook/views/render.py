@@ -1,4 +1,4 @@
-"""The playbook as an agent is given it."""
+"""The view that renders the playbook for an agent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class RenderPlaybookView(ProjectView):
         responses=render_forms.RenderOut,
     )
     def get(self, request: Request) -> Response:
-        """The playbook as an agent is given it, inside a budget of tokens.
+        """Render the playbook for an agent, within a budget of tokens.
 
-        What a key is given is kept until its agent reports the finished task.
+        The entries that a key gets are recorded and credited to the agent's next
+        finished task.
         """
         data = self.query(render_forms.RenderQuery)
         rendered = renderer.render_for_agent(

@@ -1,4 +1,4 @@
-"""What a door answers after a write."""
+"""Responses of views that write."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from projects.models import Project
 
 
 def submit_edit(
-    door: ProjectView, project: Project, proposal: Proposal, *, status: int
+    view: ProjectView, project: Project, proposal: Proposal, *, status: int
 ) -> Response:
-    """File a person's own change; 202 says that it waits for another person."""
-    prepared = submission.prepare(project, [proposal], door.caller)
+    """Submit a person's change; the status is 202 if it waits for another person."""
+    prepared = submission.prepare(project, [proposal], view.caller)
 
     def act() -> tuple[int, dict[str, Any]]:
         delta = submission.submit(prepared)[0]
         waits = delta.status == PlaybookDelta.DeltaStatus.PENDING
-        return 202 if waits else status, describe_result(door, delta)
+        return 202 if waits else status, describe_result(view, delta)
 
-    return door.run_once(project.pk, act)
+    return view.run_once(project.pk, act)
 
 
-def describe_result(door: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
-    """A delta and, once it is in force, the entry as it is now."""
+def describe_result(view: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
+    """Return a delta, with its entry if the delta is in force."""
     entry = None
     if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
-        entry = entry_forms.EntryDetail(entry_in_full(door, delta.entry_id)).data
+        entry = entry_forms.EntryDetail(entry_in_full(view, delta.entry_id)).data
     return {"delta": delta_forms.DeltaOut(delta).data, "entry": entry}
 
 
-def entry_in_full(door: ProjectView, entry_id: uuid.UUID) -> PlaybookEntry:
-    rows = PlaybookEntry.objects.visible_to(door.caller).filter(pk=entry_id)
-    found = entry_list.with_details(rows, door.caller).first()
+def entry_in_full(view: ProjectView, entry_id: uuid.UUID) -> PlaybookEntry:
+    rows = PlaybookEntry.objects.visible_to(view.caller).filter(pk=entry_id)
+    found = entry_list.with_details(rows, view.caller).first()
     if found is None:
         raise errors.NotFound(f"There is no entry {entry_id}.")
     return found
