@@ -8,7 +8,7 @@ import pytest
 from inference import checks
 
 
-def found(check):
+def run_check(check):
     return [message.id for message in check(None)]
 
 
@@ -16,7 +16,7 @@ class TestEmbeddingProvider:
     def test_the_bundled_model_is_fine(self, settings):
         settings.EMBEDDING_PROVIDER = "minilm"
 
-        assert found(checks.embedding_provider) == []
+        assert run_check(checks.embedding_provider) == []
 
     def test_an_unknown_provider_is_an_error_that_names_the_known(self, settings):
         settings.EMBEDDING_PROVIDER = "cohere"
@@ -31,20 +31,20 @@ class TestEmbeddingProvider:
         settings.EMBEDDING_URL = "localhost:11434"
         settings.EMBEDDING_MODEL = ""
 
-        assert found(checks.embedding_provider) == ["inference.E002"] * 2
+        assert run_check(checks.embedding_provider) == ["inference.E002"] * 2
 
     def test_a_complete_endpoint_is_fine(self, settings):
         settings.EMBEDDING_PROVIDER = "openai"
         settings.EMBEDDING_URL = "http://localhost:11434/v1"
         settings.EMBEDDING_MODEL = "nomic-embed-text"
 
-        assert found(checks.embedding_provider) == []
+        assert run_check(checks.embedding_provider) == []
 
     def test_fastembed_must_be_installed(self, settings, monkeypatch):
         monkeypatch.setitem(sys.modules, "fastembed", None)
         settings.EMBEDDING_PROVIDER = "fastembed"
 
-        assert found(checks.embedding_provider) == ["inference.E003"]
+        assert run_check(checks.embedding_provider) == ["inference.E003"]
 
     def test_the_bundled_files_must_be_installed(self, settings, monkeypatch):
         settings.EMBEDDING_PROVIDER = "minilm"
@@ -54,31 +54,31 @@ class TestEmbeddingProvider:
 
         monkeypatch.setattr(metadata, "distribution", absent)
 
-        assert found(checks.embedding_provider) == ["inference.E004"] * 2
+        assert run_check(checks.embedding_provider) == ["inference.E004"] * 2
 
     def test_a_setting_without_effect_is_a_warning(self, settings):
         settings.EMBEDDING_PROVIDER = "minilm"
         settings.EMBEDDING_MODEL = "nomic-embed-text"
 
-        assert found(checks.embedding_provider) == ["inference.W002"]
+        assert run_check(checks.embedding_provider) == ["inference.W002"]
 
 
 class TestLanguageProvider:
     def test_none_is_fine(self, settings):
         settings.LANGUAGE_PROVIDER = "none"
 
-        assert found(checks.language_provider) == []
+        assert run_check(checks.language_provider) == []
 
     def test_an_unknown_provider_is_an_error(self, settings):
         settings.LANGUAGE_PROVIDER = "minilm"
 
-        assert found(checks.language_provider) == ["inference.E005"]
+        assert run_check(checks.language_provider) == ["inference.E005"]
 
     def test_an_endpoint_needs_an_address_and_a_model(self, settings):
         settings.LANGUAGE_PROVIDER = "openai"
         settings.LANGUAGE_URL = settings.LANGUAGE_MODEL = ""
 
-        assert found(checks.language_provider) == ["inference.E006"] * 2
+        assert run_check(checks.language_provider) == ["inference.E006"] * 2
 
 
 class TestDeployment:
@@ -87,7 +87,7 @@ class TestDeployment:
         settings.EMBEDDING_PROVIDER, settings.LANGUAGE_PROVIDER = "minilm", "none"
         setattr(settings, name, "fake")
 
-        assert found(checks.no_fakes) == ["inference.W001"]
+        assert run_check(checks.no_fakes) == ["inference.W001"]
 
 
 class TestLanguageModelThatIsNotUsed:
@@ -96,7 +96,7 @@ class TestLanguageModelThatIsNotUsed:
         settings.LANGUAGE_URL = "http://localhost:11434/v1"
         settings.LANGUAGE_MODEL = "small"
 
-        assert found(checks.language_provider) == ["inference.W004"] * 2
+        assert run_check(checks.language_provider) == ["inference.W004"] * 2
 
     def test_a_patience_longer_than_a_jobs_lease_is_told(self, settings):
         settings.LANGUAGE_PROVIDER = "openai"
@@ -104,4 +104,4 @@ class TestLanguageModelThatIsNotUsed:
         settings.LANGUAGE_MODEL = "small"
         settings.LANGUAGE_TIMEOUT = 120
 
-        assert found(checks.language_provider) == ["inference.W003"]
+        assert run_check(checks.language_provider) == ["inference.W003"]

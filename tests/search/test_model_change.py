@@ -17,7 +17,7 @@ from django.utils import timezone
 from audit.models import AuditEvent
 from common.caller import SYSTEM
 from inference.embedding import active_model, embedder, fake, model_record
-from inference.embedding import reembed as embedding_reembed
+from inference.embedding import reembed as reembed_job
 from inference.errors import ProviderDown, RequestRefusal
 from inference.models import ActiveModel
 from jobs import queue, runner
@@ -57,7 +57,7 @@ def reembed(configure):
 
     def run():
         configure(64)
-        job = embedding_reembed.start()
+        job = reembed_job.start()
         runner.run(job.pk)
         job.refresh_from_db()
         return job
@@ -83,8 +83,8 @@ def interrupted(monkeypatch, configure):
 
     def run(error):
         configure(64)
-        job = embedding_reembed.start()
-        monkeypatch.setattr(embedding_reembed, "BATCH", 1)
+        job = reembed_job.start()
+        monkeypatch.setattr(reembed_job, "BATCH", 1)
         step = runner.JobRun.step
 
         def fail(self, *args, **kwargs):
@@ -310,7 +310,7 @@ class TestWritesMeanwhile:
         self, remember, reembed, monkeypatch
     ):
         remember("Celery asks the broker")
-        monkeypatch.setattr(embedding_reembed, "LONGEST_WRITE", timedelta())
+        monkeypatch.setattr(reembed_job, "LONGEST_WRITE", timedelta())
         with CaptureQueriesContext(connection) as queries:
             reembed()
 
@@ -459,12 +459,12 @@ class TestTheJob:
         self, two, reembed, monkeypatch
     ):
         reembed()
-        again, steps = embedding_reembed.start(), []
-        monkeypatch.setattr(embedding_reembed, "WINDOW", 1)
+        again, steps = reembed_job.start(), []
+        monkeypatch.setattr(reembed_job, "WINDOW", 1)
         monkeypatch.setattr(
             runner.JobRun, "step", lambda run, done, **cursor: steps.append(cursor)
         )
-        attempt = embedding_reembed.ReembedAttempt(
+        attempt = reembed_job.ReembedAttempt(
             runner.JobRun(again, runner.HANDLERS["reembed"]), embedder.from_settings()
         )
         attempt.fill()
@@ -476,20 +476,18 @@ class TestTheJob:
         self, two, configure, monkeypatch
     ):
         configure(64)
-        job, asked, looked = embedding_reembed.start(), [], []
+        job, asked, looked = reembed_job.start(), [], []
         Job.objects.create(kind="another")
         by_new(monkeypatch, asked.extend)
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
-        monkeypatch.setattr(embedding_reembed, "WINDOW", 1)
-        without_vector = embedding_reembed.EmbeddedTable.without_vector_among
+        monkeypatch.setattr(reembed_job, "WINDOW", 1)
+        without_vector = reembed_job.EmbeddedTable.without_vector_among
 
         def look(table, ids, model):
             looked.extend(two.index(memory) for memory in two if memory.pk in ids)
             return without_vector(table, ids, model)
 
-        monkeypatch.setattr(
-            embedding_reembed.EmbeddedTable, "without_vector_among", look
-        )
+        monkeypatch.setattr(reembed_job.EmbeddedTable, "without_vector_among", look)
         turns = []
         for _ in range(3):
             runner.run(job.pk)
@@ -515,7 +513,7 @@ class TestTheJob:
     ):
         queue.cancel(interrupted(RuntimeError("stopped")))
         configure(None)
-        embedding_reembed.start()
+        reembed_job.start()
         run_jobs()
 
         assert models() == {OLD}
@@ -560,7 +558,7 @@ class TestTheJob:
 
     def test_a_worker_with_other_settings_leaves_it(self, two, configure):
         configure(64)
-        job = embedding_reembed.start()
+        job = reembed_job.start()
         configure(None)
         runner.run(job.pk)
 
@@ -571,13 +569,13 @@ class TestTheJob:
     def test_it_is_not_started_twice(self, two, configure):
         configure(64)
 
-        assert embedding_reembed.start() == embedding_reembed.start()
+        assert reembed_job.start() == reembed_job.start()
 
     def test_a_change_to_yet_another_model_ends_it(self, two, configure, run_jobs):
         configure(64)
-        given_up = embedding_reembed.start()
+        given_up = reembed_job.start()
         configure(128)
-        embedding_reembed.start()
+        reembed_job.start()
         run_jobs()
 
         given_up.refresh_from_db()
@@ -593,7 +591,7 @@ class TestTheJob:
         reembed()
         finish()
         before = list(MemoryVector.objects.order_by("pk").values_list("pk", flat=True))
-        embedding_reembed.start()
+        reembed_job.start()
         finish()
 
         assert before == list(
@@ -610,7 +608,7 @@ class TestTheJob:
 
     def test_an_operator_sees_and_cancels_it(self, two, configure, client_of):
         configure(64)
-        job = embedding_reembed.start()
+        job = reembed_job.start()
         api = client_of()
 
         assert api.get(f"/api/v1/jobs/{job.pk}").json()["kind"] == "reembed"
@@ -618,6 +616,6 @@ class TestTheJob:
 
     def test_others_do_not(self, two, configure, alice_api):
         configure(64)
-        job = embedding_reembed.start()
+        job = reembed_job.start()
 
         assert alice_api.get(f"/api/v1/jobs/{job.pk}").status_code == 404

@@ -173,7 +173,7 @@ def term(lexeme, df, *tiers):
     return Term(lexeme, 1, df, DOCUMENTS, tiers=tiers)
 
 
-def sought(*found, held=(), most=1_000):
+def build_query(*found, held=(), most=1_000):
     """The postings that are asked for, and whether they are all rows of a lexeme."""
     tsquery, _, is_all = postings.build_candidate_query(found, ["p:1"], held, most)
     lexemes = [tier + each.lexeme for each in found for tier in ("", *TIERS)]
@@ -188,41 +188,41 @@ class TestCandidates:
     def test_all_rows_are_asked_where_they_are_few(self):
         found = [term("a", 5), term("b", 600, 90, 20)]
 
-        assert sought(*found) == ({"a", "b"}, True)
-        assert sought(*found, held=("b", "c")) == ({"a", "b"}, True)
+        assert build_query(*found) == ({"a", "b"}, True)
+        assert build_query(*found, held=("b", "c")) == ({"a", "b"}, True)
 
     def test_it_always_takes_one(self):
-        assert sought(term("a", 90_000)) == ({"a"}, True)
+        assert build_query(term("a", 90_000)) == ({"a"}, True)
 
     def test_of_a_lexeme_without_room_the_best_rows_are_taken(self):
         found = [term("a", 400, 30, 10), term("b", 4_000, 2_500, 300)]
 
-        assert sought(*found) == ({"a", "⇈b"}, False)
-        assert sought(term("a", 90_000, 9_000, 7_000)) == ({"⇈a"}, False)
+        assert build_query(*found) == ({"a", "⇈b"}, False)
+        assert build_query(term("a", 90_000, 9_000, 7_000)) == ({"⇈a"}, False)
 
     def test_common_lexemes_are_asked_together(self):
         two = [term("a", 4_000), term("b", 5_000)]
 
-        assert sought(*two) == ({"a & b"}, False)
-        assert sought(*two, term("c", 6_000)) == ({"a & b", "a & c"}, False)
+        assert build_query(*two) == ({"a & b"}, False)
+        assert build_query(*two, term("c", 6_000)) == ({"a & b", "a & c"}, False)
 
     def test_the_more_common_they_are_the_more_of_them(self):
         three = [term("a", 9_000), term("b", 10_000), term("c", 11_000)]
 
-        assert sought(*three) == ({"a & b & c"}, False)
+        assert build_query(*three) == ({"a & b & c"}, False)
 
     def test_a_part_of_an_identifier_stands_wherever_the_whole_does(self):
         found = [term("getusernam", 3_000), term("user", 9_000)]
 
-        assert sought(*found) == ({"getusernam"}, False)
+        assert build_query(*found) == ({"getusernam"}, False)
 
     def test_a_lexeme_without_room_is_taken_while_there_are_few_rows(self):
-        assert sought(term("a", 30), term("b", 9_000)) == ({"a", "b"}, True)
+        assert build_query(term("a", 30), term("b", 9_000)) == ({"a", "b"}, True)
 
     def test_tiers_that_were_not_counted_are_not_asked(self):
         found = [term("a", 9_000, None, None), term("b", 9_500, 1_999, 500)]
 
-        assert sought(*found) == ({"⇈b"}, False)
+        assert build_query(*found) == ({"⇈b"}, False)
 
     @given(
         st.lists(
@@ -238,8 +238,8 @@ class TestCandidates:
     def test_it_asks_for_something_always_and_without_a_limit_for_all(self, rows):
         found = [term(f"t{n}", *counted) for n, counted in enumerate(sorted(rows))]
 
-        some, _ = sought(*found)
-        everything, is_all = sought(*found, most=math.inf)
+        some, _ = build_query(*found)
+        everything, is_all = build_query(*found, most=math.inf)
 
         assert all(some)
         assert everything == {each.lexeme for each in found}

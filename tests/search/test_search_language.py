@@ -85,7 +85,7 @@ def entries(project):
     return found
 
 
-def holding(lexeme):
+def rows_with(lexeme):
     rows = Memory.objects.filter(content_tsv=parse_query.LexemeQuery(f"'{lexeme}'"))
     return rows.count()
 
@@ -257,7 +257,7 @@ class TestChange:
         speak("german")
         run_jobs()
 
-        assert holding("haus") == Memory.objects.count() == 2
+        assert rows_with("haus") == Memory.objects.count() == 2
 
     def test_it_changes_nothing_else(self, remember, speak, run_jobs):
         before = Memory.objects.light().get(pk=remember(HOUSES).pk)
@@ -364,7 +364,7 @@ class TestJob:
     ):
         job = speak("german")
         killed(job)
-        assert holding("haus") == 2
+        assert rows_with("haus") == 2
         job.refresh_from_db()
         assert job.progress == {"done": 2, "total": 5}
         Memory.objects.filter(pk=five[0].pk).update(content_tsv="")
@@ -372,7 +372,7 @@ class TestJob:
 
         job.refresh_from_db()
         assert (job.state, job.result) == ("done", {"rows": 5})
-        assert holding("haus") == 4
+        assert rows_with("haus") == 4
 
     def test_a_cancelled_one_stops(self, five, speak, killed, run_jobs):
         job = speak("german")
@@ -380,7 +380,7 @@ class TestJob:
         queue.cancel(Job.objects.get(pk=job.pk))
         run_jobs()
 
-        assert holding("haus") == 2
+        assert rows_with("haus") == 2
 
     @pytest.mark.parametrize("state", ["cancelled", "failed", "discarded"])
     def test_the_same_language_said_again_starts_one_that_was_ended_anew(
@@ -393,7 +393,7 @@ class TestJob:
             project, {}, SYSTEM, settings={"search": {"fusion": "rrf"}}
         )
         run_jobs()
-        assert holding("haus") == 2
+        assert rows_with("haus") == 2
 
         again = speak("german")
         run_jobs()
@@ -415,7 +415,7 @@ class TestJob:
         assert (first.state, second.state) == ("cancelled", "done")
         assert "<mark>Häuser</mark>" in marked("Häuser")
         assert marked("Haus") == ""
-        assert holding("haus") == 0
+        assert rows_with("haus") == 0
 
     def test_one_that_runs_while_the_language_changes_gives_way(
         self, five, speak, run_jobs, monkeypatch
@@ -432,8 +432,8 @@ class TestJob:
         run_jobs()
 
         first.refresh_from_db()
-        assert (first.state, holding("haus")) == ("cancelled", 0)
-        assert holding("häuser") == 5
+        assert (first.state, rows_with("haus")) == ("cancelled", 0)
+        assert rows_with("häuser") == 5
 
     def test_without_a_project_there_is_nothing_to_do(self, project, speak):
         job = speak("german")

@@ -13,7 +13,7 @@ from inference.language import language_model
 
 
 @pytest.fixture
-def faked(settings):
+def fake_provider(settings):
     settings.EMBEDDING_PROVIDER = "fake"
 
 
@@ -33,23 +33,23 @@ class TestActive:
 
         assert (active.name, active.dimensions) == (name, dimensions)
 
-    def test_it_is_made_once(self, faked):
+    def test_it_is_made_once(self, fake_provider):
         assert active_model.get() is active_model.get()
 
-    def test_it_is_made_again_when_a_setting_changes(self, faked, settings):
+    def test_it_is_made_again_when_a_setting_changes(self, fake_provider, settings):
         before = active_model.get()
         settings.EMBEDDING_TIMEOUT = 99
 
         assert active_model.get() is not before
 
-    def test_it_is_made_again_in_a_forked_process(self, faked, monkeypatch):
+    def test_it_is_made_again_in_a_forked_process(self, fake_provider, monkeypatch):
         before = active_model.get()
         monkeypatch.setattr(os, "getpid", lambda: -1)
 
         assert active_model.get() is not before
 
     @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-    def test_a_forked_process_begins_queries_by_threads_of_its_own(self, faked):
+    def test_a_forked_process_begins_queries_by_threads_of_its_own(self, fake_provider):
         assert active_model.begin_query("before the fork").result(10)
 
         child = os.fork()
@@ -78,13 +78,13 @@ class TestActive:
 
 
 class TestFake:
-    def test_the_same_words_give_the_same_vector(self, faked):
+    def test_the_same_words_give_the_same_vector(self, fake_provider):
         one, two = active_model.get().embed(["Retry the call", "retry, the CALL!"])
 
         assert one == two
         assert math.isclose(math.hypot(*one), 1)
 
-    def test_shared_words_bring_texts_nearer(self, faked):
+    def test_shared_words_bring_texts_nearer(self, fake_provider):
         texts = ["retry the failed call", "retry the broken call", "green apples"]
         one, near, far = active_model.get().embed(texts)
 
@@ -92,21 +92,21 @@ class TestFake:
         assert abs(cosine(one, far)) < 0.2
 
     @pytest.mark.parametrize("text", ["", "?!", "\ud800"])
-    def test_a_text_without_words_has_a_vector_too(self, faked, text):
+    def test_a_text_without_words_has_a_vector_too(self, fake_provider, text):
         [vector] = active_model.get().embed([text])
 
         assert math.isclose(math.hypot(*vector), 1)
 
 
 class TestOutage:
-    def test_calls_fail_until_it_ends(self, faked):
+    def test_calls_fail_until_it_ends(self, fake_provider):
         with fake.outage(), pytest.raises(ProviderDown) as caught:
             active_model.get().embed(["a"])
 
         assert caught.value.retryable is True
         assert active_model.get().embed(["a"])
 
-    def test_a_remembered_query_fails_too(self, faked):
+    def test_a_remembered_query_fails_too(self, fake_provider):
         active_model.embed_query("a")
 
         with fake.outage(), pytest.raises(ProviderDown):
@@ -114,7 +114,7 @@ class TestOutage:
 
 
 class TestQueries:
-    def test_a_repeated_query_is_embedded_once(self, faked, monkeypatch):
+    def test_a_repeated_query_is_embedded_once(self, fake_provider, monkeypatch):
         calls = []
         embed = fake.FakeEmbedder.embed
         monkeypatch.setattr(
@@ -128,18 +128,18 @@ class TestQueries:
         assert first == second == active_model.get().embed(["a"])[0]
         assert len(calls) == 2
 
-    def test_a_caller_may_change_its_vector(self, faked):
+    def test_a_caller_may_change_its_vector(self, fake_provider):
         active_model.embed_query("a").clear()
 
         assert len(active_model.embed_query("a")) == 384
 
-    def test_a_failure_is_not_remembered(self, faked):
+    def test_a_failure_is_not_remembered(self, fake_provider):
         with fake.outage(), pytest.raises(ProviderDown):
             active_model.embed_query("a")
 
         assert active_model.embed_query("a")
 
-    def test_spaces_are_not_mixed(self, faked, settings):
+    def test_spaces_are_not_mixed(self, fake_provider, settings):
         of_fake = active_model.embed_query("a")
         settings.EMBEDDING_PROVIDER = "minilm"
 

@@ -19,9 +19,9 @@ from inference.errors import (
     Usage,
 )
 from inference.language import client, language_model, schemas
-from inference.language import fake as language_fake
 from inference.language.budget import DailyBudget
 from inference.language.client import Question
+from inference.language.fake import script_answers
 from inference.language.language_model import Completion
 from inference.models import ModelCall
 
@@ -53,13 +53,13 @@ def account():
     return DailyBudget(project_id=uuid.uuid4(), run_id=uuid.uuid4())
 
 
-def recorded():
+def call_records():
     return list(ModelCall.objects.order_by("pk").values_list("outcome", "attempt"))
 
 
 class TestAnswers:
     def test_it_answers_with_the_shape(self, account):
-        with language_fake.script_answers(GOOD) as asked:
+        with script_answers(GOOD) as asked:
             answer = client.ask(QUESTION, Shape, account)
 
         assert answer.value == Shape(**GOOD)
@@ -68,7 +68,7 @@ class TestAnswers:
 
     def test_each_call_is_on_record(self, account, settings):
         settings.LANGUAGE_PRICE_IN, settings.LANGUAGE_PRICE_OUT = 0.5, 2.0
-        with language_fake.script_answers(Completion(GOOD, Usage(1_000, 500))):
+        with script_answers(Completion(GOOD, Usage(1_000, 500))):
             client.ask(QUESTION, Shape, account)
 
         call = ModelCall.objects.get()
@@ -78,22 +78,22 @@ class TestAnswers:
         assert call.cost == Decimal("0.0015")
 
     def test_an_answer_of_another_shape_is_told_what_is_wrong(self, account):
-        with language_fake.script_answers({**GOOD, "kind": "joke"}, GOOD) as asked:
+        with script_answers({**GOOD, "kind": "joke"}, GOOD) as asked:
             client.ask(QUESTION, Shape, account)
 
         assert "kind: Input should be 'tip' or 'trap'" in asked[1].prompt
         assert asked[1].prompt.startswith("What now?")
-        assert recorded() == [("invalid", 1), ("answered", 2)]
+        assert call_records() == [("invalid", 1), ("answered", 2)]
 
     def test_only_one_answer_is_mended(self, account):
-        with language_fake.script_answers({}, {}, GOOD), pytest.raises(BadAnswer):
+        with script_answers({}, {}, GOOD), pytest.raises(BadAnswer):
             client.ask(QUESTION, Shape, account)
 
-        assert recorded() == [("invalid", 1), ("invalid", 2)]
+        assert call_records() == [("invalid", 1), ("invalid", 2)]
 
     def test_a_declined_answer_is_not_asked_for_again(self, account):
         declined = BadAnswer(retryable=False, usage=Usage(40, 0))
-        with language_fake.script_answers(declined, GOOD), pytest.raises(BadAnswer):
+        with script_answers(declined, GOOD), pytest.raises(BadAnswer):
             client.ask(QUESTION, Shape, account)
 
         assert ModelCall.objects.get().prompt_tokens == 40
@@ -104,34 +104,34 @@ class TestFailures:
         "error", [ProviderDown(), ProviderTimeout(), RateLimitError(retry_after=0.001)]
     )
     def test_what_may_pass_is_tried_three_times(self, account, error):
-        with language_fake.script_answers(error, error, GOOD):
+        with script_answers(error, error, GOOD):
             client.ask(QUESTION, Shape, account)
 
-        assert recorded() == [("failed", 1), ("failed", 2), ("answered", 3)]
+        assert call_records() == [("failed", 1), ("failed", 2), ("answered", 3)]
 
     def test_the_fourth_time_is_not_tried(self, account):
         errors = [ProviderDown()] * 3
-        with language_fake.script_answers(*errors, GOOD), pytest.raises(ProviderDown):
+        with script_answers(*errors, GOOD), pytest.raises(ProviderDown):
             client.ask(QUESTION, Shape, account)
 
-        assert len(recorded()) == 3
+        assert len(call_records()) == 3
 
     def test_a_refusal_is_final(self, account):
         refusal = RequestRefusal("no", status=401)
-        with language_fake.script_answers(refusal, GOOD), pytest.raises(RequestRefusal):
+        with script_answers(refusal, GOOD), pytest.raises(RequestRefusal):
             client.ask(QUESTION, Shape, account)
 
-        assert recorded() == [("failed", 1)]
+        assert call_records() == [("failed", 1)]
 
     def test_a_wait_that_is_too_long_is_not_waited(self, account):
         error = RateLimitError(retry_after=client.MAX_PAUSE + 1)
-        with language_fake.script_answers(error, GOOD), pytest.raises(RateLimitError):
+        with script_answers(error, GOOD), pytest.raises(RateLimitError):
             client.ask(QUESTION, Shape, account)
 
     def test_a_wait_beyond_the_runs_time_is_not_waited(self, account, settings):
         settings.LANGUAGE_TIMEOUT = 1
         error = RateLimitError(retry_after=5)
-        with language_fake.script_answers(error, GOOD), pytest.raises(RateLimitError):
+        with script_answers(error, GOOD), pytest.raises(RateLimitError):
             client.ask(QUESTION, Shape, account)
 
     def test_all_calls_of_a_run_share_its_time(self, account, settings):
@@ -144,13 +144,13 @@ class TestFailures:
             outcome="answered",
             took_ms=4_000,
         )
-        with language_fake.script_answers(GOOD) as asked:
+        with script_answers(GOOD) as asked:
             client.ask(QUESTION, Shape, account)
 
         assert 5 < asked[0].timeout <= 6
 
     def test_three_failed_questions_make_it_rest(self, account):
-        with language_fake.script_answers(*[ProviderDown()] * 9, GOOD) as asked:
+        with script_answers(*[ProviderDown()] * 9, GOOD) as asked:
             for _ in range(4):
                 with pytest.raises(ProviderDown):
                     client.ask(QUESTION, Shape, account)
@@ -169,11 +169,11 @@ class TestFailures:
 class TestCaps:
     def test_a_call_that_could_pass_the_cap_is_not_made(self, account):
         small = DailyBudget(account.project_id, tokens_per_day=40)
-        with language_fake.script_answers(GOOD) as asked, pytest.raises(BudgetExceeded):
+        with script_answers(GOOD) as asked, pytest.raises(BudgetExceeded):
             client.ask(QUESTION, Shape, small)
 
         assert asked == []
-        assert recorded() == []
+        assert call_records() == []
 
     def test_yesterdays_calls_do_not_count(self, account):
         old = ModelCall.objects.create(
@@ -188,12 +188,12 @@ class TestCaps:
         )
         capped = DailyBudget(account.project_id, tokens_per_day=1_000)
 
-        with language_fake.script_answers(GOOD):
+        with script_answers(GOOD):
             assert client.ask(QUESTION, Shape, capped)
 
     def test_a_timeout_may_be_charged_so_its_prompt_counts(self, account):
         errors = [ProviderTimeout()] * 3
-        with language_fake.script_answers(*errors), pytest.raises(ProviderTimeout):
+        with script_answers(*errors), pytest.raises(ProviderTimeout):
             client.ask(QUESTION, Shape, account)
 
         assert all(call.prompt_tokens == 6 for call in ModelCall.objects.all())

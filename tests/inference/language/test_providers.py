@@ -19,7 +19,7 @@ from inference.language.language_model import Completion
 SCHEMA = {"type": "object", "properties": {"lesson": {"type": "string"}}}
 
 
-def saying(content, *, reason="stop"):
+def answer_with(content, *, reason="stop"):
     message = {"role": "assistant", "content": content}
     return {"choices": [{"message": message, "finish_reason": reason}]}
 
@@ -31,7 +31,7 @@ def chosen(settings, endpoint):
     settings.LANGUAGE_API_KEY = "secret"
     settings.LANGUAGE_MODEL = "small"
     settings.LANGUAGE_TIMEOUT = 5
-    endpoint.answer = lambda body: saying('{"lesson": "retry"}')
+    endpoint.answer = lambda body: answer_with('{"lesson": "retry"}')
 
 
 def ask():
@@ -55,7 +55,7 @@ class TestOpenAICompatible:
         ],
     )
     def test_it_tells_what_the_server_has_counted(self, endpoint, told, usage):
-        endpoint.answer = lambda body: saying("{}") | {"usage": told}
+        endpoint.answer = lambda body: answer_with("{}") | {"usage": told}
 
         assert ask().usage == usage
 
@@ -68,7 +68,7 @@ class TestOpenAICompatible:
         ],
     )
     def test_the_object_is_found_between_other_words(self, endpoint, content):
-        endpoint.answer = lambda body: saying(content)
+        endpoint.answer = lambda body: answer_with(content)
 
         assert ask().answer == {"lesson": "retry"}
 
@@ -95,11 +95,11 @@ class TestOpenAICompatible:
             {},
             {"choices": []},
             {"choices": [{"message": None}]},
-            saying("{'lesson': 1}"),
-            saying('{"lesson": '),
-            saying("[]"),
-            saying(json.dumps("text")),
-            saying(["parts"]),
+            answer_with("{'lesson': 1}"),
+            answer_with('{"lesson": '),
+            answer_with("[]"),
+            answer_with(json.dumps("text")),
+            answer_with(["parts"]),
         ],
     )
     def test_a_broken_answer_is_worth_another_try(self, endpoint, answer):
@@ -111,7 +111,12 @@ class TestOpenAICompatible:
         assert caught.value.retryable is True
 
     @pytest.mark.parametrize(
-        "answer", [saying('{"lesson": "re', reason="length"), saying(None), saying("")]
+        "answer",
+        [
+            answer_with('{"lesson": "re', reason="length"),
+            answer_with(None),
+            answer_with(""),
+        ],
     )
     def test_a_cut_or_declined_answer_is_not(self, endpoint, answer):
         endpoint.answer = lambda body: answer
