@@ -57,7 +57,10 @@ class _NearestSearch:
         vectors = _nearest_vectors(
             model, self.vector, project_id, nearest, iterative=iterative
         )
-        lanes = {"matches": _passing_rows(self.rows, self.plan.depth), **self._shared()}
+        lanes = {
+            "matches": _passing_rows(self.rows, self.plan.depth),
+            **self._shared_rows(),
+        }
         index = _index_name(model, self.vector, project_id)
         stats = _probe_stats(nearest, self.plan.enough, index)
         return self._run({"nearest": vectors, **lanes, "probe": stats}, lanes)
@@ -68,7 +71,7 @@ class _NearestSearch:
         every = _exact_scan(self.rows, where, self.vector, self.plan.depth)
         return self._run({"every": every, "probe": NO_PROBE}, ["every"])
 
-    def _shared(self) -> dict[str, SqlFragment]:
+    def _shared_rows(self) -> dict[str, SqlFragment]:
         """The rows that other projects share, which are in no index of this one."""
         if not (shared := self.plan.partitions[1:]):
             return {}

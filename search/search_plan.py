@@ -15,7 +15,7 @@ from search.row_filter import RowFilter
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What the lanes search for, and the rows they search.
+    """The terms that the lanes search for, and the rows they search.
 
     `rows` is None when the filters match no row. `partitions` are the lexemes of the
     project's rows and of the rows shared with it. Every hit holds `required_lexemes`.

@@ -119,7 +119,7 @@ class ReembedAttempt:
             return
         with locks.no_timeouts():
             left = sum(
-                self._unrefused(table.without_vector(self.model.name)).count()
+                self._skip_refusals(table.without_vector(self.model.name)).count()
                 for table in EMBEDDED_TABLES
             )
         self.total = self.done + left
@@ -159,14 +159,14 @@ class ReembedAttempt:
         while window := list(ids.filter(pk__gt=last)[:WINDOW]):
             last = window[-1]
             rows = table.without_vector_among(window, self.model.name)
-            yield from batches(list(self._unrefused(rows)), size=BATCH)
+            yield from batches(list(self._skip_refusals(rows)), size=BATCH)
             # Extends the lease: millions of rows with vectors take longer than it lasts.
             self.run.step(self.done, cursor={"shelf": place, "after": str(last)})
 
     def _since(self, table: EmbeddedTable, moment: datetime) -> QuerySet[Any]:
-        return self._unrefused(table.without_vector_since(moment, self.model.name))
+        return self._skip_refusals(table.without_vector_since(moment, self.model.name))
 
-    def _unrefused(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _skip_refusals(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         return rows.exclude(pk__in=list(self.refusals))
 
 
