@@ -1,4 +1,4 @@
-"""What differs in an entry, as people read it: its words, and its other columns."""
+"""Display a change of an entry: a word diff of its text, and its other columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from common.admin import panels
 from common.text import word_diff
 from playbook.reading.revision_diff import EntryDifference
 
-# What every change moves says nothing about it.
+# Columns that every change sets.
 VERSION_COLUMNS = {"version", "updated_at"}
 
 
@@ -25,9 +25,9 @@ def other_columns(one: EntryDifference) -> SafeString:
 
 
 def describe_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
-    """What a change did: the words of the text, then the other columns.
+    """Display the word diff of the text, then the other columns.
 
-    Of an entry that it brought, only the text.
+    Of a new entry, display the text only.
     """
     names = [
         n for n in {**before, **after} if n != "content" and n not in VERSION_COLUMNS

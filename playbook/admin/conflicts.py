@@ -43,37 +43,39 @@ STATES = {
 NEWER, OLDER = "the newer", "the older"
 
 
-def _supersede(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    winner: resolve_conflict.Winner = "left" if typed == OLDER else "right"
+def _supersede(conflict: Conflict, caller: Caller, text: str) -> Conflict:
+    winner: resolve_conflict.Winner = "left" if text == OLDER else "right"
     return resolve_conflict.supersede(
         conflict, caller, winner=winner, versions=_seen_versions(conflict)
     )
 
 
-def _split(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
-    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+def _split(conflict: Conflict, caller: Caller, text: str) -> Conflict:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) != 2:
-        raise errors.Invalid("Write two lines: when the older holds, when the newer.")
+        raise errors.Invalid(
+            "Write two lines: the condition of the older rule, then that of the newer."
+        )
     left, right = map(SplitPart, lines)
     return resolve_conflict.split(
         conflict, left, right, caller, versions=_seen_versions(conflict)
     )
 
 
-def _reject(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+def _reject(conflict: Conflict, caller: Caller, text: str) -> Conflict:
     return resolve_conflict.reject(
-        conflict, caller, note=typed, versions=_seen_versions(conflict)
+        conflict, caller, note=text, versions=_seen_versions(conflict)
     )
 
 
-def _reopen(conflict: Conflict, caller: Caller, typed: str) -> Conflict:
+def _reopen(conflict: Conflict, caller: Caller, text: str) -> Conflict:
     decided_at = conflict.decided_at
     return reopen.reopen_conflict(conflict, caller, decided_at=decided_at)
 
 
 def _seen_versions(conflict: Conflict) -> SeenVersions:
-    found = conflict_sides.sides_of(conflict)
-    return SeenVersions(found.left.version, found.right.version)
+    sides = conflict_sides.sides_of(conflict)
+    return SeenVersions(sides.left.version, sides.right.version)
 
 
 def _is_open(conflict: Conflict) -> bool:
@@ -118,7 +120,7 @@ class ConflictAdmin(RowsAdmin):
             _supersede,
             "decided",
             is_possible=_is_open,
-            text_label="Which one stays",
+            text_label="Rule to keep",
             choices=(NEWER, OLDER),
             needs_text=True,
             is_final=True,
@@ -130,7 +132,7 @@ class ConflictAdmin(RowsAdmin):
             _split,
             "split",
             is_possible=_is_open,
-            text_label="When the older holds; on a second line, when the newer does",
+            text_label="Condition of the older rule; on a second line, that of the newer",
             initial_text=lambda conflict: conflict.left.condition,
             max_length=2 * MAX_PART + 1,
             needs_text=True,
@@ -147,7 +149,7 @@ class ConflictAdmin(RowsAdmin):
         ),
         AdminAction(
             "reopen",
-            "Take the decision back",
+            "Reopen",
             Role.CURATOR,
             _reopen,
             "waiting for a decision again",
@@ -165,7 +167,7 @@ class ConflictAdmin(RowsAdmin):
         return conflict_list.with_sides(super().get_queryset(request))
 
     def row_version(self, row: Any) -> str:
-        """The versions of its sides, and which decision it is."""
+        """The versions of both sides, and the time of the decision."""
         sides = _seen_versions(row)
         return f"{sides.left} {sides.right} {row.decided_at or ''}"
 
@@ -184,18 +186,18 @@ class ConflictAdmin(RowsAdmin):
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         rows = Conflict.objects.visible_to(caller_of(request)).filter(pk=row.pk)
         conflict = conflict_list.with_details(rows, caller_of(request)).get()
-        found = conflict_sides.sides_of(conflict)
-        counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
+        sides = conflict_sides.sides_of(conflict)
+        support_counts = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `with_details`
         titles = ("The older", "The newer")
-        pairs = zip(titles, (found.left, found.right), counted, strict=True)
+        pairs = zip(titles, (sides.left, sides.right), support_counts, strict=True)
         yield panels.table(
             "Sides",
             ["", "Rule", "When", "Status", "Helpful", "Harmful", "Neutral", "Supports"],
             [_line(title, side, supports) for title, side, supports in pairs],
         )
-        for title, side in zip(titles, (found.left, found.right), strict=True):
-            shown = evidence_panel(list(evidence(side)))
-            yield Panel(f"{title}: evidence", shown.head, shown.rows, shown.empty)
+        for title, side in zip(titles, (sides.left, sides.right), strict=True):
+            panel = evidence_panel(list(evidence(side)))
+            yield Panel(f"{title}: evidence", panel.head, panel.rows, panel.empty)
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -53,12 +53,8 @@ DECISIONS = {
     "reverted": "info",
     "stale": "default",
 }
-
-
-# In words, as a curator reads them: {what is chosen: its code}.
+# Maps the words that a curator chooses to reason codes.
 REASONS = {code.replace("_", " "): code for code in delta_review.REASON_CODES}
-
-
 RISKS = {
     "low": "success",
     "medium": "warning",
@@ -81,13 +77,13 @@ class DecisionFilter(ChoiceFilter):
         return queryset.none() if self.value() else queryset
 
 
-def _edit(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
-    changes = {"content": typed}
+def _edit(delta: PlaybookDelta, caller: Caller, text: str) -> PlaybookDelta:
+    changes = {"content": text}
     return decide.edit_and_accept(delta, changes, caller, version=delta.version)
 
 
-def _reject(delta: PlaybookDelta, caller: Caller, typed: str) -> PlaybookDelta:
-    reason = typed or "other"
+def _reject(delta: PlaybookDelta, caller: Caller, text: str) -> PlaybookDelta:
+    reason = text or "other"
     code = REASONS.get(reason, "other")
     return decide.reject(
         delta, caller, reason=reason, reason_code=code, version=delta.version
@@ -204,12 +200,12 @@ class PlaybookDeltaAdmin(RowsAdmin):
         ),
         AdminAction(
             "rebase",
-            "Renew",
+            "Rebase",
             Role.CURATOR,
             lambda delta, caller, text: rebase.rebase_delta(
                 delta, caller, version=delta.version
             ),
-            "waiting for the entry as it is now",
+            "waiting for the current version of its entry",
             is_possible=lambda delta: delta.status == PlaybookDelta.DeltaStatus.STALE,
         ),
         AdminAction(
@@ -254,8 +250,10 @@ class PlaybookDeltaAdmin(RowsAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = search_columns_of("entry")
-        return super().get_queryset(request).select_related("entry").defer(*heavy)
+        search_columns = search_columns_of("entry")
+        return (
+            super().get_queryset(request).select_related("entry").defer(*search_columns)
+        )
 
     @admin.display(description="operation", ordering="operation")
     def operation_display(self, delta: PlaybookDelta) -> Any:
@@ -274,7 +272,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
     def risk_display(self, delta: PlaybookDelta) -> str:
         return delta.risk
 
-    @admin.display(description="entry as it is")
+    @admin.display(description="current entry")
     def text_before(self, delta: PlaybookDelta) -> Any:
         if delta.entry is None:
             return ""

@@ -52,28 +52,28 @@ class FreshnessFilter(ChoiceFilter):
     options = tuple((name, name) for name in freshness.FRESHNESS)
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        wanted = next((n for n in freshness.FRESHNESS if n == self.value()), None)
-        if wanted is None:
+        selected = next((n for n in freshness.FRESHNESS if n == self.value()), None)
+        if selected is None:
             return queryset.none() if self.value() else queryset
-        return freshness.filter_rows(queryset, wanted, caller_of(request))
+        return freshness.filter_rows(queryset, selected, caller_of(request))
 
 
-def _remove(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
-    wanted = person_edits.removal(entry, caller, reason=typed, version=entry.version)
-    return person_edits.submit_edit(entry.project, wanted, caller)
+def _remove(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
+    proposal = person_edits.removal(entry, caller, reason=text, version=entry.version)
+    return person_edits.submit_edit(entry.project, proposal, caller)
 
 
-def _restore(entry: PlaybookEntry, caller: Caller, typed: str) -> PlaybookDelta:
-    wanted = Proposal(
+def _restore(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
+    proposal = Proposal(
         operation=Operation.RESTORE,
         entry=entry,
         expected_version=entry.version,
-        reason=typed,
+        reason=text,
         producer=Producer.HUMAN,
         producer_name=caller.name,
         feedback_source="human",
     )
-    return person_edits.submit_edit(entry.project, wanted, caller)
+    return person_edits.submit_edit(entry.project, proposal, caller)
 
 
 @admin.register(PlaybookEntry)
@@ -180,13 +180,13 @@ class PlaybookEntryAdmin(RowsAdmin):
         if obj is None:
             return self.add_fieldsets
         edits = self.has_change_permission(request, obj)
-        told = ["content", "condition", "action", "tags"]
-        texts = told if edits else [f"{name}_display" for name in told]
-        asked = ["reason", "version"] if edits else []
+        text_fields = ["content", "condition", "action", "tags"]
+        texts = text_fields if edits else [f"{name}_display" for name in text_fields]
+        edit_fields = ["reason", "version"] if edits else []
         return [
-            (None, {"fields": ["label", *texts, "category", *asked]}),
+            (None, {"fields": ["label", *texts, "category", *edit_fields]}),
             (
-                "Standing",
+                "Status",
                 {
                     "fields": [
                         "status_display",
@@ -290,7 +290,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             *search_columns_of("memory")
         )
         return panels.table(
-            "Memories that speak for it",
+            "Supporting memories",
             ["Memory", "Type", "Since"],
             (
                 [
@@ -305,7 +305,7 @@ class PlaybookEntryAdmin(RowsAdmin):
 
 
 def _redirect_to_result(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
-    """Go to the entry of a change that was applied, else to the change that waits."""
+    """Redirect to the entry if the change is applied, else to the delta."""
     if delta.status in PlaybookDelta.IN_FORCE:
         messages.success(request, "The playbook was changed.")
         return redirect(f"admin:{ENTRY}_change", delta.entry_id)

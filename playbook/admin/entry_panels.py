@@ -1,4 +1,4 @@
-"""What an entry rests on, on its page: files, uses, and where its words come from."""
+"""Panels of an entry: files, exposures, and the changes that introduced its words."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_EXPOSURES = 20  # exposures of an entry on its page
 
 
 def files_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
-    """The files that make it suspect, then the others that its text names."""
+    """List the files that make the entry suspect, then the others that its text names."""
     rows = PlaybookEntry.objects.visible_to(caller).filter(pk=entry.pk).only("pk")
     changed = freshness.changed_files(freshness.annotate(rows, caller).get())
-    named = entry.anchors.values_list("file_path", flat=True)
-    paths = list(dict.fromkeys([*changed, *named[: panels.ROW_LIMIT]]))
+    anchored = entry.anchors.values_list("file_path", flat=True)
+    paths = list(dict.fromkeys([*changed, *anchored[: panels.ROW_LIMIT]]))
     files = File.objects.visible_to(caller).filter(project_id=entry.project_id)
     known = {file.file_path: file for file in files.filter(file_path__in=paths)}
     return panels.table(
@@ -36,17 +36,17 @@ def files_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
 
 
 def _freshness_words(entry: PlaybookEntry, changed: Iterable[str]) -> str:
-    """As `freshness` in the API, in words; the two may hold at once."""
-    told = ["suspect"] if changed else []
+    """Describe the freshness in words; an entry may be suspect and due."""
+    parts = ["suspect"] if changed else []
     if freshness.is_due(entry.review_after):
-        told.append(f"due for a look since {format_time(entry.review_after)}")
-    return " and ".join(told) or "fresh"
+        parts.append(f"due for review since {format_time(entry.review_after)}")
+    return " and ".join(parts) or "fresh"
 
 
 def _file_line(path: str, file: File | None, is_changed: bool) -> list[Any]:
     return [
         row_link(FILE, file.pk, path) if file else short_text(path),
-        "changed" if is_changed else "as it was",
+        "changed" if is_changed else "unchanged",
         format_time(file.changed_at) if file else "never seen",
     ]
 
@@ -68,15 +68,15 @@ def exposures_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
             ]
             for one in rows[: MAX_EXPOSURES + 1]
         ),
-        empty="No agent was given it yet.",
+        empty="No agent got it yet.",
         most=MAX_EXPOSURES,
     )
 
 
 def blame_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
-    """Which change brought which words; only changes of the text are read for it."""
+    """List which change introduced which words, from the changes of the text."""
     changes = change_list.of_entry(entry, caller).filter(after__has_key="content")
-    told = blame.trace(entry, changes.in_order())
+    parts = blame.trace(entry, changes.in_order())
     return panels.table(
         "Where its words come from",
         ["Words", "Change", "Revision", "Who", "When", "Why"],
@@ -91,7 +91,7 @@ def blame_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
                 format_time(part.change.changed_at),
                 short_text(part.change.reason, 200),
             ]
-            for part in told.parts
+            for part in parts.parts
         ),
         empty="No change of its text is known.",
     )

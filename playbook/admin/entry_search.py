@@ -1,4 +1,4 @@
-"""The admin's search of playbook entries, over one project or all visible ones."""
+"""Search playbook entries in the admin, in one project or in all visible ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from playbook.reading import entry_list
 
 
 def search_everywhere(
-    query: str, rows: EntryQuerySet, asked: Mapping[str, Any], caller: Caller
+    query: str, rows: EntryQuerySet, query_params: Mapping[str, Any], caller: Caller
 ) -> list[uuid.UUID]:
-    """The ids among `rows`, best first; an entry whose label is typed comes before all."""
-    named = rows.filter(label=query.strip()).values_list("pk", flat=True)
-    scores: dict[uuid.UUID, float] = dict.fromkeys(named, 2.0)
-    for project in chosen_projects(asked, caller):
-        ranked = entry_list.rank(project, rows.filter(project=project), query)
-        for hit in ranked.hits:
+    """Return the ids of matching rows, best first; an exact label comes before all."""
+    with_label = rows.filter(label=query.strip()).values_list("pk", flat=True)
+    scores: dict[uuid.UUID, float] = dict.fromkeys(with_label, 2.0)
+    for project in chosen_projects(query_params, caller):
+        ranking = entry_list.rank(project, rows.filter(project=project), query)
+        for hit in ranking.hits:
             scores.setdefault(hit.id, hit.score)
     return sorted(scores, key=lambda pk: (scores[pk], pk), reverse=True)

@@ -1,4 +1,4 @@
-"""The playbook on its way out and in, on admin pages."""
+"""Admin pages that export and import a playbook."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class ExportForm(ProjectPageForm):
 
 
 def download(request: HttpRequest, export: ExportFile) -> HttpResponse:
-    named = slugify(export.project.name) or export.project.pk
-    name = f"playbook-{named}.{SUFFIXES[export.format]}"
-    answer = HttpResponse(
+    stem = slugify(export.project.name) or export.project.pk
+    name = f"playbook-{stem}.{SUFFIXES[export.format]}"
+    response = HttpResponse(
         export.text.encode(), content_type=export_playbook.MEDIA_TYPES[export.format]
     )
-    answer["Content-Disposition"] = content_disposition_header(True, name)
-    return answer
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response
 
 
 class ImportForm(ProjectPageForm):
@@ -82,13 +82,13 @@ class ImportForm(ProjectPageForm):
     category = forms.CharField(
         max_length=40,
         required=False,
-        help_text="For what no section of the file places.",
+        help_text="The category of lines whose section matches none.",
         widget=UnfoldAdminTextInputWidget,
     )
     producer = forms.ChoiceField(
         label="Written by",
         choices=[("model", "a model"), ("human", "a person")],
-        help_text="Only people change what a person wrote.",
+        help_text="Only people may change entries of a person.",
         widget=UnfoldAdminSelectWidget,
     )
 
@@ -101,13 +101,13 @@ class ImportForm(ProjectPageForm):
         try:
             text: str = file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise forms.ValidationError("It is no text in UTF-8.") from None
+            raise forms.ValidationError("It is not UTF-8 text.") from None
         return text
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if "file" in data and bool(data["file"]) == bool(data.get("content")):
-            self.add_error("file", "Choose a file with something in it, or paste text.")
+            self.add_error("file", "Choose a file that is not empty, or paste text.")
         return data
 
     def apply(self) -> ImportResult:
@@ -127,8 +127,8 @@ class ImportForm(ProjectPageForm):
 
 def import_result(request: HttpRequest, imported: ImportResult) -> Iterable[Panel]:
     if imported.restored is not None:
-        told = f"{imported.restored:,} entries came back with their history."
-        yield Panel("Restored", [], empty=told)
+        text = f"{imported.restored:,} entries were restored with their history."
+        yield Panel("Restored", [], empty=text)
     else:
         yield _counts_panel(imported)
         yield _waiting_panel(request, imported)
@@ -145,35 +145,35 @@ def import_result(request: HttpRequest, imported: ImportResult) -> Iterable[Pane
 
 def _counts_panel(imported: ImportResult) -> Panel:
     return panels.table(
-        "What it would change",
+        "Proposed changes",
         ["Operation", "Status", "Changes", "Known before"],
         (
             [one.operation, one.status, f"{one.count:,}", f"{one.known:,}"]
             for one in imported.deltas
         ),
-        empty="Nothing: the playbook says all of it already.",
+        empty="Nothing: the playbook already says all of it.",
     )
 
 
 def _waiting_panel(request: HttpRequest, imported: ImportResult) -> Panel:
     rows = PlaybookDelta.objects.visible_to(caller_of(request)).select_related("entry")
-    found = rows.filter(pk__in=imported.waiting[: panels.ROW_LIMIT]).order_by("pk")
-    shown = panels.table(
-        "What waits for a curator",
+    waiting = rows.filter(pk__in=imported.waiting[: panels.ROW_LIMIT]).order_by("pk")
+    panel = panels.table(
+        "Waiting for a curator",
         ["When", "What", "Text", "Producer", "Status"],
-        delta_rows(found),
+        delta_rows(waiting),
         empty="Nothing.",
     )
     if len(imported.waiting) <= panels.ROW_LIMIT:
-        return shown
-    told = f"All {len(imported.waiting):,}"
-    every = panels.list_link(DELTA, "status=pending", told)
-    return Panel(shown.title, shown.head, shown.rows, note=every)
+        return panel
+    text = f"All {len(imported.waiting):,}"
+    link = panels.list_link(DELTA, "status=pending", text)
+    return Panel(panel.title, panel.head, panel.rows, note=link)
 
 
 def _unparsed_panel(imported: ImportResult) -> Panel:
     return panels.table(
-        "Lines that say nothing",
+        "Unparsed lines",
         ["Line", "Text", "Why"],
         ([one.line, short_text(one.text, 200), one.why] for one in imported.unparsed),
         most=200,

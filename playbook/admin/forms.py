@@ -1,4 +1,4 @@
-"""What a curator types into the admin, sent through `playbook.review.decide`."""
+"""The form by which a curator adds or edits an entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from projects.models import Project
 
 
 class EntryForm(ActionForm):
-    """A rule in a person's own words; `apply` gives the delta that carries it."""
+    """An entry in a person's words; `apply` returns the delta of the change."""
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
@@ -64,8 +64,8 @@ class EntryForm(ActionForm):
             del self.fields["project"]
             return
         rows = Project.objects.visible_to(self.caller)
-        able = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
-        self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
+        allowed = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
+        self.fields["project"].queryset = rows.filter(pk__in=allowed)  # type: ignore[attr-defined]  # a model choice
 
     def clean_tags(self) -> list[str]:
         return [
@@ -82,11 +82,13 @@ class EntryForm(ActionForm):
         if self.instance._state.adding:
             project = data["project"]
             person_edits.refuse_unknown_category(project, changes)
-            wanted = person_edits.addition(changes, self.caller, reason=data["reason"])
-            return person_edits.submit_edit(project, wanted, self.caller)
+            proposal = person_edits.addition(
+                changes, self.caller, reason=data["reason"]
+            )
+            return person_edits.submit_edit(project, proposal, self.caller)
         entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
         person_edits.refuse_unknown_category(entry.project, changes)
-        wanted = person_edits.change(
+        proposal = person_edits.change(
             entry, changes, self.caller, reason=data["reason"], version=data["version"]
         )
-        return person_edits.submit_edit(entry.project, wanted, self.caller)
+        return person_edits.submit_edit(entry.project, proposal, self.caller)

@@ -17,16 +17,16 @@ from playbook.review.revert import RevertResult
 from projects import project_lookup
 
 
-def _revert(change: PlaybookChange, caller: Caller, typed: str) -> RevertResult:
+def _revert(change: PlaybookChange, caller: Caller, text: str) -> RevertResult:
     project = project_lookup.find_project(str(change.project_id), caller)
     target = revert.change_target(project, change.pk, caller)
-    return revert.revert_changes(project, target, caller, reason=typed)
+    return revert.revert_changes(project, target, caller, reason=text)
 
 
-def _revert_since(change: PlaybookChange, caller: Caller, typed: str) -> RevertResult:
+def _revert_since(change: PlaybookChange, caller: Caller, text: str) -> RevertResult:
     project = project_lookup.find_project(str(change.project_id), caller)
     target = revert.range_target(project, change.revision, None, caller)
-    return revert.revert_changes(project, target, caller, reason=typed)
+    return revert.revert_changes(project, target, caller, reason=text)
 
 
 @admin.register(PlaybookChange)
@@ -59,7 +59,7 @@ class PlaybookChangeAdmin(RowsAdmin):
         "actor_display",
         "agent_id",
         "project_name",
-        "changed",
+        "change_display",
         "reason",
         "memory_display",
         "delta_display",
@@ -70,18 +70,18 @@ class PlaybookChangeAdmin(RowsAdmin):
     row_actions = [
         AdminAction(
             "revert",
-            "Take back",
+            "Revert",
             Role.CURATOR,
             _revert,
-            "taken back by a new change",
+            "reverted by a new change",
             text_label="Why",
         ),
         AdminAction(
             "revert_since",
-            "Take back all that came after it",
+            "Revert everything after it",
             Role.CURATOR,
             _revert_since,
-            "the present one again, but for what cannot come back",
+            "the current revision again, except what cannot be restored",
             text_label="Why",
             needs_text=True,
             is_final=True,
@@ -101,7 +101,7 @@ class PlaybookChangeAdmin(RowsAdmin):
         return row_link(ENTRY, change.entry_id, change.entry_label)
 
     @admin.display(description="change")
-    def changed(self, change: PlaybookChange) -> Any:
+    def change_display(self, change: PlaybookChange) -> Any:
         return panels.change_block(change.before, change.after)
 
     @admin.display(description="memory")
@@ -112,7 +112,7 @@ class PlaybookChangeAdmin(RowsAdmin):
     def delta_display(self, change: PlaybookChange) -> Any:
         return row_link(DELTA, change.delta_id)
 
-    @admin.display(description="takes back")
+    @admin.display(description="reverts")
     def reverts_display(self, change: PlaybookChange) -> Any:
         return row_link("playbook_playbookchange", change.reverts_id)
 

@@ -1,3 +1,5 @@
+"""Panels and table rows that several admin pages of the playbook share."""
+
 from __future__ import annotations
 
 import uuid
@@ -18,14 +20,8 @@ from playbook.models import (
 )
 
 ENTRY = "playbook_playbookentry"
-
-
 DELTA = "playbook_playbookdelta"
-
-
 RUN = "ace_acerun"
-
-
 MEMORY = "memories_memory"
 
 
@@ -41,9 +37,9 @@ def delta_rows(deltas: Iterable[PlaybookDelta]) -> Iterable[list[Any]]:
 
 
 def revision_url(project_id: uuid.UUID, revision: int | None = None) -> str:
-    """The page of the playbook as it was; by its name, as it is of an app above."""
-    asked = {"project": project_id} | ({"revision": revision} if revision else {})
-    return f"{reverse('console:playbook')}?{urlencode(asked)}"
+    """Return the URL of the revision page, by name because its app is above this one."""
+    parameters = {"project": project_id} | ({"revision": revision} if revision else {})
+    return f"{reverse('console:playbook')}?{urlencode(parameters)}"
 
 
 def revision_link(change: PlaybookChange) -> SafeString:
@@ -94,14 +90,14 @@ def evidence_panel(quotes: list[Any]) -> Panel:
 
 
 def gates_panel(gates: list[Any]) -> Panel:
-    """The gates, one a line: whatever columns they were stored with."""
+    """List the gate results, with whatever columns they have."""
     rows = [gate for gate in gates if isinstance(gate, dict)]
     names = list(dict.fromkeys(name for gate in rows for name in gate))
     return panels.table(
         "Gates",
         [name.replace("_", " ") for name in names],
         ([short_text(_plain(gate.get(name)), 300) for name in names] for gate in rows),
-        empty="No gate was asked.",
+        empty="No gate was run.",
     )
 
 

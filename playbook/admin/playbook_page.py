@@ -1,4 +1,4 @@
-"""The playbook of a project as a whole: its pages of history and exchange."""
+"""The admin page of a project's playbook, with preview, export and import."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PREVIEW = AdminPage(
     Role.VIEWER,
     preview.PlaybookPreviewForm,
     preview.preview_result,
-    "Show what an agent is given",
-    description="Nothing is kept of it: no entry counts as given.",
+    "Show what an agent gets",
+    description="Nothing is recorded: no entry counts as given.",
     query_for_row=_of_project,
 )
 EXPORT = AdminPage(
@@ -49,9 +49,9 @@ IMPORT = AdminPage(
     exchange.ImportForm,
     exchange.import_result,
     "Import",
-    description="What a file would change waits for a curator; the same file twice changes "
-    "nothing more. JSON with history that a curator imports into an empty playbook is "
-    "restored as it was, at once.",
+    description="The changes of a file wait for a curator; importing the same file again changes "
+    "nothing. If a curator imports JSON with history into an empty playbook, it is "
+    "restored at once.",
     uses_post=True,
     query_for_row=_of_project,
 )
@@ -65,8 +65,8 @@ class PlaybookAdmin(RowsAdmin):
     pages = [PREVIEW, EXPORT, IMPORT]
 
     def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
-        as_it_was = {"label": "Revisions", "url": revision_url(row.project_id)}
-        return [as_it_was, *super().links(request, row)]
+        revisions = {"label": "Revisions", "url": revision_url(row.project_id)}
+        return [revisions, *super().links(request, row)]
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         changes = PlaybookChange.objects.visible_to(caller_of(request))

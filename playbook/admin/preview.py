@@ -1,4 +1,4 @@
-"""What an agent would be given for a task, on a page: nothing of it is kept."""
+"""Preview what an agent gets for a task; nothing is recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from playbook.reading import renderer
 from playbook.reading.renderer import RenderedEntry, RenderedPlaybook
 from projects import project_lookup
 
-MAX_ROWS = 200  # entries shown on each side
+MAX_ROWS = 200  # entries in each table
 SKIP_REASONS = {
     "budget": "does not fit in the budget",
     "below_gate": "below the relevance gate",
@@ -34,26 +34,26 @@ class PlaybookPreviewForm(ProjectPageForm):
         required=False,
         max_length=10_000,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text="As an agent would name it. Without one nothing is relevant.",
+        help_text="The task of an agent. Without a task, no entry is relevant.",
     )
     token_budget = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=200_000,
         widget=UnfoldAdminTextInputWidget({"inputmode": "numeric"}),
-        help_text="Empty: the project's own.",
+        help_text="Empty: the budget of the project.",
     )
     relevant_only = forms.BooleanField(
         required=False,
         widget=UnfoldBooleanSwitchWidget,
-        help_text="Without what is below the relevance gate; pinned entries stay.",
+        help_text="Leave out entries below the relevance gate, except pinned ones.",
     )
 
     def apply(self) -> RenderedPlaybook:
         data = self.cleaned_data
         if data["relevant_only"] and not data["task"].strip():
-            told = "Only a task makes entries relevant: name it."
-            raise errors.Invalid(errors={"task": [told]})
+            message = "Entries are relevant to a task only: name one."
+            raise errors.Invalid(errors={"task": [message]})
         project = project_lookup.find_project(data["project"], self.caller)
         return renderer.render(
             project,
@@ -65,14 +65,14 @@ class PlaybookPreviewForm(ProjectPageForm):
 
 
 def preview_result(request: HttpRequest, rendered: RenderedPlaybook) -> Iterable[Panel]:
-    left = [
-        (given, SKIP_REASONS[reason])
-        for reason, over in rendered.skipped.items()
-        for given in over
+    skipped = [
+        (entry, SKIP_REASONS[reason])
+        for reason, entries in rendered.skipped.items()
+        for entry in entries
     ]
     count = len(rendered.rendered_entries)
     yield Panel(
-        f"The agent is given {count:,} of {count + len(left):,} entries in "
+        f"The agent gets {count:,} of {count + len(skipped):,} entries in "
         f"{rendered.tokens:,} of {rendered.budget:,} tokens",
         [""],
         [[panels.text_block(rendered.text)]] if rendered.text else [],
@@ -80,18 +80,18 @@ def preview_result(request: HttpRequest, rendered: RenderedPlaybook) -> Iterable
         " ".join(rendered.notes),
     )
     yield _table(
-        "In it", ((given, given.reason) for given in rendered.rendered_entries)
+        "Included", ((entry, entry.reason) for entry in rendered.rendered_entries)
     )
-    yield _table("Left out", left)
+    yield _table("Left out", skipped)
 
 
-def _table(title: str, told: Iterable[tuple[RenderedEntry, str]]) -> Panel:
+def _table(title: str, rows: Iterable[tuple[RenderedEntry, str]]) -> Panel:
     return panels.table(
         title,
         ["Rank", "Entry", "Rule", "Why", "Relevance", "Tokens"],
         (
-            [rank, *_cells(given, why)]
-            for rank, (given, why) in enumerate(told, start=1)
+            [rank, *_cells(entry, why)]
+            for rank, (entry, why) in enumerate(rows, start=1)
             if rank <= MAX_ROWS + 1
         ),
         empty="No entry.",
@@ -99,11 +99,11 @@ def _table(title: str, told: Iterable[tuple[RenderedEntry, str]]) -> Panel:
     )
 
 
-def _cells(given: RenderedEntry, why: str) -> list[Any]:
+def _cells(entry: RenderedEntry, why: str) -> list[Any]:
     return [
-        row_link(ENTRY, given.entry.pk, given.entry.label, panels.SHORT_LIMIT),
-        short_text(given.line.partition("] ")[2], PANEL_LIMIT),
+        row_link(ENTRY, entry.entry.pk, entry.entry.label, panels.SHORT_LIMIT),
+        short_text(entry.line.partition("] ")[2], PANEL_LIMIT),
         why,
-        "" if given.relevance is None else f"{given.relevance:.3f}",
-        f"{given.tokens:,}",
+        "" if entry.relevance is None else f"{entry.relevance:.3f}",
+        f"{entry.tokens:,}",
     ]

@@ -22,15 +22,15 @@ from search.columns import search_columns_of
 
 
 class EntryRowsAdmin(RowsAdmin):
-    """Rows that hang on an entry, and are seen by whom the entry is."""
+    """Base admin of rows that belong to an entry; whoever sees the entry sees them."""
 
     project_path = "entry__project_id"
     list_select_related = ["entry"]
 
     def visible_to(self, caller: Caller) -> Any:
-        seen = PlaybookEntry.objects.visible_to(caller)
+        entries = PlaybookEntry.objects.visible_to(caller)
         return (
-            self.model.objects.filter(entry__in=seen)
+            self.model.objects.filter(entry__in=entries)
             .select_related("entry")
             .defer(*search_columns_of("entry"))
         )
@@ -71,8 +71,8 @@ class EntryVectorAdmin(EntryRowsAdmin):
     fields = ["id", "entry_display", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        heavy = ("embedding", *search_columns_of("entry"))
-        return super().get_queryset(request).defer(*heavy)
+        unused_columns = ("embedding", *search_columns_of("entry"))
+        return super().get_queryset(request).defer(*unused_columns)
 
     @admin.display(description="dimensions")
     def dimensions(self, vector: EntryVector) -> int:

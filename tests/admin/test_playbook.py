@@ -245,7 +245,7 @@ class TestThePreview:
         viewer = browser_of(Role.VIEWER)
         html = ask(viewer, "preview", project, **asked).content.decode()
 
-        assert "The agent is given 1 of 2 entries" in html
+        assert "The agent gets 1 of 2 entries" in html
         given, _, left_out = html.partition("Left out")
         assert "speaks of the task" in given
         assert "Pilots board" in left_out
@@ -254,7 +254,7 @@ class TestThePreview:
     def test_it_tells_what_the_budget_has_no_room_for(self, curator, project, entry):
         html = ask(curator, "preview", project, token_budget=3).content.decode()
 
-        assert "The agent is given 0 of 1 entries in 0 of 3 tokens" in html
+        assert "The agent gets 0 of 1 entries in 0 of 3 tokens" in html
         assert "does not fit in the budget" in html
 
     def test_it_counts_nothing_as_given(self, curator, project, entry):
@@ -277,7 +277,7 @@ class TestThePreview:
     def test_relevance_without_a_task_is_refused_in_words(self, curator, project):
         html = ask(curator, "preview", project, relevant_only="on").content.decode()
 
-        assert "Only a task makes entries relevant" in html
+        assert "Entries are relevant to a task only" in html
 
 
 class TestThePageOfThePlaybook:
@@ -317,7 +317,7 @@ class TestExchange:
         delta = PlaybookDelta.objects.get()
         assert (delta.status, delta.content) == ("pending", "Count berths twice.")
         assert page(delta) in html
-        assert "Hello" in html.partition("Lines that say nothing")[2]
+        assert "Hello" in html.partition("Unparsed lines")[2]
         assert not PlaybookEntry.objects.exists()
 
     def test_the_same_text_twice_changes_nothing_more(self, curator, project):
@@ -337,20 +337,20 @@ class TestExchange:
 
         html = self.take_in(curator, empty, content=text, format="json")
 
-        assert "1 entries came back with their history" in html
+        assert "1 entries were restored with their history" in html
         assert PlaybookEntry.objects.get(project=empty).content == TEXT
         assert AuditEvent.objects.filter(verb="playbook.restore_history").exists()
 
     @pytest.mark.parametrize(
         ("given", "told"),
         [
-            ({}, "Choose a file with something in it, or paste text."),
+            ({}, "Choose a file that is not empty, or paste text."),
             ({"content": "{", "format": "json"}, "JSON"),
             ({"content": "no block", "format": "agents-md"}, "no managed block"),
             ({"content": "[a-1] :: b", "category": "zebra"}, "Must be one of"),
             (
                 {"file": SimpleUploadedFile("a", b"\xff\xfe\x00")},
-                "It is no text in UTF-8",
+                "It is not UTF-8 text",
             ),
         ],
     )

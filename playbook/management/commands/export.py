@@ -13,7 +13,7 @@ from projects import project_lookup
 
 
 class Command(BaseCommand):
-    help = "Print a playbook, or put it into a file; see docs/howto/agents-md.md."
+    help = "Print a playbook, or write it to a file; see docs/howto/agents-md.md."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="name or id")
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--file",
             type=Path,
-            help="written as a whole; of agents-md only the managed block is replaced",
+            help="file to write; with agents-md only its managed block is replaced",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,14 +33,14 @@ class Command(BaseCommand):
             if options["file"] is None:
                 self.stdout.write(text, ending="")
                 return
-            changed = put(options["file"], text, options["format"])
+            is_changed = write_file(options["file"], text, options["format"])
         except (errors.Refusal, OSError) as error:
             raise CommandError(str(error)) from error
-        told = "written" if changed else "unchanged"
-        self.stderr.write(f"{options['file']}: {told}")
+        result = "written" if is_changed else "unchanged"
+        self.stderr.write(f"{options['file']}: {result}")
 
 
-def put(path: Path, text: str, format: str) -> bool:
+def write_file(path: Path, text: str, format: str) -> bool:
     if format != "agents-md":
         return atomic_file.replace(path, text.encode())
     document = path.read_bytes() if path.exists() else b""
