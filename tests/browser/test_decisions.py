@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
-from tests.playbook.test_conflicts import OPPOSITE, RULE
 
 from benchmarks.product import product_processes
 from memories.duplicates import scan
@@ -13,6 +12,7 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookEntry
 from tests.browser.review import told
+from tests.playbook.conflicts.test_conflicts import OPPOSITE, RULE
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

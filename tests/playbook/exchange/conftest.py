@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.playbook.exchange.rules import RULES
 
 from playbook.exchange import export_playbook, import_playbook
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.review import bulk
+from tests.playbook.exchange.sample_rules import RULES
 
 
 @pytest.fixture

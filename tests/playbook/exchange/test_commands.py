@@ -4,10 +4,10 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from tests.playbook.exchange.rules import RULES
 
 from playbook.exchange import managed_block
 from playbook.models import PlaybookDelta
+from tests.playbook.exchange.sample_rules import RULES
 
 
 def shell(*args, **options):

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.playbook.exchange.rules import RULES
-from tests.playbook.test_two_at_once import together
 
 from common.caller import Caller, Role
 from playbook.exchange import import_playbook
 from playbook.models import PlaybookDelta, PlaybookEntry
 from projects.models import Project
+from tests.playbook.exchange.sample_rules import RULES
+from tests.playbook.history.test_concurrency import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,11 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.playbook.exchange.rules import RULES
 
 from audit.models import AuditEvent
 from common.caller import Caller, Role
-from playbook.exchange import import_playbook
+from playbook.exchange import import_playbook, restore_history
 from playbook.history import replay, votes
 from playbook.history.revision import Cause
 from playbook.history.votes import Vote
@@ -22,6 +21,7 @@ from playbook.models import (
 from playbook.proposals import person_edits, submission
 from playbook.review import resolve_conflict, revert
 from projects.models import Project
+from tests.playbook.exchange.sample_rules import RULES
 
 
 @pytest.fixture
@@ -236,13 +236,13 @@ class TestRefusing:
         empty.settings = {"budgets": {"playbook_tokens": 100}}
         empty.save()
 
-        with pytest.raises(import_playbook.restoring.OverBudget):
+        with pytest.raises(restore_history.OverBudget):
             restore(exported("json"))
 
     def test_one_with_a_secret(self, lived, exported, restore):
         secret = "ghp_" + "a1B2" * 9
 
-        with pytest.raises(import_playbook.restoring.SecretFound):
+        with pytest.raises(restore_history.SecretFound):
             restore(exported("json").replace("show_api_doc", secret))
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.playbook.exchange.rules import RULES, URL
 
 from inference.embedding import active_model
 from inference.errors import InferenceError
@@ -10,6 +9,7 @@ from playbook.exchange import compare_imports
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from playbook.review import decide
+from tests.playbook.exchange.sample_rules import RULES, URL
 
 
 def rules(*texts, first=1):

@@ -4,12 +4,12 @@ import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.playbook.test_machine import BUDGET, EXAMPLES, STEP, History
 
 from common.caller import SYSTEM
 from playbook.exchange import export_playbook, import_playbook
 from playbook.history import replay
 from projects.models import Project
+from tests.playbook.history.test_random_history import BUDGET, EXAMPLES, STEP, History
 
 pytestmark = pytest.mark.django_db
 

@@ -241,8 +241,8 @@ class History:
         rows = Conflict.objects.filter(project=self.project, state="open")
         for conflict in conflict_list.with_sides(rows):
             sides = conflict_sides.sides_of(conflict)
-            assert sides.left.stands
-            assert sides.right.stands
+            assert sides.left.is_live
+            assert sides.right.is_live
 
     def check_labels(self, present):
         labels = {state["label"]: pk for pk, state in present.items()}

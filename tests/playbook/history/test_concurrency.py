@@ -13,7 +13,13 @@ from playbook.history import replay
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import decide, revert
-from tests.playbook.history import BUDGET, DECISIONS, PERSON, REVERTS, History
+from tests.playbook.history.random_history import (
+    BUDGET,
+    DECISIONS,
+    PERSON,
+    REVERTS,
+    History,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from playbook.history import replay
-from tests.playbook.history import (
+from tests.playbook.history.random_history import (
     BUDGET,
     DECISIONS,
     LEARNED,

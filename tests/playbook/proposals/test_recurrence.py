@@ -61,7 +61,7 @@ class TestRejected:
 
         rejected.refresh_from_db()
         assert [delta.status for delta in met] == ["rejected"] * 4 + ["pending"]
-        assert "met 5 times" in met[-1].review_note
+        assert "recurred 5 times" in met[-1].review_note
         assert rejected.seen_again == 0
 
     def test_it_counts_anew_when_a_person_rejects_it_again(

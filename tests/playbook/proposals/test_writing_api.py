@@ -191,7 +191,7 @@ class TestProposing:
         shown = bob_api.post(f"{URL}/deltas", proposal).json()
 
         assert shown["status"] == "rejected"
-        assert "not what the run says" in shown["review_note"]
+        assert "differs from the text of the run" in shown["review_note"]
 
     @pytest.mark.parametrize(
         ("change", "field"),

@@ -12,7 +12,7 @@ from playbook.history.operations import EntryState
 from playbook.history.revision import DuplicateEntry, OverBudget
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
-from playbook.review import bulk, decide
+from playbook.review import bulk, decide, delta_review
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class TestAccepting:
         proposal = learned(feedback_source="agent")
         [delta] = submission.propose(project, [proposal], key)
 
-        with pytest.raises(decide.OwnDelta):
+        with pytest.raises(delta_review.OwnDelta):
             decide.accept(delta, key)
 
     def test_it_marks_a_delta_stale_when_the_entry_has_changed(

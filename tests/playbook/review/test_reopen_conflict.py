@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.playbook.test_conflicts import OPPOSITE, RULE, URL
 
 from audit.models import AuditEvent
 from common import errors
@@ -14,6 +13,7 @@ from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import decide, reopen, resolve_conflict, revert
 from playbook.review.resolution_steps import SplitPart
+from tests.playbook.conflicts.test_conflicts import OPPOSITE, RULE, URL
 
 PARTS = (SplitPart("On a laptop"), SplitPart("In the nightly build"))
 
