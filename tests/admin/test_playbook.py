@@ -6,7 +6,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
-from tests.admin.test_doors import do, page
 
 from ace import run as runs
 from ace.models import AceRun
@@ -28,6 +27,7 @@ from playbook.models import (
 from playbook.proposals import person_edits
 from playbook.reading import exposures
 from projects.models import Membership, Project
+from tests.admin.test_actions import do, page
 from tests.admin.test_lists import queries_of
 from tests.playbook.conftest import reword
 
