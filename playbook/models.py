@@ -168,7 +168,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """As `is_active`, but also true to an unsaved change of the status."""
+        """Whether it is active; unlike `is_active`, it follows an unsaved status."""
         return self.status == self.EntryStatus.ACTIVE
 
     @property
@@ -224,7 +224,7 @@ class Support(models.Model):
     entry = models.ForeignKey(
         PlaybookEntry, on_delete=models.CASCADE, related_name="supports", db_index=False
     )
-    # It ends by a change (`votes.withdraw`): a cascade would leave the history wrong.
+    # It ends by a change (`votes.withdraw_supports`): a cascade would leave the history wrong.
     memory = models.ForeignKey(
         Memory, on_delete=models.PROTECT, related_name="supports"
     )

@@ -1,4 +1,4 @@
-"""What a purge erases in the playbook: quotes always, lessons only with `cascade`.
+"""Erase personal data from the playbook: quotes always, lessons only with `cascade`.
 
 Without `cascade`, entries that were learned from a purged memory, or are supported by
 it, go to the review inbox.

@@ -12,7 +12,7 @@ from playbook.entries import matches, neighbours
 
 @dataclass(frozen=True)
 class SettledReason:
-    """Why nothing is left to decide, and the state that tells which side remains."""
+    """The reason why nothing is left to decide, and the state that follows."""
 
     state: State
     text: str

@@ -56,7 +56,7 @@ class UnparsedLine:
 
 @dataclass(frozen=True)
 class ParsedPlaybook:
-    """The lines of a playbook; `notes` list what of a rule was not read as written."""
+    """The lines of a playbook; `notes` list the parts that were not read as written."""
 
     lines: tuple[RuleLine, ...]
     unparsed: tuple[UnparsedLine, ...] = ()

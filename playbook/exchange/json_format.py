@@ -229,7 +229,7 @@ def _json(value: Any) -> str:
 
 
 def _find_problems(document: ExportedPlaybook) -> str:
-    """Return the first problem of a history that the service did not write; else empty."""
+    """Return the first inconsistency of a history; empty if there is none."""
     states: dict[str, dict[str, Any]] = {}
     # A revision retires the entries that a new one replaces before it adds the new one.
     added = {c.entry: c.revision for c in document.changes if c.operation == "add"}

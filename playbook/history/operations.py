@@ -1,4 +1,4 @@
-"""What each kind of delta does to the entries, inside a revision."""
+"""Apply each kind of delta to the entries, within a revision."""
 
 from __future__ import annotations
 

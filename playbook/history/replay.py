@@ -59,7 +59,7 @@ def fold(changes: Iterable[ChangeRow], start: Snapshot | None = None) -> Snapsho
 
 
 def current_snapshot(project: Project) -> Snapshot:
-    """Return what `snapshot_at` returns for the newest revision, read from the tables."""
+    """Return the entries as they are now, read from the tables."""
     rows = PlaybookEntry.objects.filter(project=project).light()
     return {
         entry.pk: entry_values(entry) | {SUPPORTS: entry.supporting_memory_ids}

@@ -30,7 +30,7 @@ class PlacementTarget:
 
 @dataclass(frozen=True)
 class Placement:
-    """What the model chose; `content` is the new text of an update, else empty."""
+    """The choice of the model; `content` is the new text of an update, else empty."""
 
     operation: Choice
     targets: tuple[PlacementTarget, ...]

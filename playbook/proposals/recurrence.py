@@ -2,7 +2,7 @@
 
 Runs bring the same lesson again and again. The inbox shows it once. A rejected lesson
 returns to the inbox after it recurs `REPEATS_TO_RETURN` times. A lesson that repeats a
-retired entry always waits for a person.
+retired entry is not applied without a person.
 """
 
 from __future__ import annotations

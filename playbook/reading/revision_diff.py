@@ -16,7 +16,7 @@ from playbook.reading import past_revisions
 from projects.models import Project
 
 DifferenceKind = Literal["added", "removed", "changed"]
-# Every change sets the other two columns, so they show no difference.
+# Without `version` and `updated_at`, which every change sets.
 COMPARED_COLUMNS = [name for name in COLUMNS if name not in ("version", "updated_at")]
 # Supporting memories are counted, not named: they may be private.
 SUPPORT_COUNT = "support_count"

@@ -1,4 +1,4 @@
-"""What every decision of a person about a delta does: lock, embed, sign, audit."""
+"""Steps that all decisions about a delta share: lock, embed, sign, audit."""
 
 from __future__ import annotations
 

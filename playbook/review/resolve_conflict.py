@@ -154,7 +154,7 @@ def _decide(
 
 
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
-    """Record what a refusal sides, after its transaction was rolled back."""
+    """Record what a refusal found, after its transaction was rolled back."""
     if isinstance(refusal, NothingToDecide):
         conflict_lifecycle.close_conflict(conflict, refusal.reason, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:

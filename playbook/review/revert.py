@@ -40,7 +40,7 @@ class Overlap(errors.StateConflict):
     code = "overlap"
 
 
-class NotApplied(errors.StateConflict):
+class NotInForce(errors.StateConflict):
     """Only a delta in force can be undone."""
 
     code = "not_applied"
@@ -101,7 +101,7 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
         rows = rows.filter(revision=last)
         return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
     if found.status not in PlaybookDelta.IN_FORCE:
-        raise NotApplied(
+        raise NotInForce(
             f"This delta is {found.status}; only one in force can be undone."
         )
     return target
@@ -153,7 +153,7 @@ def undo_delta(
     """Undo a delta in force; raise Overlap with the changes that depend on it."""
     locked_delta = _lock_delta(delta_to_undo, caller, version)
     if locked_delta.status not in PlaybookDelta.IN_FORCE:
-        raise NotApplied(
+        raise NotInForce(
             f"This delta is {locked_delta.status}; only one in force can be undone."
         )
     return _revert_delta(delta_to_undo, caller, reason)

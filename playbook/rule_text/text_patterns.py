@@ -77,7 +77,7 @@ _RECORDS = (
     "|transaction|payment|gift card|credit card|conversation|passport"
 )
 _CODE = r"[\"'`*#(]{0,3}(?-i:(?=[A-Z0-9_-]*\d\d)[A-Z0-9][A-Z0-9_-]{3,})\b"
-# What stands in brackets after "e.g." only illustrates the rule.
+# Text in brackets after "e.g." only illustrates the rule.
 EXAMPLE = re.compile(
     r"\((?:e\.g\.|i\.e\.|for example|for instance|such as|like)[^)\n]{0,200}\)"
 )

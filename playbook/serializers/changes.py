@@ -89,7 +89,7 @@ class ChangesQuery(InProject):
 
 
 class RevertIn(InProject, WithReason):
-    """What to revert: one of change, delta, run, revision, or a range."""
+    """The target of a revert: one of change, delta, run, revision, or a range."""
 
     change = serializers.UUIDField(required=False)
     delta = serializers.UUIDField(

@@ -88,7 +88,7 @@ class TestOtherUsers:
         )
         return write.store(project, draft, bob).memory
 
-    def test_a_bound_user_is_told_nothing_of_anothers_memory(
+    def test_a_bound_user_sees_nothing_of_anothers_memory(
         self, client_of, project, bob, learned, private, write
     ):
         entry = write()

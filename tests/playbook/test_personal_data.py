@@ -112,7 +112,7 @@ class TestReview:
             }
         ]
 
-    def test_the_memory_speaks_for_it_no_more(self, learned, purge, project):
+    def test_the_memory_no_longer_supports_it(self, learned, purge, project):
         assert Support.objects.exists()
 
         purge(cascade=False)
@@ -198,7 +198,7 @@ class TestCascade:
         assert told["condition"] == redaction.redact("the flu is about")
         assert told["action"] == redaction.redact("send Bob home")
 
-    def test_replay_still_gives_the_present_playbook(self, learned, purge, project):
+    def test_replay_still_rebuilds_the_playbook(self, learned, purge, project):
         before = replay.snapshot_at(project)
 
         purge(cascade=True)

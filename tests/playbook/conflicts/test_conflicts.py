@@ -115,7 +115,7 @@ class TestFiling:
 
 
 class TestSupersede:
-    def test_the_newer_rule_takes_the_place_of_the_older(self, project, alice, waiting):
+    def test_the_newer_rule_supersedes_the_older(self, project, alice, waiting):
         resolve_conflict.supersede(waiting, alice, note="Bob is right.")
 
         older, newer = entry(RULE), entry(OPPOSITE)
@@ -148,7 +148,7 @@ class TestSupersede:
         assert statuses() == left
         assert is_replayable(project)
 
-    def test_undoing_the_decision_opens_it_again(self, project, alice, standing):
+    def test_undoing_the_decision_reopens_it(self, project, alice, standing):
         resolve_conflict.supersede(standing, alice)
         standing.refresh_from_db()
 
@@ -331,7 +331,7 @@ class TestClosingByItself:
         standing.refresh_from_db()
         assert standing.state == "open"
 
-    def test_a_text_taken_up_by_its_opponent_closes_it(self, alice, waiting):
+    def test_a_text_merged_into_its_opponent_closes_it(self, alice, waiting):
         words = f"{RULE} Skip them in `ci.yml`."
         made = merge_into_entry.make_text(waiting.delta, waiting.left, words)
 
@@ -341,7 +341,7 @@ class TestClosingByItself:
         assert waiting.state == "split"
         assert Conflict.objects.count() == 1
 
-    def test_a_restored_side_opens_it_again(self, project, alice, standing):
+    def test_a_restored_side_reopens_it(self, project, alice, standing):
         gone = entry(RULE)
         for operation in ("delete", "restore"):
             wanted = person_edits.person_proposal(
@@ -381,7 +381,7 @@ class TestClosingByItself:
         assert (standing.state, standing.decided_by) == ("split", "")
         assert statuses() == ["active", "active"]
 
-    def test_a_revert_of_the_newer_rule_closes_it_until_that_is_taken_back(
+    def test_a_revert_of_the_newer_rule_closes_it_until_the_revert_is_reverted(
         self, project, alice, standing
     ):
         states = []

@@ -1,4 +1,4 @@
-"""Two lessons that each give the answer to a question."""
+"""Rules that answer a question."""
 
 from __future__ import annotations
 

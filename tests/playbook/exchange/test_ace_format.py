@@ -45,12 +45,12 @@ class TestRules:
     def test_its_relatives_are_read_alike(self, row):
         assert only(row) == RuleLine("shr-00042", "Do `x`.")
 
-    def test_a_text_may_speak_of_colons_and_counters(self):
+    def test_a_text_may_contain_colons_and_counters(self):
         line = only("[a-1] helpful=1 harmful=0 :: use std::vec :: or set helpful=3")
 
         assert line.text == "use std::vec :: or set helpful=3"
 
-    def test_what_is_no_count_is_told(self):
+    def test_invalid_counts_are_noted(self):
         parsed = ace_format.parse("[a-1] helpful=many harmful=2 neutral=4 :: Do `x`.")
 
         assert parsed.lines == (RuleLine("a-1", "Do `x`.", 0, 2),)

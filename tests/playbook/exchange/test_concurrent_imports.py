@@ -24,7 +24,7 @@ def test_the_same_playbook_posted_twice_at_once_is_one(project, bob):
     assert PlaybookDelta.objects.count() == len(RULES)
 
 
-def test_a_history_comes_back_once(playbook, exported, organization):
+def test_a_history_is_restored_once(playbook, exported, organization):
     whole = exported("json")
     other = Project.objects.create(organization=organization, name="beta")
     olga = Caller(name="olga", roles={other.pk: Role.OWNER})

@@ -88,7 +88,7 @@ class TestRoundTrip:
             entry.tokens for entry in live
         )
 
-    def test_a_label_is_not_given_again(self, lived, exported, restore, empty, owner):
+    def test_a_label_is_not_used_again(self, lived, exported, restore, empty, owner):
         restore(exported("json"))
 
         new = person_edits.addition(
@@ -121,7 +121,7 @@ class TestRoundTrip:
         entry = PlaybookEntry.objects.get(project=empty, label=label)
         assert entry.status == "deleted"
 
-    def test_a_rule_that_took_the_place_of_another_as_it_came(
+    def test_a_rule_that_superseded_another_when_it_was_added(
         self, project, bob, alice, write, learned, exported, restore, empty, owner
     ):
         older = write("Always run the migrations before the tests.")
@@ -150,7 +150,7 @@ class TestRoundTrip:
         told = AuditEvent.objects.get(verb="playbook.restore_history")
         assert (told.project_id, told.actor) == (empty.pk, "olga")
 
-    def test_an_empty_playbook_comes_back_empty(self, exported, restore, empty, owner):
+    def test_an_empty_playbook_is_restored_empty(self, exported, restore, empty, owner):
         assert restore(exported("json")).restored == 0
         assert exported("json", of=empty, by=owner) == exported("json")
 
@@ -251,7 +251,7 @@ def test_only_what_is_visible_is_exported(playbook, project, charlie, exported):
         exported("json", by=charlie)
 
 
-def test_the_door_answers_each_format_in_its_own_kind(playbook, project, bob_api):
+def test_the_view_returns_each_format_with_its_media_type(playbook, project, bob_api):
     kinds = {}
     for format in ("ace", "json", "agents-md"):
         query = {"project_id": str(project.pk), "format": format}

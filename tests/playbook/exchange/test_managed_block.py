@@ -91,7 +91,7 @@ class TestRefusing:
 
 
 class TestContent:
-    def test_rules_stand_on_the_lines_of_the_file(self):
+    def test_rules_keep_the_line_numbers_of_the_file(self):
         document = managed_block.insert_block(b"# Team\r\n", OLD).decode()
 
         inside = managed_block.read_rules(document)

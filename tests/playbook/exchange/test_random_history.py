@@ -26,7 +26,7 @@ def history(project, alice, bob, memory, learned, set_options):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=st.lists(STEP, min_size=10, max_size=40))
-def test_it_comes_back_from_its_export_byte_by_byte(history, organization, steps):
+def test_it_is_restored_from_its_export_byte_by_byte(history, organization, steps):
     with transaction.atomic():
         history.seen_labels = {}
         history.begin()

@@ -28,7 +28,7 @@ DEFAULT = [
         ("", "general"),
     ],
 )
-def test_a_section_goes_where_its_words_point(section, category):
+def test_a_section_gets_the_category_of_its_words(section, category):
     assert sections.category(section, DEFAULT) == category
 
 
@@ -36,6 +36,6 @@ def test_a_category_of_the_project_is_found_by_its_name():
     assert sections.category("Payment rules", ["payments", "other"]) == "payments"
 
 
-def test_what_fits_nowhere_goes_where_the_caller_says():
+def test_a_section_without_a_match_uses_the_given_category():
     assert sections.category("OTHERS", DEFAULT, otherwise="patterns") == "patterns"
     assert sections.category("OTHERS", ["payments"]) == "payments"

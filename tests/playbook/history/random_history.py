@@ -1,4 +1,4 @@
-"""Random steps in a playbook, and what stays true of it whatever they are."""
+"""Take random steps in a playbook, and check its invariants."""
 
 from __future__ import annotations
 

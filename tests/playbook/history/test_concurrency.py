@@ -84,7 +84,7 @@ class TestTwoRuns:
         assert entry.helpful == 3
         assert Playbook.objects.get().revision == 4
 
-    def test_two_ways_to_say_a_lesson_are_one_entry(self, project, bob, learned):
+    def test_two_wordings_of_a_lesson_are_one_entry(self, project, bob, learned):
         text = "Always run the database migrations before the test suite starts."
         lessons = [learned(text), learned(text.replace("starts", "begins"))]
 
@@ -170,7 +170,7 @@ class TestTwoCuratorsOverATime:
 
         history.check()
 
-    def test_exactly_one_takes_a_delta_back(self, project, alice, write):
+    def test_exactly_one_undoes_a_delta(self, project, alice, write):
         write()
         delta = PlaybookDelta.objects.get()
 

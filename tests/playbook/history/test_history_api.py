@@ -79,7 +79,7 @@ class TestRevert:
         assert PlaybookEntry.objects.get(pk=entry["id"]).helpful == helpful
 
     @pytest.mark.parametrize("way", ["change", "run", "revision", "range"])
-    def test_it_takes_every_way_to_name_changes(
+    def test_it_accepts_every_kind_of_target(
         self, way, revert, bob_api, project, learned, bob
     ):
         proposal = learned()
@@ -98,7 +98,7 @@ class TestRevert:
         assert answer.status_code == 200, answer.json()
         assert answer.json()["entries"][0]["status"] == "deleted"
 
-    def test_it_lists_what_stands_in_the_way(self, revert, reword, write):
+    def test_it_lists_the_changes_that_prevent_it(self, revert, reword, write):
         entry = write()
         first = reword(entry, content="Pass `path`.")["delta"]["id"]
         second = reword(entry, content="Pass `path` only.")["delta"]["id"]
@@ -219,7 +219,7 @@ class TestDiff:
         assert (len(page["results"]), page["added"]) == (2, 3)
         assert page["next"]
 
-    def test_it_refuses_a_revision_to_come(self, diff, write):
+    def test_it_refuses_a_future_revision(self, diff, write):
         write()
 
         assert diff(from_revision=0, to_revision=9).json()["code"] == "unknown_revision"

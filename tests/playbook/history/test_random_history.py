@@ -1,4 +1,4 @@
-"""Random histories: whatever is done to a playbook, these things stay true of it.
+"""Random histories: the invariants of a playbook hold after every step.
 
 PLAYBOOK_EXAMPLES sets how many histories are drawn; the default suits every run of
 the tests.

@@ -51,7 +51,7 @@ class TestVotes:
         entry.refresh_from_db()
         assert (entry.helpful, entry.harmful) == (1, 0)
 
-    def test_it_counts_a_vote_anew_that_was_taken_back(self, write, alice, bob, cause):
+    def test_it_counts_a_vote_again_after_a_revert(self, write, alice, bob, cause):
         entry = write()
         cast = entry.project, [votes.Vote(entry.pk, "helpful")], [], cause, bob
         votes.record(*cast)

@@ -97,7 +97,7 @@ class TestKeepingBoth:
 
         assert tidy() == []
 
-    def test_it_asks_anew_when_a_text_changes(self, write, tidy, alice, project):
+    def test_it_proposes_again_when_a_text_changes(self, write, tidy, alice, project):
         write(RULE)
         other = write(SAME)
         [delta] = tidy()
@@ -113,7 +113,7 @@ class TestKeepingBoth:
 
         assert len(tidy()) == 1
 
-    def test_it_asks_nothing_about_what_a_person_let_in_beside_the_other(
+    def test_it_proposes_nothing_about_a_pair_that_a_person_kept(
         self, write, tidy, alice, project, bob
     ):
         write(RULE)

@@ -64,7 +64,7 @@ class TestRejected:
         assert "recurred 5 times" in met[-1].review_note
         assert rejected.seen_again == 0
 
-    def test_it_counts_anew_when_a_person_rejects_it_again(
+    def test_the_count_restarts_when_a_person_rejects_it_again(
         self, learn, rejected, alice
     ):
         back = [learn() for _ in range(5)][-1]
@@ -128,7 +128,7 @@ class TestRetired:
 
     @pytest.mark.parametrize("operation", ["deprecate", "delete"])
     @pytest.mark.parametrize("text", [LESSON, PARAPHRASE])
-    def test_it_does_not_come_back_by_itself(self, learn, retire, operation, text):
+    def test_it_does_not_return_without_a_person(self, learn, retire, operation, text):
         entry = learn().entry
         retire(entry, operation)
 
@@ -138,7 +138,7 @@ class TestRetired:
         assert again.review_note.startswith(f"{entry.label} said this")
         assert learn(text).status == "rejected"
 
-    def test_it_does_not_come_back_after_an_undo(self, learn, alice):
+    def test_it_does_not_return_after_an_undo(self, learn, alice):
         revert.undo_delta(learn(), alice)
 
         assert learn().status == "pending"
@@ -148,14 +148,14 @@ class TestRetired:
 
         assert learn(LESSON.replace("Always", "Never")).status == "applied"
 
-    def test_it_comes_back_when_a_person_lets_it_in(self, learn, retire, alice):
+    def test_it_returns_when_a_person_accepts_it(self, learn, retire, alice):
         retire(learn().entry)
 
         decide.accept(learn(), alice)
 
         assert learn().operation == "vote"
 
-    def test_what_another_entry_took_up_is_not_retired(
+    def test_an_entry_merged_into_another_is_not_retired(
         self, project, learn, write, alice
     ):
         entry, kept = learn().entry, write("Keep `uv.lock` beside the other files.")

@@ -1,4 +1,4 @@
-"""Whole-playbook rewrites by a model lose nothing, however often they are posted."""
+"""Repeated rewrites of the whole playbook by a model lose nothing."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class TestRewrites:
         assert {delta["risk"] for delta in posted} == {"high"}
         assert unharmed()
 
-    def test_no_addition_takes_others_up(self, bob_api, project, entries):
+    def test_no_addition_merges_others(self, bob_api, project, entries):
         body = {
             "project_id": str(project.pk),
             "operation": "add",

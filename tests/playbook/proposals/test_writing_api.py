@@ -115,7 +115,7 @@ class TestEntries:
         assert deleted.json()["entry"]["status"] == "deleted"
         assert alice_api.get(url).json()["is_active"] is False
 
-    def test_a_stale_change_is_told_the_present_version(self, alice_api, write):
+    def test_a_stale_change_gets_the_current_version(self, alice_api, write):
         url = f"{URL}/entries/{write().pk}"
         alice_api.patch(url, {"priority": 1})
 
@@ -222,7 +222,7 @@ class TestProposing:
             ("restore", {"tags": ["x"]}),
         ],
     )
-    def test_it_refuses_a_column_that_would_be_passed_over(
+    def test_it_refuses_a_column_that_would_be_ignored(
         self, bob_api, project, write, operation, column
     ):
         body = {"project_id": project.pk, "operation": operation, "tags": ["y"]}
@@ -234,7 +234,7 @@ class TestProposing:
         assert answer.status_code == 400
         assert set(answer.json()["errors"]) == set(column)
 
-    def test_it_takes_each_entry_of_a_merge_once(self, alice_api, project, write):
+    def test_it_accepts_each_entry_of_a_merge_once(self, alice_api, project, write):
         kept, taken = write("Run `make a` first."), write("Run `make b` first.")
         body = {"project_id": project.pk, "operation": "merge", "producer": "human"}
 
@@ -346,7 +346,7 @@ class TestDeciding:
         assert answer.json()["delta"]["status"] == "reverted"
         assert PlaybookEntry.objects.get().status == "deleted"
 
-    def test_an_undo_of_what_somebody_decided_anew_is_refused(self, alice_api, waiting):
+    def test_an_undo_is_refused_after_a_new_decision(self, alice_api, waiting):
         url = f"{URL}/deltas/{waiting.pk}"
         read = alice_api.post(f"{url}/accept", {}).json()["delta"]["version"]
         for action in ("reopen", "accept"):

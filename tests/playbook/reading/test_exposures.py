@@ -53,7 +53,9 @@ def detail(alice_api):
 
 
 class TestRecording:
-    def test_what_a_key_is_given_is_kept_with_its_relevance(self, render, write, agent):
+    def test_the_entries_of_a_key_are_recorded_with_their_relevance(
+        self, render, write, agent
+    ):
         entry = write(TASK)
         write("Paint every harbour green.")
 
@@ -66,7 +68,7 @@ class TestRecording:
         assert (kept.key_id, kept.run_id) == (agent.key.pk, None)
         assert kept.relevance > 0.9
 
-    def test_what_the_budget_left_out_was_not_given(self, render, write):
+    def test_entries_outside_the_budget_are_not_recorded(self, render, write):
         write("Run the linter.")
         write("Keep the lock file up to date in every single branch.")
 
@@ -113,7 +115,7 @@ class TestRecording:
 
 
 class TestCredit:
-    def test_a_finished_task_is_linked_to_what_its_agent_was_given(
+    def test_a_finished_task_is_credited_with_the_exposures_of_its_agent(
         self, render, complete, write
     ):
         cited, other = write(TASK), write("Paint every harbour green.")
@@ -127,7 +129,9 @@ class TestCredit:
         assert not rows[other.pk].was_cited
         assert {row.source for row in rows.values()} == {"render"}
 
-    def test_what_only_the_agent_reports_is_kept_as_reported(self, complete, write):
+    def test_an_entry_that_only_the_agent_names_is_recorded_as_reported(
+        self, complete, write
+    ):
         cited, injected = write(TASK), write("Paint every harbour green.")
 
         run = complete(cited_entry_ids=[cited.label], injected_entry_ids=[injected.pk])
@@ -138,7 +142,7 @@ class TestCredit:
             (injected.pk, False),
         }
 
-    def test_what_was_given_twice_counts_once(self, render, complete, write):
+    def test_two_exposures_of_an_entry_count_once(self, render, complete, write):
         write()
         render()
         render()
@@ -165,9 +169,7 @@ class TestCredit:
 
         assert Exposure.objects.get().run_id is None
 
-    def test_what_was_given_more_than_a_day_ago_is_not_credited(
-        self, render, complete, write
-    ):
+    def test_exposures_older_than_a_day_are_not_credited(self, render, complete, write):
         write()
         render()
         past = timezone.now() - exposures.CREDIT_WINDOW - timedelta(minutes=1)
@@ -209,7 +211,7 @@ class TestCredit:
             ("None", False),
         ]
 
-    def test_entries_of_other_projects_are_passed_over(
+    def test_entries_of_other_projects_are_skipped(
         self, complete, other_project, charlie_api
     ):
         made = charlie_api.post(

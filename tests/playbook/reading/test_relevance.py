@@ -44,9 +44,7 @@ def voted(alice):
 
 
 class TestGate:
-    def test_what_speaks_of_the_task_passes_and_the_rest_does_not(
-        self, write, measured
-    ):
+    def test_relevant_entries_pass_and_others_do_not(self, write, measured):
         near, far = write(RULE), write(FAR)
 
         found = measured(RULE).by_id
@@ -186,7 +184,7 @@ class TestGate:
 
 
 class TestScope:
-    def test_what_is_not_embedded_is_left_out(self, measured, write):
+    def test_entries_without_a_vector_are_left_out(self, measured, write):
         with outage():
             write(RULE)
 

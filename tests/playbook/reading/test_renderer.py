@@ -50,9 +50,7 @@ def labels(answer):
 
 
 class TestOrder:
-    def test_what_speaks_of_the_task_comes_before_what_was_helpful(
-        self, read, write, set_votes
-    ):
+    def test_relevant_entries_come_before_helpful_ones(self, read, write, set_votes):
         proven = write("Keep the lock file up to date.")
         set_votes(proven, helpful=9)
         fitting = write("Import the products of the new supplier at night.")
@@ -111,7 +109,7 @@ class TestGate:
 
         assert (entry["relevance"], entry["is_relevant"]) == (None, None)
 
-    def test_only_what_is_relevant_is_given_when_asked(self, read, write):
+    def test_relevant_only_leaves_out_other_entries(self, read, write):
         fits = write(TASK)
         pinned = write("Ask before you delete anything.", pinned=True)
         write("Paint every harbour green.")
@@ -162,7 +160,7 @@ class TestMarks:
 
         assert read().json()["text"].count("(contested)") == 2
 
-    def test_a_due_entry_is_marked_beside_the_text_only(self, read, write):
+    def test_a_due_entry_has_no_mark_in_its_text(self, read, write):
         entry = write(review_after="2020-01-01T00:00:00Z")
 
         answer = read().json()

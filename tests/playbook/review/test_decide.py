@@ -181,7 +181,7 @@ class TestEditsByPeople:
         entry.refresh_from_db()
         assert (delta.status, entry.version) == ("pending", 1)
 
-    def test_it_refuses_a_stale_version_with_the_present_one(
+    def test_it_refuses_a_stale_version_with_the_current_one(
         self, write, project, alice
     ):
         entry = write()
@@ -208,7 +208,7 @@ class TestEditsByPeople:
 
 
 class TestLabels:
-    def test_it_never_gives_a_label_twice(self, write, project, alice):
+    def test_it_never_uses_a_label_twice(self, write, project, alice):
         first = write()
         wanted = person_edits.removal(first, alice, reason="", version=None)
         person_edits.submit_edit(project, wanted, alice)

@@ -1,4 +1,4 @@
-"""Decisions beside accept, edit and reject: merge into, rebase, and what is kept."""
+"""Decisions over the API: merge into an entry, rebase, and the kept proposal."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class TestRebasing:
         assert (delta.risk, shown["risk"]) == ("quarantine", "quarantine")
         assert shown["review_note"].startswith("Beside its quote")
 
-    def test_it_files_the_conflict_with_what_stands_now(
+    def test_it_opens_the_conflict_with_the_current_entry(
         self, alice_api, write, waiting
     ):
         delta = waiting("Never run the migrations before the test suite starts.")
@@ -251,7 +251,7 @@ class TestRebasing:
 
         assert answer.json()["code"] == "delta_state"
 
-    def test_it_rebases_an_addition_against_what_stands_now(
+    def test_it_rebases_an_addition_against_the_current_entries(
         self, alice_api, write, waiting
     ):
         delta = waiting(RULE)

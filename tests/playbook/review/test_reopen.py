@@ -1,4 +1,4 @@
-"""A decision that was taken back: the proposal waits again, as it was."""
+"""Reopen a decided proposal: it waits again, as it was."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_rejected_proposal_waits_again(waiting, alice):
     assert (event.verb, event.actor) == ("delta.reopen", "alice")
 
 
-def test_an_accepted_proposal_is_taken_out_and_waits_again(waiting, alice):
+def test_an_accepted_proposal_is_undone_and_waits_again(waiting, alice):
     delta = decide.accept(waiting(), alice)
     label = delta.entry.label
 
@@ -88,7 +88,7 @@ def test_a_revert_of_a_range_leaves_out_what_waits_again(
     assert delta.status == "pending"
 
 
-def test_what_a_person_wrote_gives_way_to_what_was_proposed(waiting, alice):
+def test_the_original_proposal_replaces_a_persons_words(waiting, alice):
     delta = waiting()
     proposed = (delta.content, delta.producer)
     edited = decide.edit_and_accept(delta, {"content": OTHER}, alice)
@@ -99,7 +99,7 @@ def test_what_a_person_wrote_gives_way_to_what_was_proposed(waiting, alice):
     assert again.suggested == {}
 
 
-def test_a_merge_gives_the_entry_back_its_words(waiting, write, alice):
+def test_a_merge_restores_the_text_of_the_entry(waiting, write, alice):
     entry = write()
     delta = waiting(MORE)
     proposed = (delta.operation, delta.content, delta.entry)
@@ -145,7 +145,7 @@ def test_a_vote_counts_again_once_it_is_accepted(project, bob, alice, write, lea
     assert entry.helpful == 1
 
 
-def test_it_is_refused_when_later_changes_stand_on_it(waiting, alice):
+def test_it_is_refused_if_later_changes_depend_on_it(waiting, alice):
     delta = decide.accept(waiting(), alice)
     wanted = person_edits.change(
         delta.entry, {"content": OTHER}, alice, reason="", version=None

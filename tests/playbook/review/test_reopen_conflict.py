@@ -1,4 +1,4 @@
-"""The decision about a conflict taken back: both sides are as they were before it."""
+"""Reopen a conflict: both sides are as they were before the decision."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_both_sides_are_as_before(request, project, alice, of, decision):
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_it_is_decided_anew(waiting, alice, decision):
+def test_it_is_decided_again(waiting, alice, decision):
     first = DECISIONS[decision](waiting, alice)
     reopen.reopen_conflict(first, alice)
 
@@ -122,7 +122,7 @@ class TestRefusals:
         with pytest.raises(ConflictState, match="Nobody decided this conflict"):
             reopen.reopen_conflict(waiting, alice)
 
-    def test_one_that_was_decided_anew(self, waiting, alice):
+    def test_one_that_was_decided_again(self, waiting, alice):
         first = resolve_conflict.reject(waiting, alice)
         reopen.reopen_conflict(first, alice)
         resolve_conflict.supersede(Conflict.objects.get(), alice)
@@ -130,7 +130,7 @@ class TestRefusals:
         with pytest.raises(ConflictState, match="decided again by alice"):
             reopen.reopen_conflict(first, alice, decided_at=first.decided_at)
 
-    def test_one_on_which_later_changes_stand(self, standing, alice):
+    def test_one_on_which_later_changes_depend(self, standing, alice):
         decided = resolve_conflict.split(standing, *PARTS, alice)
         entry = decided.left
         wanted = person_edits.change(

@@ -30,7 +30,7 @@ def newest():
 
 
 class TestUndo:
-    def test_it_takes_back_an_addition(self, write, project, alice):
+    def test_it_reverts_an_addition(self, write, project, alice):
         entry = write()
 
         delta = revert.undo_delta(newest(), alice, reason="A mistake.")
@@ -42,7 +42,7 @@ class TestUndo:
         assert change.reverts_id is not None
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
 
-    def test_it_takes_back_an_edit_byte_for_byte(self, write, project, alice):
+    def test_it_reverts_an_edit_byte_for_byte(self, write, project, alice):
         entry = write(tags=["a"])
         before = replay.current_snapshot(project)[entry.pk]
         wanted = person_edits.change(
@@ -60,7 +60,7 @@ class TestUndo:
             k: v for k, v in before.items() if k not in moved
         }
 
-    def test_it_takes_back_a_deletion(self, write, project, alice):
+    def test_it_reverts_a_deletion(self, write, project, alice):
         entry = write()
         wanted = person_edits.removal(entry, alice, reason="", version=None)
 
@@ -83,9 +83,7 @@ class TestUndo:
         assert (entry.helpful, entry.supporting_memory_ids) == (1, [])
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
 
-    def test_it_names_the_later_change_that_stands_in_the_way(
-        self, write, project, alice
-    ):
+    def test_it_names_the_later_change_that_prevents_it(self, write, project, alice):
         entry = write()
         first = newest()
         wanted = person_edits.change(
@@ -105,7 +103,7 @@ class TestUndo:
         write()
         revert.undo_delta(newest(), alice)
 
-        with pytest.raises(revert.NotApplied):
+        with pytest.raises(revert.NotInForce):
             revert.undo_delta(newest(), alice)
 
     def test_it_needs_a_curator(self, write, bob):
@@ -125,7 +123,7 @@ def edit(project, alice):
 
 
 @pytest.fixture
-def taken_back(project, alice):
+def revert_target(project, alice):
     """Revert what a target function and its arguments name."""
 
     def make(find, *named):
@@ -148,15 +146,15 @@ def last_revision(project):
 
 
 class TestRange:
-    def test_it_takes_back_everything_after_a_revision(
-        self, write, edit, taken_back, project
+    def test_it_reverts_everything_after_a_revision(
+        self, write, edit, revert_target, project
     ):
         first = write(tags=["a"])
         edit(first, content="Pass `path`.", tags=["b"])
         second = write("Run `make lint` before you push.")
         edit(second, pinned=True)
 
-        done = taken_back(revert.range_target, 1, None)
+        done = revert_target(revert.range_target, 1, None)
 
         first.refresh_from_db()
         second.refresh_from_db()
@@ -166,20 +164,20 @@ class TestRange:
         assert {delta.status for delta in done.deltas} == {"reverted"}
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
 
-    def test_it_takes_back_the_middle_and_keeps_what_came_later(
-        self, write, edit, taken_back
+    def test_it_reverts_the_middle_and_keeps_later_changes(
+        self, write, edit, revert_target
     ):
         entry = write()
         edit(entry, tags=["b"])
         edit(entry, priority=4)
 
-        taken_back(revert.range_target, 1, 2)
+        revert_target(revert.range_target, 1, 2)
 
         entry.refresh_from_db()
         assert (entry.tags, entry.priority) == ([], 4)
 
-    def test_it_refuses_a_middle_that_later_changes_stand_on(
-        self, write, edit, taken_back, project
+    def test_it_refuses_a_middle_that_later_changes_depend_on(
+        self, write, edit, revert_target, project
     ):
         entry = write()
         edit(entry, tags=["b"])
@@ -187,13 +185,13 @@ class TestRange:
         before = replay.current_snapshot(project)
 
         with pytest.raises(revert.Overlap) as refused:
-            taken_back(revert.range_target, 1, 2)
+            revert_target(revert.range_target, 1, 2)
 
         assert [o["columns"] for o in refused.value.extra["overlaps"]] == [["tags"]]
         assert replay.current_snapshot(project) == before
 
-    def test_a_value_that_came_again_by_another_hand_stands_in_the_way(
-        self, write, edit, taken_back
+    def test_a_later_change_to_the_same_value_prevents_it(
+        self, write, edit, revert_target
     ):
         entry = write()
         edit(entry, pinned=True)
@@ -201,57 +199,55 @@ class TestRange:
         edit(entry, pinned=True)
 
         with pytest.raises(revert.Overlap):
-            taken_back(revert.range_target, 1, 2)
+            revert_target(revert.range_target, 1, 2)
 
-    def test_what_was_taken_back_already_does_not_stand_in_the_way(
-        self, write, edit, taken_back
-    ):
+    def test_a_reverted_change_does_not_prevent_it(self, write, edit, revert_target):
         entry = write()
         first = edit(entry, tags=["b"])
         second = edit(entry, tags=["c"])
         revert.undo_delta(second, Caller("alice", everywhere=Role.OWNER))
 
-        taken_back(revert.delta_target, first.pk)
+        revert_target(revert.delta_target, first.pk)
 
         entry.refresh_from_db()
         assert entry.tags == []
 
-    def test_texts_may_change_places(self, write, edit, taken_back, project):
+    def test_texts_may_change_places(self, write, edit, revert_target, project):
         first, second = write("Run `make a` first."), write("Run `make b` first.")
         before = plain(project)
         edit(first, content="Run `make c` first.")
         edit(second, content="Run `make a` first.")
         edit(first, content="Run `make b` first.")
 
-        taken_back(revert.range_target, 2, None)
+        revert_target(revert.range_target, 2, None)
 
         assert plain(project) == before
 
     def test_it_refuses_a_text_that_another_entry_has_by_now(
-        self, write, edit, taken_back
+        self, write, edit, revert_target
     ):
         entry = write("Run `make a` first.")
         delta = edit(entry, content="Run `make b` first.")
         write("Run `make a` first.")
 
         with pytest.raises(DuplicateEntry, match="gotchas-00002"):
-            taken_back(revert.delta_target, delta.pk)
+            revert_target(revert.delta_target, delta.pk)
 
-    def test_it_keeps_to_the_budget(self, write, edit, taken_back, set_options):
+    def test_it_keeps_to_the_budget(self, write, edit, revert_target, set_options):
         delta = edit(write("Run `make a` first" + " and wait" * 80), content="Do `it`.")
         set_options(budgets={"playbook_tokens": 100})
 
         with pytest.raises(OverBudget):
-            taken_back(revert.delta_target, delta.pk)
+            revert_target(revert.delta_target, delta.pk)
 
     def test_a_restored_text_is_searched_and_embedded_again(
-        self, write, edit, taken_back, project, alice, run_jobs
+        self, write, edit, revert_target, project, alice, run_jobs
     ):
         entry = write("Run `make zebra` first.")
         delta = edit(entry, content="Run `make lion` first.")
         run_jobs()
 
-        taken_back(revert.delta_target, delta.pk)
+        revert_target(revert.delta_target, delta.pk)
         run_jobs()
 
         rows = entry_list.find(project, entry_list.EntryFilters(), alice)
@@ -273,7 +269,7 @@ class TestRange:
         assert Playbook.objects.get().tokens == 0
 
     def test_it_refuses_too_many_before_it_has_loaded_them(
-        self, write, taken_back, monkeypatch
+        self, write, revert_target, monkeypatch
     ):
         monkeypatch.setattr(revert, "MAX_CHANGES", 2)
         for n in range(3):
@@ -283,19 +279,19 @@ class TestRange:
             CaptureQueriesContext(connection) as asked,
             pytest.raises(revert.TooManyChanges, match="these are 3"),
         ):
-            taken_back(revert.range_target, 0, None)
+            revert_target(revert.range_target, 0, None)
 
         assert not any('"before"' in query["sql"] for query in asked)
 
-    def test_what_was_taken_back_does_not_count_for_the_limit(
-        self, write, taken_back, monkeypatch
+    def test_reverted_changes_do_not_count_for_the_limit(
+        self, write, revert_target, monkeypatch
     ):
         monkeypatch.setattr(revert, "MAX_CHANGES", 2)
         for n in range(4):
             write(f"Run `step_{n}` before the others.")
-        taken_back(revert.range_target, 2, None)
+        revert_target(revert.range_target, 2, None)
 
-        taken_back(revert.range_target, 0, None)
+        revert_target(revert.range_target, 0, None)
 
         assert not PlaybookEntry.objects.current().exists()
 
@@ -312,18 +308,20 @@ class TestRange:
 
         assert [chain.root.run_id for chain in loaded] == [runs[0]]
 
-    def test_it_refuses_a_revision_to_come_and_an_empty_range(self, write, taken_back):
+    def test_it_refuses_a_future_revision_and_an_empty_range(
+        self, write, revert_target
+    ):
         write()
 
         with pytest.raises(past_revisions.UnknownRevision):
-            taken_back(revert.range_target, 7, None)
+            revert_target(revert.range_target, 7, None)
         with pytest.raises(revert.NothingToRevert):
-            taken_back(revert.range_target, 1, None)
+            revert_target(revert.range_target, 1, None)
 
 
 class TestRun:
-    def test_it_takes_back_deltas_votes_and_supports_of_a_run(
-        self, project, bob, write, memory, learned, taken_back
+    def test_it_reverts_deltas_votes_and_supports_of_a_run(
+        self, project, bob, write, memory, learned, revert_target
     ):
         entry = write("Run `make lint` before you push.")
         before = plain(project)
@@ -340,7 +338,7 @@ class TestRun:
             bob,
         )
 
-        done = taken_back(revert.run_target, proposal.run_id)
+        done = revert_target(revert.run_target, proposal.run_id)
 
         after = plain(project)
         delta.refresh_from_db()
@@ -348,21 +346,23 @@ class TestRun:
         assert after[delta.entry_id]["status"] == "deleted"
         assert [delta.status for delta in done.deltas] == ["reverted"]
 
-    def test_it_has_nothing_to_take_back_twice(self, project, bob, learned, taken_back):
+    def test_it_has_nothing_to_revert_twice(self, project, bob, learned, revert_target):
         proposal = learned()
         submission.propose(project, [proposal], bob)
-        taken_back(revert.run_target, proposal.run_id)
+        revert_target(revert.run_target, proposal.run_id)
 
         with pytest.raises(revert.NothingToRevert):
-            taken_back(revert.run_target, proposal.run_id)
+            revert_target(revert.run_target, proposal.run_id)
 
 
 class TestRevertOfARevert:
     @pytest.mark.parametrize("way", ["change", "delta", "range"])
-    def test_it_gives_back_what_there_was(self, way, write, edit, taken_back, project):
+    def test_it_restores_the_former_playbook(
+        self, way, write, edit, revert_target, project
+    ):
         delta = edit(write(), content="Pass `path`.", tags=["b"])
         before = plain(project)
-        done = taken_back(revert.delta_target, delta.pk)
+        done = revert_target(revert.delta_target, delta.pk)
         number = done.revision
         named = {
             "change": (revert.change_target, done.changes[0].pk),
@@ -370,48 +370,48 @@ class TestRevertOfARevert:
             "range": (revert.range_target, number - 1, number),
         }[way]
 
-        taken_back(*named)
+        revert_target(*named)
 
         delta.refresh_from_db()
         assert plain(project) == before
         assert (delta.status, delta.reviewer) == ("applied", "")
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
 
-    def test_it_gives_back_an_accepted_delta_with_its_reviewer(
-        self, project, alice, bob, learned, taken_back
+    def test_it_restores_an_accepted_delta_with_its_reviewer(
+        self, project, alice, bob, learned, revert_target
     ):
         proposal = learned(feedback_source="agent")
         [delta] = submission.propose(project, [proposal], bob)
         delta = decide.accept(delta, alice, note="Good.")
-        taken_back(revert.delta_target, delta.pk)
+        revert_target(revert.delta_target, delta.pk)
 
-        taken_back(revert.delta_target, delta.pk)
+        revert_target(revert.delta_target, delta.pk)
 
         again = PlaybookDelta.objects.get(pk=delta.pk)
         assert (again.status, again.review_note) == ("accepted", "Good.")
         assert (again.reviewed_at, again.payload) == (delta.reviewed_at, delta.payload)
 
-    def test_it_can_be_taken_back_any_number_of_times(
-        self, write, edit, taken_back, project
+    def test_it_can_be_reverted_any_number_of_times(
+        self, write, edit, revert_target, project
     ):
         delta = edit(write(), tags=["b"])
 
         for _ in range(3):
-            done = taken_back(revert.delta_target, delta.pk)
-        back = taken_back(revert.change_target, done.changes[0].pk)
+            done = revert_target(revert.delta_target, delta.pk)
+        back = revert_target(revert.change_target, done.changes[0].pk)
 
         delta.refresh_from_db()
         assert delta.status == "applied"
         assert back.changes[0].after["tags"] == ["b"]
 
     def test_a_range_with_both_has_nothing_to_take_back(
-        self, write, edit, taken_back, project
+        self, write, edit, revert_target, project
     ):
         delta = edit(write(), tags=["b"])
-        taken_back(revert.delta_target, delta.pk)
+        revert_target(revert.delta_target, delta.pk)
 
         with pytest.raises(revert.NothingToRevert):
-            taken_back(revert.range_target, 1, None)
+            revert_target(revert.range_target, 1, None)
 
 
 class TestPartOfADelta:
@@ -424,11 +424,11 @@ class TestPartOfADelta:
         )
         return person_edits.submit_edit(project, wanted, alice)
 
-    def test_the_delta_is_reverted_once_all_of_it_is(self, merge, taken_back):
+    def test_the_delta_is_reverted_once_all_of_it_is(self, merge, revert_target):
         changes = PlaybookChange.objects.filter(delta_id=merge.pk).in_order()
         statuses = []
         for change in changes:
-            taken_back(revert.change_target, change.pk)
+            revert_target(revert.change_target, change.pk)
             merge.refresh_from_db()
             statuses.append(merge.status)
 
@@ -437,18 +437,18 @@ class TestPartOfADelta:
 
 class TestMemoryThatIsGone:
     def test_it_is_no_obstacle_and_does_not_come_back(
-        self, project, bob, alice, write, memory, taken_back
+        self, project, bob, alice, write, memory, revert_target
     ):
         entry = write()
         [gained] = votes.record(
             entry.project, [], [entry.pk], Cause(memory_id=memory.pk), bob
         )
-        taken_back(revert.change_target, gained.pk)
+        revert_target(revert.change_target, gained.pk)
         undone = PlaybookChange.objects.in_order().last()
         MemoryVector.objects.filter(memory=memory).delete()
         Memory.objects.filter(pk=memory.pk).delete()
 
-        done = taken_back(revert.change_target, undone.pk)
+        done = revert_target(revert.change_target, undone.pk)
 
         assert done.notes == ("1 memories are gone and support nothing again.",)
         assert entry.supporting_memory_ids == []
@@ -457,7 +457,7 @@ class TestMemoryThatIsGone:
 
 class TestConflict:
     def test_it_opens_with_the_revert_of_its_decision_and_closes_again(
-        self, project, write, edit, taken_back
+        self, project, write, edit, revert_target
     ):
         left, right = write("Run `make a` first."), write("Run `make b` first.")
         delta = edit(left, condition="On Linux")
@@ -471,7 +471,7 @@ class TestConflict:
         )
         states = []
         for _ in range(2):
-            taken_back(revert.delta_target, delta.pk)
+            revert_target(revert.delta_target, delta.pk)
             conflict.refresh_from_db()
             states.append(conflict.state)
 
@@ -494,10 +494,10 @@ class TestWhoMay:
         with pytest.raises(NotFound):
             revert.delta_target(other_project, newest().pk, charlie)
 
-    def test_it_is_in_the_audit_record(self, write, taken_back):
+    def test_it_is_in_the_audit_record(self, write, revert_target):
         entry = write()
 
-        taken_back(revert.range_target, 0, None)
+        revert_target(revert.range_target, 0, None)
 
         verbs = AuditEvent.objects.filter(verb__in=["playbook.revert", "delta.undo"])
         assert {(event.verb, event.actor) for event in verbs} == {

@@ -1,4 +1,4 @@
-"""Somebody is told when proposals wait longer than the project allows."""
+"""The alarm about proposals that wait longer than the project allows."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def alarm_jobs(**where):
 
 
 class TestWhenItIsRaised:
-    def test_the_webhook_is_told_what_waits(
+    def test_the_webhook_gets_the_waiting_proposals(
         self, project, receiver, asks, waiting, run_jobs, settings
     ):
         settings.PUBLIC_URL = "https://memory.example.com/"
@@ -161,7 +161,7 @@ class TestWhenItIsRaised:
 
         assert len(receiver.posts) == 2
 
-    def test_a_limit_that_was_taken_away_clears_it(self, receiver, asks, waiting):
+    def test_a_removed_limit_clears_it(self, receiver, asks, waiting):
         asks(webhook_url=receiver.url)
         waiting()
         watch_reviews()
@@ -192,7 +192,7 @@ class TestWhenItIsRaised:
 
         assert not alarm_jobs().exists()
 
-    def test_without_limit_address_or_project_nobody_is_told(
+    def test_without_limit_address_or_project_nothing_is_sent(
         self, project, asks, waiting, other_project
     ):
         waiting()
@@ -245,7 +245,7 @@ class TestWhenItFails:
         assert len(receiver.posts) == 1
         assert alarm_jobs().get().result == {"sent": True, "waiting": 1}
 
-    def test_what_was_decided_meanwhile_is_not_sent(
+    def test_proposals_decided_since_are_not_sent(
         self, receiver, asks, waiting, run_jobs
     ):
         asks(webhook_url=receiver.url)
@@ -296,7 +296,7 @@ class TestWhenItFails:
         assert job.state == Job.State.FAILED
         assert "EMAIL_URL" in job.error
 
-    def test_a_mail_server_that_is_away_is_asked_again(
+    def test_an_unreachable_mail_server_is_retried(
         self, asks, waiting, run_jobs, settings
     ):
         settings.EMAIL_URL = "smtp://127.0.0.1:1"
@@ -336,7 +336,7 @@ class TestTheSetting:
             {"phone": "1"},
         ],
     )
-    def test_what_cannot_be_is_refused(self, alice_api, project, review):
+    def test_invalid_settings_are_refused(self, alice_api, project, review):
         url = f"/api/v1/projects/{project.pk}/settings"
 
         answer = alice_api.patch(url, {"review": review})
@@ -345,7 +345,7 @@ class TestTheSetting:
         [field] = answer.json()["errors"]
         assert field.startswith("settings.review")
 
-    def test_what_can_be_is_kept(self, alice_api, project):
+    def test_valid_settings_are_kept(self, alice_api, project):
         url = f"/api/v1/projects/{project.pk}/settings"
         review = {
             "alarm_hours": 24,

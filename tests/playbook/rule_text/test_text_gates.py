@@ -65,7 +65,7 @@ class TestGrounded:
             "Read the message before trying again.",
         ],
     )
-    def test_it_passes_when_each_literal_stands_in_the_evidence(self, lesson):
+    def test_it_passes_if_the_evidence_contains_each_literal(self, lesson):
         assert verdict(text_gates.check_grounding(lesson, self.QUOTES)) == "pass"
 
     def test_a_prefix_may_go_on_in_the_evidence(self):
