@@ -26,7 +26,7 @@ from search.columns import TermsField, lexeme_gin_index, terms_of
 
 
 class Memory(models.Model):
-    """One thing that an agent or a person wants to be known later."""
+    """One thing that an agent or a person wants to remember."""
 
     class Type(models.TextChoices):
         ERROR_FIX = "error_fix"
@@ -119,9 +119,9 @@ class Memory(models.Model):
         related_name="duplicates",
         db_index=False,
     )
-    # A person said that this is no duplicate, or it came from a promotion.
+    # Never marked as a duplicate: a person decided so, or it is derived from others.
     kept_apart = models.BooleanField(default=False)
-    # The near-duplicate check ran with this row's vector.
+    # The row's vector was compared with its neighbours.
     is_compared = models.BooleanField(default=False)
 
     superseded_by = models.ForeignKey(
@@ -136,7 +136,7 @@ class Memory(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     deleted_by = models.CharField(max_length=200, blank=True)
     delete_reason = models.CharField(max_length=500, blank=True)
-    # The memory that a promotion or compaction made of this one, and deleted it for.
+    # The derived memory for which a promotion or compaction deleted this one.
     retired_into = models.UUIDField(null=True, blank=True, editable=False)
 
     content_tsv = SearchVectorField(editable=False)
@@ -237,13 +237,13 @@ class Memory(models.Model):
                 condition=models.Q(superseded_by__isnull=False),
                 name="memory_superseded",
             ),
-            # What was stored in a week is counted without a look at the rows.
+            # Counts what was stored in a week by an index-only scan.
             models.Index(
                 fields=["project", "created_at"],
                 include=["memory_type", "is_duplicate"],
                 name="memory_stored",
             ),
-            # The quotas count by it.
+            # For counting the quotas.
             models.Index(
                 "project",
                 OWNER,
@@ -251,7 +251,7 @@ class Memory(models.Model):
                 condition=models.Q(**CURRENT_COLUMNS),
                 name="memory_live",
             ),
-            # What came of a memory: few are made of others.
+            # For the lineage: few memories are derived from others.
             models.Index(
                 fields=["promoted_from"],
                 condition=models.Q(promoted_from__isnull=False),
@@ -269,14 +269,14 @@ class Memory(models.Model):
 
     @property
     def scope(self) -> dict[str, str]:
-        """The scope as it is written in the API."""
+        """The scope as the API writes it."""
         return Scope(
             self.scope_kind, self.scope_key, self.scope_type, self.scope_user
         ).to_dict()
 
     @property
     def is_keyed_fact(self) -> bool:
-        """Whether it is compared, and superseded, by its key alone."""
+        """Whether its key alone decides what it supersedes and repeats."""
         return self.kind == self.Kind.FACT and bool(self.key)
 
     @property
@@ -289,12 +289,12 @@ class Memory(models.Model):
 
     @property
     def is_current(self) -> bool:
-        """Whether reads and searches find it by default, as rows of `current()`."""
+        """Whether reads and searches find it by default; as `current()` of rows."""
         return not (self.is_duplicate or self.superseded_by_id or self.is_inactive)
 
     @property
     def embedding(self) -> Vector | None:
-        """The vector of the active model; None while it is not embedded."""
+        """The vector of the active model; None until it is embedded."""
         from inference.embedding import active_model  # loads the model runtime
 
         vector = self.vectors.filter(model=active_model.get().name).first()
@@ -302,12 +302,12 @@ class Memory(models.Model):
 
     @property
     def text(self) -> str:
-        """What stands for the memory in the semantic lane and the duplicate check."""
+        """The text that is embedded, for the semantic lane and for finding duplicates."""
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
 class MemoryVector(StoredVector, models.Model):
-    """The vector of a memory by one model; spaces are never mixed."""
+    """The vector of a memory by one model; vectors of two models are never compared."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     memory = models.ForeignKey(
@@ -333,7 +333,7 @@ class MemoryVector(StoredVector, models.Model):
 
 
 class MemoryChange(models.Model):
-    """What changed in a memory: changed fields only. Append-only, no foreign keys."""
+    """A change of a memory, with the changed fields only. Append-only, no foreign keys."""
 
     class Action(models.TextChoices):
         CREATE = "create"
@@ -376,7 +376,7 @@ class MemoryChange(models.Model):
 
 
 class File(models.Model):
-    """A file of the project's code base that memories speak of."""
+    """A file of the project's code base that memories link to."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
@@ -384,7 +384,7 @@ class File(models.Model):
     file_type = models.CharField(max_length=32, blank=True)
     last_content_hash = models.CharField(max_length=128, blank=True)
     renamed_from = models.JSONField(default=list, blank=True)
-    # When a sync last said that it changed or vanished.
+    # When a sync last reported that it changed or is gone.
     changed_at = models.DateTimeField(null=True, blank=True)
     first_seen_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(auto_now_add=True)
@@ -407,7 +407,7 @@ class File(models.Model):
 
     @property
     def is_gone(self) -> bool:
-        """Whether a sync said that it vanished, and nothing has spoken of it since."""
+        """Whether a sync reported it gone, and no memory has linked to it since."""
         return self.changed_at is not None and self.last_seen_at < self.changed_at
 
 
@@ -469,7 +469,7 @@ class MemoryFile(models.Model):
 
 
 class Tag(models.Model):
-    """A word of the project's own vocabulary; memories hold its name."""
+    """A tag of a project; memories store its name."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
@@ -496,7 +496,7 @@ class Tag(models.Model):
 
 
 class PossibleDuplicate(models.Model):
-    """Two memories that are alike, and why they were not taken for the same."""
+    """Two similar memories, and why the newer was not marked as a duplicate."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -546,7 +546,7 @@ class PossibleDuplicate(models.Model):
 
 
 class DuplicateFinding(models.Model):
-    """A pair that a deduplication job found; empty `why_not_merged`: a duplicate."""
+    """A pair that a duplicate scan found; a duplicate if `why_not_merged` is empty."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     job_id = models.UUIDField()
@@ -575,7 +575,7 @@ class DuplicateFinding(models.Model):
 
 
 class Purge(models.Model):
-    """The receipt of a purge: what went, who asked and why, and no text of it."""
+    """The receipt of a purge: what was removed, by whom and why, without the texts."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -584,13 +584,13 @@ class Purge(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     state = models.CharField(max_length=16, choices=State, default=State.WAITING)
-    # One of ids, scope, user_id, session_id, object; masked as soon as it is done.
+    # One of ids, scope, user_id, session_id, object; masked when the purge is done.
     selection = models.JSONField()
     cascade = models.BooleanField(default=False)
     reason = models.CharField(max_length=500)
     # {table: rows}
     counts = models.JSONField(default=dict)
-    # What was made of the texts: [{kind, id, how, is_purged}].
+    # What was derived from the texts: [{kind, id, how, is_purged}].
     descendants = models.JSONField(default=list)
     actor = models.CharField(max_length=200)
     key_id = models.UUIDField(null=True, blank=True)
@@ -615,7 +615,7 @@ class Purge(models.Model):
 
 
 class PurgedText(models.Model):
-    """The HMAC of a text that a purge took, and where it stood first."""
+    """The HMAC of a text that a purge removed, and one place where the text was."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     purge = models.ForeignKey(

@@ -1,7 +1,7 @@
 """The scoped store of requirement 000, for callers in the same process.
 
-Its operations have the names and the rules of the requirement; a project and a caller
-take the place of its adapter. Doors of HTTP come to the same functions.
+The operations have the names and rules of the requirement; a project and a caller replace
+its adapter. The REST views call the same functions.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ ScopeValue = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ScopedQuery:
-    """What `retrieve` reads. `session_id` joins a user's rows by `include_narrower`.
+    """The rows that `retrieve` reads.
 
-    A limit that is missing, zero or negative is 20; a fraction is floored.
+    With `include_narrower`, the rows of the session `session_id` join those of a user. A
+    missing, zero or negative limit is 20; a fraction is floored.
     """
 
     scope: ScopeValue
@@ -49,16 +50,16 @@ class ScopedStore:
 
     project: Project
     caller: Caller
-    # What every written memory gets unless it says otherwise, as `source="system"`.
+    # Default fields of every memory that is written, as `source="system"`.
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, scope: ScopeValue, content: str, **fields: Any) -> Memory:
-        """Store a memory; `fields` are those of `Draft`. A duplicate is returned too."""
+        """Store a memory and return it, or its duplicate; `fields` are those of `Draft`."""
         draft = Draft(
             **{
                 "content": content,
                 "memory_type": memory_types.classify(content),
-                # Requirement 000 knows no least length.
+                # Requirement 000 has no minimum length.
                 "min_length": 1,
                 **self.defaults,
                 **fields,
@@ -74,14 +75,14 @@ class ScopedStore:
         """The memories of a scope that have all the tags, none of them expired."""
         scope = scopes.resolve(query.scope, self.project, self.caller)
         session_id = query.session_id if query.include_narrower else ""
-        wanted = retrieve.Retrieval(
+        request = retrieve.Retrieval(
             scope=scope,
             sessions=scopes.narrower_scopes(scope, session_id),
             filters=Filters(tags=tuple(query.tags)),
             since=query.since,
             order=query.order,
         )
-        rows = retrieve.read_scope(self.project, wanted, self.caller)
+        rows = retrieve.read_scope(self.project, request, self.caller)
         return list(rows[: retrieve.page_size(query.limit)])
 
     def get(self, memory_id: uuid.UUID) -> Memory | None:
@@ -100,9 +101,9 @@ class ScopedStore:
         delete.delete_memory(memory_id, self.caller)
 
     def delete_by_scope(self, scope: ScopeValue) -> int:
-        """Delete exactly this scope, expired memories included; how many there were."""
-        wanted = scopes.resolve(scope, self.project, self.caller)
-        return delete.delete_scope(self.project, wanted.hash, self.caller)
+        """Delete exactly this scope, expired memories included; return their number."""
+        request = scopes.resolve(scope, self.project, self.caller)
+        return delete.delete_scope(self.project, request.hash, self.caller)
 
     def promote(
         self,
@@ -122,34 +123,34 @@ class ScopedStore:
             content=content,
             tags=tags,
         )
-        made = derive.commit(prepared, self.caller).memory
-        assert made
-        return made
+        derived = derive.commit(prepared, self.caller).memory
+        assert derived
+        return derived
 
     def compact(
         self,
         source_ids: Sequence[uuid.UUID],
         target_scope: ScopeValue,
         callback: Summarizer,
-        wish: CompactionOptions | None = None,
+        options: CompactionOptions | None = None,
     ) -> Memory:
-        """Merge memories of one scope by the text that `callback` makes of them."""
+        """Compact memories of one scope; `callback` writes the text."""
         prepared = compact.prepare(
             self.project,
             source_ids,
             scopes.resolve(target_scope, self.project, self.caller),
             callback,
             self.caller,
-            wish or CompactionOptions(),
+            options or CompactionOptions(),
         )
-        made = derive.commit(prepared, self.caller).memory
-        assert made
-        return made
+        derived = derive.commit(prepared, self.caller).memory
+        assert derived
+        return derived
 
     def purge(
-        self, asked: Mapping[str, Any], *, reason: str, cascade: bool = False
+        self, selection: Mapping[str, Any], *, reason: str, cascade: bool = False
     ) -> Purge:
-        """Take texts away for good, wherever they are; `asked` as for `purging`."""
+        """Remove texts for good, wherever they are; `selection` as for `erase.purge`."""
         return erase.purge(
-            self.project, asked, self.caller, reason=reason, cascade=cascade
+            self.project, selection, self.caller, reason=reason, cascade=cascade
         )

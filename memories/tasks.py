@@ -1,4 +1,4 @@
-"""What beat asks of memories; its imports register the jobs that a worker can run."""
+"""Celery tasks of memories; the imports register the jobs that a worker can run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 @shared_task
 def refresh_statistics() -> None:
-    """Count lexemes anew for the projects in which enough was written."""
+    """Recount lexemes of the projects in which enough was written since the last count."""
     projects = Project.objects.live().values_list("pk", flat=True)
     rows = Memory.objects.current()
     statistics.refresh(rows, projects=projects, name=search_columns.CORPUS)
@@ -45,31 +45,31 @@ def refresh_statistics() -> None:
 
 @shared_task
 def archive_expired() -> None:
-    """Archive what expired."""
+    """Archive expired memories."""
     expire.archive_expired(SYSTEM)
     Heartbeat.beat("expiry")
 
 
 @shared_task
 def compact() -> None:
-    """Start the day's compaction of the projects that want one."""
+    """Start the daily compaction of the projects that have it enabled."""
     compaction_policy.start_due()
 
 
 @shared_task
 def consolidate() -> None:
-    """Start the consolidation of the projects in which a quota is reached."""
+    """Start the consolidation of each project with a quota that is reached."""
     quotas.consolidate_due()
 
 
 @shared_task
 def forget_findings() -> None:
-    """Delete the findings of deduplications whose job is gone."""
+    """Delete the findings of scans whose job no longer exists."""
     scan.forget_findings()
 
 
 @shared_task
 def care_for_indexes() -> None:
-    """Start the job on the vector indexes, if there is anything for it to do."""
+    """Start the job that maintains the vector indexes, if one of them needs it."""
     vector_index_job.start_due()
     Heartbeat.beat("vector-indexes")

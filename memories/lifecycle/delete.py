@@ -17,7 +17,7 @@ from projects.models import Project
 
 @write
 def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
-    """Delete softly; tells whether there was something to delete.
+    """Delete softly; return whether there was something to delete.
 
     An unknown, invisible or deleted id is no error: deleting is idempotent.
     """
@@ -26,16 +26,16 @@ def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> 
         return False
     caller.require(Role.WRITER, memory.project_id)
     try:
-        held = lock_undeleted(memory)
+        locked = lock_undeleted(memory)
     except errors.NotFound:
         return False
-    soft_delete(held, caller, reason)
+    soft_delete(locked, caller, reason)
     return True
 
 
 @write
 def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
-    """Delete every row of exactly this scope, expired ones too; returns how many."""
+    """Delete every row of exactly this scope, expired ones too; return their number."""
     caller.require(Role.CURATOR, project.pk)
     rows = (
         Memory.objects.visible_to(caller)
@@ -44,13 +44,13 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
         .light()
     )
     count, derived = 0, []
-    held = rows.select_for_update(no_key=True, of=("self",))
-    for memory in held.iterator(chunk_size=500):
-        soft_delete(memory, caller, "its scope was deleted", elect=False)
+    locked = rows.select_for_update(no_key=True, of=("self",))
+    for memory in locked.iterator(chunk_size=500):
+        soft_delete(memory, caller, "its scope was deleted", has_successor=False)
         count += 1
         if memory.promoted_from or memory.compacted_from:
             derived.append(memory.pk)
-    # What they were made of may have copies in another scope.
+    # The sources of derived memories may have duplicates in another scope.
     for memory in Memory.objects.filter(pk__in=derived).light().order_by("pk"):
         originals.release(memory, caller)
     return count
@@ -61,10 +61,10 @@ def soft_delete(
     caller: Caller,
     reason: str,
     *,
-    elect: bool = True,
+    has_successor: bool = True,
     retired_into: Memory | None = None,
 ) -> None:
-    """Delete a memory that is held; an heir among its duplicates takes its place."""
+    """Delete a locked memory; a duplicate succeeds it if `has_successor`."""
     before = history.snapshot(memory)
     memory.deleted_at = timezone.now()
     memory.deleted_by = caller.name[:200]
@@ -74,5 +74,5 @@ def soft_delete(
     memory.save()
     action = MemoryChange.Action.DELETE
     history.record(caller, action, memory, before=before, reason=reason)
-    if elect:
+    if has_successor:
         originals.release(memory, caller)

@@ -1,4 +1,4 @@
-"""A memory that is made of others: prepared outside the transaction, then written."""
+"""Derive a memory from others: prepare it, then write it in one transaction."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class Derivation:
-    """A checked draft of `sources`. `retire` is why they go, empty where they stay.
+    """A checked draft that is derived from `sources`.
 
-    `reason` is for the history of the new memory.
+    If `retire` is set, the sources are deleted with this reason. `reason` is for the
+    history of the new memory.
     """
 
     project: Project
@@ -49,7 +50,7 @@ def prepare(
     retire: str = "",
     reason: str = "",
 ) -> Derivation:
-    """Check, mask and embed: all that is slow, before any transaction."""
+    """Check, mask and embed a draft: the slow part, outside the transaction."""
     draft_checks.refuse_short(project, draft)
     draft = secret_policy.guard_draft(project.options.secrets, draft)
     vector = _find_vector(sources, draft)
@@ -60,38 +61,44 @@ def _find_vector(sources: Sequence[Memory], draft: Draft) -> Vector | None:
     same = next((m for m in sources if m.text == draft.embedded_text), None)
     if same and (known := same.embedding):
         return known
-    made, _ = vectors.embed_or_none([draft.embedded_text])
-    return made[0] if made else None
+    embedded, _ = vectors.embed_or_none([draft.embedded_text])
+    return embedded[0] if embedded else None
 
 
 @write
-def commit(made: Derivation, caller: Caller) -> Receipt:
-    """Write the memory and retire its sources with it, or do nothing.
+def commit(derivation: Derivation, caller: Caller) -> Receipt:
+    """Write the derived memory, and delete its sources if they retire.
 
-    What was read is what is there still: a source that has changed meanwhile is a
-    StaleVersion, one that has gone a NotFound. One that adds to its sources needs room
-    in the quotas.
+    Raises StaleVersion if a source changed since it was read, NotFound if it was deleted.
+    If the sources stay, the new memory needs room in the quotas.
     """
-    if not made.retire:
-        for refusal in admission.over_quota(made.project, {0: made.draft}).values():
+    if not derivation.retire:
+        for refusal in admission.over_quota(
+            derivation.project, {0: derivation.draft}
+        ).values():
             raise refusal
-    held = [
+    locked = [
         lookup.lock_undeleted(memory, memory.version)
-        for memory in sorted(made.sources, key=lambda m: m.pk)
+        for memory in sorted(derivation.sources, key=lambda m: m.pk)
     ]
     receipt = _insert_derived(
-        made.project, made.draft, held, made.vector, caller, reason=made.reason
+        derivation.project,
+        derivation.draft,
+        locked,
+        derivation.vector,
+        caller,
+        reason=derivation.reason,
     )
     assert receipt.memory
-    if made.retire:
-        for memory in held:
-            # Anew: the new memory may have superseded it.
+    if derivation.retire:
+        for memory in locked:
+            # Reload it: the new memory may have superseded it.
             retired = lookup.lock_memory(memory)
             delete.soft_delete(
                 retired,
                 caller,
-                f"{made.retire} {receipt.memory.pk}",
-                elect=False,
+                f"{derivation.retire} {receipt.memory.pk}",
+                has_successor=False,
                 retired_into=receipt.memory,
             )
     return receipt
@@ -107,7 +114,7 @@ def _insert_derived(
     *,
     reason: str = "",
 ) -> Receipt:
-    """Store what was made of other memories: with their files, never a duplicate."""
+    """Insert a derived memory with the file links of its sources."""
     tags.ensure(project, draft.tags)
     language = search_language.pin_language(project.pk)
     memory = drafts.build(project, draft, language)

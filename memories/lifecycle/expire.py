@@ -12,11 +12,14 @@ from memories.models import Memory
 from memories.store import originals
 from projects.models import Project
 
-EXPIRY_BATCH = 500  # rows looked up together; each goes by itself
+EXPIRY_BATCH = 500  # ids read at a time; each memory has its own transaction
 
 
 def archive_expired(caller: Caller, project: Project | None = None) -> int:
-    """Archive what expired, of one project or of all; it was hidden from the moment it did."""
+    """Archive expired memories of one project or of all; return their number.
+
+    Reads leave them out from the moment they expire.
+    """
     expired = Memory.objects.filter(
         expires_at__lt=timezone.now(), archived_at=None, deleted_at=None
     )

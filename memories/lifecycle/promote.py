@@ -1,4 +1,4 @@
-"""Promotion: a memory of a narrow scope becomes known in a broader one (docs/api.md)."""
+"""Promote a memory: copy it from its scope into a broader one (docs/api.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memories.scopes import Scope
 from memories.store import drafts
 from memories.store.drafts import Draft
 
-# Upward only. Objects stand beside the ladder: above a session, below a user.
+# An object scope is broader than a session and narrower than a user.
 BROADER_SCOPES = {
     "session": ("user", "workspace", "org", "object"),
     "user": ("workspace", "org"),
@@ -24,7 +24,7 @@ BROADER_SCOPES = {
 
 
 class InvalidPromotion(errors.StateConflict):
-    """A memory is promoted to a broader scope only."""
+    """A memory can only be promoted to a broader scope."""
 
     code = "invalid_scope_promotion"
 
@@ -38,10 +38,10 @@ def prepare(
     content: str | None = None,
     tags: Sequence[str] | None = None,
 ) -> Derivation:
-    """A copy of a memory for a broader scope; the original stays unless it is to go.
+    """Prepare a copy of a memory in a broader scope.
 
-    The copy keeps everything but its scope, names its source in `promoted_from`, and
-    is never a duplicate. A fact takes the place of the one with its key.
+    The copy differs in its scope only, names its source in `promoted_from`, and is never
+    a duplicate. A fact supersedes the fact of its key in the broader scope.
     """
     caller.require(Role.WRITER, memory.project_id)
     if target.kind not in BROADER_SCOPES[memory.scope_kind]:
@@ -65,7 +65,7 @@ def _draft(
         "scope": target,
         "promoted_from": memory.pk,
         "created_in_session_id": memory.created_in_session_id or session,
-        # What was stored once may be short; a new text is as any other.
+        # The text was accepted once; only a new one has to be long enough.
         "min_length": 1 if content is None else None,
     }
     return Draft(**(kept | changed))

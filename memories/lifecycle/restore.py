@@ -13,17 +13,17 @@ from memories.store import history, originals, vectors
 
 
 class NotDeleted(errors.StateConflict):
-    """This memory is neither deleted, nor archived before its expiry, nor superseded by
-    one that has left."""
+    """This memory is not deleted, not archived before its expiry, and not superseded by
+    a memory that is deleted, archived or expired."""
 
     code = "not_deleted"
 
 
 @write
 def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
-    """Bring a memory back; when its place was taken, as a duplicate.
+    """Restore a memory; if another original has its text by now, as a duplicate.
 
-    One that was archived and then deleted is archived again.
+    A memory that was archived before it was deleted is archived again.
     """
     memory = Memory.objects.visible_to(caller).filter(pk=memory_id).first()
     if memory is None:
@@ -43,7 +43,7 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.superseded_by = None
     originals.assign(memory)
     if memory.is_duplicate:
-        # It left without an heir: what points to it goes on to its original.
+        # It was deleted without a successor: its duplicates get its original.
         copies = Memory.objects.filter(duplicate_of=memory)
         copies.update(duplicate_of=memory.duplicate_of)
     history.record(caller, MemoryChange.Action.RESTORE, memory, before=before)
@@ -52,8 +52,8 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
 
 
 def is_restorable(memory: Memory) -> bool:
-    """Whether it was deleted, archived for another reason than its expiry, or
-    superseded by one that has left."""
+    """Whether a memory is deleted, archived before its expiry, or superseded by an inactive
+    one."""
     return bool(
         memory.deleted_at
         or (memory.archived_at and not memory.is_expired)

@@ -21,26 +21,26 @@ def supersede_memory(
     caller.require(Role.WRITER, memory.project_id)
     if by.pk == memory.pk or by.project_id != memory.project_id:
         raise errors.Invalid(
-            "A memory is superseded by another one of its project.",
+            "Only another memory of the same project can supersede a memory.",
             errors={"by": ["Name another memory of the same project."]},
         )
     if by.scope_kind in PRIVATE_SCOPES and by.scope_hash != memory.scope_hash:
         raise errors.Invalid(
-            "A memory that others read is not superseded by a private one.",
+            "A memory that others read cannot be superseded by a private one.",
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
-    # Both, or two requests could make a circle.
+    # Lock both, or two requests could make a circle.
     both = sorted((memory, by), key=lambda row: row.pk)
-    held = {row.pk: lock_undeleted(row) for row in both}
-    memory, by = held[memory.pk], held[by.pk]
+    locked = {row.pk: lock_undeleted(row) for row in both}
+    memory, by = locked[memory.pk], locked[by.pk]
     if memory.pk in _successors(by):
         raise errors.StateConflict("That memory is superseded by this one already.")
     if memory.superseded_by_id == by.pk:
         return memory
     if not Memory.objects.current().filter(pk=by.pk).exists():
         raise errors.StateConflict(
-            f"Memory {by.pk} is not current itself. Name the one that is: its original, "
-            "or what superseded it."
+            f"Memory {by.pk} is not current itself. Name its original, or the memory that "
+            "superseded it."
         )
     before = history.snapshot(memory)
     memory.superseded_by = by
@@ -53,7 +53,7 @@ def supersede_memory(
 
 
 def _successors(memory: Memory) -> set[uuid.UUID]:
-    """What supersedes a memory, step by step."""
+    """The ids of all memories that supersede a memory, directly or indirectly."""
     seen: set[uuid.UUID] = set()
     while memory.superseded_by and memory.pk not in seen:
         seen.add(memory.superseded_by.pk)

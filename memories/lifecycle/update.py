@@ -1,4 +1,4 @@
-"""What happens to a memory after it was stored: changed, left, came back, confirmed."""
+"""Change the fields of a memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from memories.store import (
 from memories.store.drafts import Draft, FileRef
 from projects import search_language
 
-# What PATCH may change; everything else is fixed when the memory is made.
+# The fields that PATCH may change; all others are fixed when the memory is stored.
 MUTABLE = [
     "memory_type",
     "title",
@@ -53,9 +53,10 @@ MUTABLE = [
 def update_memory(
     memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
 ) -> Memory:
-    """Change fields; a changed text is hashed, indexed, embedded and compared anew.
+    """Change fields; hash, index, embed and compare a changed text anew.
 
-    Tags are replaced, metadata is merged shallowly, `expires_at: None` clears.
+    `tags` replaces all tags, `metadata` is merged shallowly, `expires_at: None` removes
+    the expiry.
     """
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
@@ -66,8 +67,8 @@ def update_memory(
     ).embedded_text
     embedded: dict[str, Vector] = {}
     if text != memory.text:
-        made, _ = vectors.embed_or_none([text])
-        embedded = {text: made[0]} if made else {}
+        new, _ = vectors.embed_or_none([text])
+        embedded = {text: new[0]} if new else {}
     return _update(memory, masked, embedded, caller, version)
 
 
@@ -81,9 +82,9 @@ def refuse_immutable(changes: Mapping[str, Any]) -> None:
 
 
 def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes with secrets treated as the project says, and its minimum length.
+    """Apply the project's rules on secrets and length to the changes only.
 
-    What is not changed stays as it is, whatever stands there.
+    A secret in a field that does not change is no obstacle to changing others.
     """
     project = memory.project
     changed = dict(changes)
@@ -111,12 +112,15 @@ def _update(
     caller: Caller,
     version: int | None,
 ) -> Memory:
-    """`embedded` are vectors by their text: another's change may have made it another."""
-    changes = dict(changes)  # a repeated attempt needs what is taken out here
+    """Write the changes.
+
+    `embedded` maps texts to vectors: a concurrent change may have led to another text.
+    """
+    changes = dict(changes)  # a repeated transaction needs what is popped here
     language = search_language.pin_language(memory.project_id)
     memory = lock_undeleted(memory, version)
     before, text, hashed = history.snapshot(memory), memory.text, memory.similarity_hash
-    place = _identity(memory)
+    identity = _identity(memory)
     paths = changes.pop("file_paths", None)
     if "metadata" in changes:
         changes["metadata"] = {**memory.metadata, **changes["metadata"]}
@@ -130,9 +134,9 @@ def _update(
         return memory
     search_columns.fill(memory, language)
     if memory.similarity_hash != hashed:
-        # What was made of others is never marked a duplicate.
+        # A memory made from others is never marked a duplicate.
         memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
-    has_moved = _identity(memory) != place
+    has_moved = _identity(memory) != identity
     if memory.is_duplicate and not has_moved:
         memory.version += 1
         memory.save()
@@ -150,7 +154,7 @@ def _update(
 
 
 def _identity(memory: Memory) -> tuple[Any, ...]:
-    """What a duplicate has in common with its original, of what can change."""
+    """The columns that can change and that a duplicate shares with its original."""
     value = memory.value if memory.is_keyed_fact else None
     return memory.similarity_hash, memory.sensitivity, value
 
@@ -165,16 +169,16 @@ def _replace_vector(memory: Memory, vector: Vector | None) -> None:
 
 
 def _relink_files(memory: Memory, paths: list[str]) -> bool:
-    """Make the plain references of a memory these; what tools did stays.
+    """Replace the plain references of a memory; tell whether anything changed.
 
-    Tells whether they were others.
+    Links of other relations, as those of tools, stay.
     """
     refs = drafts.unique_refs(map(FileRef, paths))
-    known = files.ensure(memory.project, (ref.path for ref in refs))
-    gone = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
-    left, _ = gone.exclude(file__in=known.values()).delete()
+    file_rows = files.ensure(memory.project, (ref.path for ref in refs))
+    plain = memory.file_links.filter(relation_type=MemoryFile.Relation.REFERENCED)
+    removed, _ = plain.exclude(file__in=file_rows.values()).delete()
     linked = set(memory.file_links.values_list("file__file_path", flat=True))
     new = [ref for ref in refs if ref.path not in linked]
     if new:
-        files.link(memory, new, known)
-    return bool(left or new)
+        files.link(memory, new, file_rows)
+    return bool(removed or new)

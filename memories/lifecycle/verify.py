@@ -14,7 +14,7 @@ from memories.store import history
 
 @write
 def verify_memory(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
-    """Say that a memory still holds; its file links are suspect no more."""
+    """Confirm that a memory still holds; its file links are no longer suspect."""
     caller.require(Role.WRITER, memory.project_id)
     memory = lock_undeleted(memory)
     before = history.snapshot(memory)

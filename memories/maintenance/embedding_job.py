@@ -1,4 +1,4 @@
-"""Vectors of memories: made with the write when the model answers, else by a job."""
+"""Embed memories that a write left without a vector, then compare them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from common.db import execute_many, write
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector, batches
 from jobs import runner
+from memories.duplicates import mark
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
 from memories.store.vectors import insert_statement, put
@@ -23,14 +24,14 @@ from search.columns import search_columns_of
 PendingVectors = Future[list[Vector]]
 
 EMBEDDABLE = Q(deleted_at=None, is_duplicate=False)
-# Rows embedded and written between two steps of the job. The model is given them by
-# length, so that little is padding: the more, the less.
+# Rows between two steps of the job. The model gets them sorted by length: a larger batch
+# has less padding.
 EMBED_BATCH = 128
-WINDOW = 10_000  # rows looked up at once: each look reads the whole project
+WINDOW = 10_000  # ids read at a time: each query scans the whole project
 
 
 def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
-    """Live rows of a project that the active model has not embedded."""
+    """Rows of a project that the active model has not embedded."""
     have = MemoryVector.objects.filter(
         memory=OuterRef("pk"), model=active_model.get().name
     )
@@ -42,11 +43,11 @@ def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
 
 @runner.handler("embed", attempts=20, lease=timedelta(minutes=5))
 def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
-    """Embed what a failing or slow model left behind, then compare it.
+    """Embed memories without a vector, and compare them.
 
-    One job of a project works at a time, and looks again when it has let go: the
-    others leave their rows to it. A text that the model refuses is passed over and
-    named in the result.
+    One job of a project works at a time; a second one leaves its rows to the first, which
+    queries again after it has released the lock. A text that the model refuses is
+    skipped and named in the result.
     """
     project_id = run.job.project_id
     assert project_id
@@ -55,14 +56,14 @@ def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
         with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
             if not is_mine:
                 break
-            for batch, begun in _start_batches(project_id, ids):
-                made = list(
-                    row_vectors.embed_rows(batch, _text_of, refused, pending=begun)
+            for batch, pending in _start_batches(project_id, ids):
+                embedded = list(
+                    row_vectors.embed_rows(batch, _text_of, refused, pending=pending)
                 )
-                _store_and_check(made)
-                done += len(made)
+                _store_and_check(embedded)
+                done += len(embedded)
                 run.step(done)
-                if made:
+                if embedded:
                     run.yield_turn()
     return {"embedded": done, "refused": row_vectors.describe(refused)}
 
@@ -77,15 +78,15 @@ def _waiting_ids(
 def _start_batches(
     project_id: uuid.UUID, ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[list[Memory], PendingVectors]]:
-    """Batches with their vectors on the way: the model works while one is written."""
+    """Yield batches with their pending vectors: the model embeds one while another is stored."""
     before: tuple[list[Memory], PendingVectors] | None = None
     for chosen in batches(ids, size=EMBED_BATCH):
         rows = rows_to_embed(project_id).filter(pk__in=chosen)
         batch = list(rows.light().order_by("pk"))
-        begun = active_model.begin_embed(list(map(_text_of, batch)))
+        pending = active_model.begin_embed(list(map(_text_of, batch)))
         if before:
             yield before
-        before = batch, begun
+        before = batch, pending
     if before:
         yield before
 
@@ -96,8 +97,6 @@ def _text_of(memory: Memory) -> str:
 
 @write
 def _store_and_check(embedded: Sequence[tuple[Memory, Vector]]) -> None:
-    from memories.duplicates import mark  # it stores vectors through here
-
     if fresh := _lock_unchanged(embedded):
         put(fresh)
         mark.check_all(fresh[0][0].project, fresh)
@@ -106,13 +105,13 @@ def _store_and_check(embedded: Sequence[tuple[Memory, Vector]]) -> None:
 def _lock_unchanged(
     embedded: Sequence[tuple[Memory, Vector]],
 ) -> list[tuple[Memory, Vector]]:
-    """The rows, held, without those whose text changed while the model worked.
+    """Lock the rows; leave out those whose text changed while the model worked.
 
-    Their new text is embedded by the next look.
+    The next query of the job finds these again.
     """
     rows = Memory.objects.light().select_for_update(no_key=True).order_by("pk")
-    held = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
-    fresh = {memory.pk: memory for memory in held}
+    locked = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
+    fresh = {memory.pk: memory for memory in locked}
     return [
         (fresh[memory.pk], vector)
         for memory, vector in embedded
@@ -120,7 +119,7 @@ def _lock_unchanged(
     ]
 
 
-# The change of the model
+# After a change of the model:
 
 
 @write
@@ -130,7 +129,7 @@ def _store_unchanged(memory: Memory, vector: Vector) -> None:
 
 
 def check_embedded(step: Callable[[], None]) -> None:
-    """Compare what was not embedded by the model before: with the new one's vectors."""
+    """Compare memories that have no comparison yet, after a change of the model."""
     projects = (
         _vectors_to_check().order_by("project_id").values_list("project_id", flat=True)
     )
@@ -149,10 +148,10 @@ def _vectors_to_check() -> QuerySet[MemoryVector]:
 
 
 def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
-    """Batches of memories, each before those that are older.
+    """Yield batches of memories, the newest batch first.
 
-    All have their vectors: an original that was compared first would find its
-    duplicates of a later batch, and be marked as one of theirs.
+    All of them have vectors: with the oldest first, an original would be compared with its
+    own duplicates of a later batch, and marked as one of theirs.
     """
     ids = rows.order_by("-memory_id").values_list("memory_id", flat=True)
     last = uuid.UUID(int=2**128 - 1)

@@ -1,4 +1,4 @@
-"""The job that keeps the vector indexes of large projects as they should be."""
+"""Maintain the vector indexes of large projects, by a job."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ KIND = "vector_indexes"
 
 
 def start_due() -> None:
-    """Start the job when an index is missing, to go, or bloated."""
+    """Start the job if an index is missing, not needed or bloated."""
     if Job.objects.unfinished().filter(kind=KIND).exists():
         return
     if len(vector_index.plan_changes(MemoryVector)):
         queue.enqueue(KIND, key=KIND)
 
 
-# Long, because the build of an index says nothing until it is done.
+# A long lease: building an index reports no progress.
 @runner.handler(KIND, lease=timedelta(hours=1))
 def maintain(run: runner.JobRun) -> dict[str, Any]:
     try:

@@ -1,4 +1,4 @@
-"""What `explain` tells of a search, and of a memory that the answer does not hold."""
+"""Explain a search: how its lanes found rows, and why a memory is not in the answer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from search import parse_query as queries
 from search.bm25 import Term
 from search.search import Ranking, RankingRequest
 
-# Fields that say how others narrow.
+# Fields of `Filters` that change how others match.
 MATCH_OPTIONS = ("include_duplicates", "tags_match")
-# PostgreSQL keeps 255 places of a word, and none behind the 16,383rd word.
+# PostgreSQL stores 255 positions of a word, and none after the 16,383rd word.
 QUERY_MISMATCH = (
-    "a quoted phrase is missing, or stands behind the places that are kept of words; "
-    "or an excluded word is there"
+    "a quoted phrase is missing, or it is too far back in the text to be found; or an "
+    "excluded word occurs"
 )
-# Narrows nothing but to what is current; each filter is then asked alone.
+# Leaves out nothing that is current; each filter of a search is then applied alone.
 NO_FILTERS = Filters(
     include_duplicates=True, sensitivities=tuple(Memory.Sensitivity.values)
 )
@@ -33,10 +33,10 @@ NO_FILTERS = Filters(
 
 @dataclass(frozen=True)
 class SearchContext:
-    """A search as it was asked, for `explain` to look at again."""
+    """A search with its settings, for `explain` to repeat its steps."""
 
     project: Project
-    question: RankingRequest
+    ranking_request: RankingRequest
     filters: Filters
     scope: Scope | None
     min_score: float
@@ -46,56 +46,60 @@ class SearchContext:
 
 @dataclass(frozen=True)
 class DropReason:
-    """What kept a memory out of an answer, by the name of its field in the request."""
+    """The field of the request, or the step, that kept a memory out of the answer."""
 
     by: str
     why: str
 
 
 def explain_search(
-    asked: SearchContext, ranked: Ranking, rows: MemoryQuerySet
+    context: SearchContext, ranked: Ranking, rows: MemoryQuerySet
 ) -> dict[str, Any]:
-    question = asked.question
+    request = context.ranking_request
     return {
         "rows_after_filters": rows.count(),
         "candidates": dict(ranked.candidates),
-        "terms": [_describe_term(term, asked.caller) for term in ranked.terms],
-        "keyword_lane": _keyword_lane(ranked, asked.caller),
-        "semantic_lane": _semantic_lane(asked, ranked),
-        "fusion": question.fusion,
+        "terms": [_describe_term(term, context.caller) for term in ranked.terms],
+        "keyword_lane": _keyword_lane(ranked, context.caller),
+        "semantic_lane": _semantic_lane(context, ranked),
+        "fusion": request.fusion,
         "weights": {
-            "keyword": question.keyword_weight,
-            "semantic": question.semantic_weight,
+            "keyword": request.keyword_weight,
+            "semantic": request.semantic_weight,
         },
     }
 
 
 def _keyword_lane(ranked: Ranking, caller: Caller) -> dict[str, Any] | None:
-    """What the lane asked for, chosen by the counts; a bound caller sees none of these."""
+    """The terms the lane searched for. Their choice reveals counts over all users, so a bound
+    caller gets none."""
     if ranked.candidate_query is None or caller.user_id:
         return None
-    asked = [" & ".join(lexemes) for lexemes in ranked.candidate_query.postings]
-    return {"asked": asked, "all_rows": ranked.candidate_query.is_all}
+    lexemes = [" & ".join(each) for each in ranked.candidate_query.postings]
+    return {"asked": lexemes, "all_rows": ranked.candidate_query.is_all}
 
 
-def _semantic_lane(asked: SearchContext, ranked: Ranking) -> dict[str, Any] | None:
-    """How the lane found its rows; why tells of rows that a bound caller never sees."""
+def _semantic_lane(context: SearchContext, ranked: Ranking) -> dict[str, Any] | None:
+    """How the lane found its rows. The reason reveals other users' rows, so a bound caller
+    gets none."""
     if ranked.vector is None:
         return None
-    project_id = asked.question.project_id
-    told = nearest_rows.describe_scan(ranked.probe, Memory, ranked.vector, project_id)
-    return {"how": told["how"]} if asked.caller.user_id else told
+    project_id = context.ranking_request.project_id
+    description = nearest_rows.describe_scan(
+        ranked.probe, Memory, ranked.vector, project_id
+    )
+    return {"how": description["how"]} if context.caller.user_id else description
 
 
 def _describe_term(term: Term, caller: Caller) -> dict[str, Any]:
-    """A term with its weight; the counts are of all users, so a bound one gets none."""
+    """A term with its weight. The counts are over all users, so a bound caller gets none."""
     if caller.user_id:
         return {"lexeme": term.lexeme}
     return {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
 
 
 def find_explainable(memory_id: uuid.UUID, caller: Caller) -> Memory:
-    """The memory that is asked about; to a caller who may not read it there is none."""
+    """Return the memory to explain, or refuse if the caller may not read it."""
     rows = Memory.objects.visible_to(caller).readable().light()
     if found := rows.filter(pk=memory_id).first():
         memory: Memory = found
@@ -104,10 +108,10 @@ def find_explainable(memory_id: uuid.UUID, caller: Caller) -> Memory:
 
 
 def explain_memory(
-    asked: SearchContext, ranked: Ranking, memory: Memory
+    context: SearchContext, ranked: Ranking, memory: Memory
 ) -> dict[str, Any]:
-    """Whether a memory is in the answer, else the first thing that kept it out."""
-    drop = next(_drops(asked, ranked, memory), None)
+    """Tell whether a memory is in the answer, and if not, the first reason."""
+    drop = next(_drops(context, ranked, memory), None)
     return {
         "id": str(memory.pk),
         "in_answer": drop is None,
@@ -117,36 +121,42 @@ def explain_memory(
 
 
 def _drops(
-    asked: SearchContext, ranked: Ranking, memory: Memory
+    context: SearchContext, ranked: Ranking, memory: Memory
 ) -> Iterator[DropReason]:
-    """In the order in which a search asks: what it covers, filters, lanes, the end."""
-    itself = Memory.objects.visible_to(asked.caller).filter(pk=memory.pk)
-    if not itself.in_reach(asked.project, asked.scope).exists():
-        yield _out_of_scope(asked, memory, itself)
-    yield from _drops_by_filters(asked.filters, itself)
-    parsed = queries.parse(asked.question.query)
-    condition = queries.build_condition(parsed, asked.question.language)
+    """Yield the reasons in the order of a search: scope, filters, query, lanes, limits."""
+    itself = Memory.objects.visible_to(context.caller).filter(pk=memory.pk)
+    if not itself.in_reach(context.project, context.scope).exists():
+        yield _out_of_scope(context, memory, itself)
+    yield from _drops_by_filters(context.filters, itself)
+    parsed = queries.parse(context.ranking_request.query)
+    condition = queries.build_condition(parsed, context.ranking_request.language)
     if condition and not itself.filter(content_tsv=condition.query).exists():
         yield DropReason("query", QUERY_MISMATCH)
-    places = {hit.id: place for place, hit in enumerate(ranked.hits)}
-    if memory.pk not in places:
-        yield DropReason("lanes", _why_not_ranked(asked.question, ranked, memory))
+    positions = {hit.id: position for position, hit in enumerate(ranked.hits)}
+    if memory.pk not in positions:
+        yield DropReason(
+            "lanes", _why_not_ranked(context.ranking_request, ranked, memory)
+        )
         return
-    place = places[memory.pk]
-    if (score := ranked.hits[place].score) < asked.min_score:
+    position = positions[memory.pk]
+    if (score := ranked.hits[position].score) < context.min_score:
         yield DropReason("min_score", f"its score is {score}")
-    if place >= asked.limit:
-        yield DropReason("limit", f"it is number {place + 1}")
+    if position >= context.limit:
+        yield DropReason("limit", f"it is number {position + 1}")
 
 
 def _out_of_scope(
-    asked: SearchContext, memory: Memory, itself: MemoryQuerySet
+    context: SearchContext, memory: Memory, itself: MemoryQuerySet
 ) -> DropReason:
-    is_shared = itself.in_reach(asked.project, None).exists()
-    if memory.project_id != asked.project.pk and not is_shared:
-        return DropReason("project_id", "it is another project's, and not shared")
-    covered = asked.scope.to_dict() if asked.scope else "workspace and org"
-    return DropReason("scope", f"it is of {memory.scope}; this search covers {covered}")
+    is_shared = itself.in_reach(context.project, None).exists()
+    if memory.project_id != context.project.pk and not is_shared:
+        return DropReason(
+            "project_id", "it belongs to another project and is not shared"
+        )
+    covered = context.scope.to_dict() if context.scope else "workspace and org"
+    return DropReason(
+        "scope", f"its scope is {memory.scope}; this search covers {covered}"
+    )
 
 
 def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[DropReason]:
@@ -156,28 +166,28 @@ def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop
         yield DropReason("include_duplicates", "it is a duplicate")
     for name in (field.name for field in fields(filters)):
         value = getattr(filters, name)
-        # Not naming any sensitivity narrows as well.
-        narrows = name not in MATCH_OPTIONS and (value or name == "sensitivities")
+        # Without sensitivities, the default ones filter.
+        is_set = name not in MATCH_OPTIONS and (value or name == "sensitivities")
         alone = {"tags_match": filters.tags_match, name: value}
-        if narrows and not itself.filter_by(replace(NO_FILTERS, **alone)).exists():
-            yield DropReason(name, "it does not fit")
+        if is_set and not itself.filter_by(replace(NO_FILTERS, **alone)).exists():
+            yield DropReason(name, "it does not match")
 
 
-def _why_not_ranked(question: RankingRequest, ranked: Ranking, memory: Memory) -> str:
-    """Why no lane has it among its best."""
+def _why_not_ranked(request: RankingRequest, ranked: Ranking, memory: Memory) -> str:
+    """Explain for each lane why the memory is not among its candidates."""
     scores = search.score_row(memory, ranked)
     if not ranked.vector:
-        unseen = "the model did not answer"
+        no_vector = "the model did not answer"
     elif memory.is_duplicate:
-        unseen = "it is a duplicate, and only its original is embedded"
+        no_vector = "it is a duplicate, and only its original is embedded"
     else:
-        unseen = "it has no vector yet"
+        no_vector = "it has no vector yet"
     reasons = {
-        "keyword": "it holds none of the words" if not scores.keyword else "",
-        "semantic": unseen if scores.semantic is None else "",
+        "keyword": "it has none of the words" if not scores.keyword else "",
+        "semantic": no_vector if scores.semantic is None else "",
     }
-    asked = ["keyword", "semantic"] if question.mode == "hybrid" else [question.mode]
+    lanes = ["keyword", "semantic"] if request.mode == "hybrid" else [request.mode]
     return "; ".join(
-        f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among the best looked at'}"
-        for lane in asked
+        f"{lane}: {reasons[lane] or f'{getattr(scores, lane):.4f}, not among its candidates'}"
+        for lane in lanes
     )

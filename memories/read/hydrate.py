@@ -1,4 +1,4 @@
-"""The memories of one page of hits, with their files: one statement."""
+"""Load the memories of a page of hits, with their files, by one statement."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ M = TypeVar("M", bound=Model)
 
 
 def load_page(rows: RowFilter, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
-    """Those of the ids that are still among the rows, as `in_full()` has them.
+    """Load the ids that still pass the filter, with the same fields as `in_full()`.
 
-    As a queryset with its prefetch, building the statements took longer than they.
+    Plain SQL: building a queryset with its prefetch took longer than running it.
     """
     condition, params = rows.condition
     sql = f"{PAGE} WHERE {Memory._meta.db_table}.id = ANY(%s) AND {condition}"
-    found = MEMORIES.read(sql, [list(ids), *params], rows.using)
-    return {memory.pk: _with_files(memory, linked) for memory, (linked,) in found}
+    loaded = MEMORIES.read(sql, [list(ids), *params], rows.using)
+    return {memory.pk: _with_files(memory, linked) for memory, (linked,) in loaded}
 
 
 MEMORIES = RowReader(Memory, without=SEARCH_COLUMNS)
@@ -39,20 +39,20 @@ FROM {Memory._meta.db_table}"""
 
 
 def _with_files(memory: Any, linked: Sequence[Any] | None) -> Memory:
-    # Of this memory's links, for who narrows them further and so asks again. Its manager
-    # would have Django build that question for each memory, which nearly nobody asks.
+    # Filtering the links runs a query with this deferred filter. The related manager would
+    # build that query for every memory, though hardly any caller filters.
     links: Any = QuerySet(MemoryFile)
     links._deferred_filter = (False, (), {"memory": memory})
     links._result_cache = [_link(memory, *columns) for columns in linked or ()]
     memory._prefetched_objects_cache = {"file_links": links}
-    found: Memory = memory
-    return found
+    loaded: Memory = memory
+    return loaded
 
 
 def _link(memory: Memory, link: dict[str, Any], file: dict[str, Any]) -> MemoryFile:
-    made = _row_of_json(MemoryFile, link)
-    made.memory, made.file = memory, _row_of_json(File, file)
-    return made
+    row = _row_of_json(MemoryFile, link)
+    row.memory, row.file = memory, _row_of_json(File, file)
+    return row
 
 
 def _row_of_json(model: type[M], columns: dict[str, Any]) -> M:

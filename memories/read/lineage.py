@@ -12,18 +12,18 @@ from memories.models import Memory
 
 
 def related_ids(memory: Memory, caller: Caller) -> dict[str, Any]:
-    """The ids of what a memory came from and what came of it, as far as visible."""
-    seen = Memory.objects.visible_to(caller).readable()
+    """Return the ids of visible memories that a memory is connected to, by relation."""
+    visible = Memory.objects.visible_to(caller).readable()
 
     def ids(*where: Q, **condition: Any) -> Sequence[str]:
-        found = seen.filter(*where, **condition).order_by("pk")
-        return [str(pk) for pk in found.values_list("pk", flat=True)[:100]]
+        rows = visible.filter(*where, **condition).order_by("pk")
+        return [str(pk) for pk in rows.values_list("pk", flat=True)[:100]]
 
     return {
         "duplicates": ids(duplicate_of=memory),
         "supersedes": ids(superseded_by=memory),
         "promoted_to": ids(promoted_from=memory.pk),
-        # The index holds only those that were made of others.
+        # The first condition is that of the index.
         "compacted_into": ids(
             ~Q(compacted_from=[]), compacted_from__contains=[memory.pk]
         ),

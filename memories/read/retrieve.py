@@ -23,16 +23,16 @@ def readable_rows(
     caller: Caller,
     shared: bool | None = None,
 ) -> MemoryQuerySet:
-    """The rows that a read covers, after every filter; `shared` as in `covering`."""
-    is_of_one = scope is not None or shared is False
-    seen = Memory.objects.visible_to(caller, project if is_of_one else None)
-    rows: MemoryQuerySet = seen.in_reach(project, scope, shared).filter_by(filters)
+    """The rows that a read covers, after every filter; `shared` as in `in_reach`."""
+    is_one_project = scope is not None or shared is False
+    visible = Memory.objects.visible_to(caller, project if is_one_project else None)
+    rows: MemoryQuerySet = visible.in_reach(project, scope, shared).filter_by(filters)
     return rows
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """A structured read (requirement 000): no query, newest or oldest first."""
+    """A read without a query (requirement 000), newest or oldest first."""
 
     scope: Scope | None = None
     sessions: Sequence[Scope] = ()
@@ -42,7 +42,7 @@ class Retrieval:
 
 
 def read_scope(project: Project, request: Retrieval, caller: Caller) -> MemoryQuerySet:
-    """The rows of a scope, and of the named session when it is to be included."""
+    """Return the rows of a scope and of the sessions that the request includes."""
     caller.require(Role.VIEWER, project.pk)
     rows = readable_rows(project, request.scope, request.filters, caller)
     for session in request.sessions:
@@ -52,17 +52,18 @@ def read_scope(project: Project, request: Retrieval, caller: Caller) -> MemoryQu
     return rows.order_by("pk" if request.order == "oldest" else "-pk").in_full()
 
 
-def page_size(wanted: float | None) -> int:
-    """Requirement 000: 20 unless a whole part above zero is asked for."""
-    return math.floor(wanted) if wanted and wanted >= 1 else DEFAULT_LIMIT
+def page_size(limit: float | None) -> int:
+    """The number of rows to return: 20 unless `limit` is at least 1 (requirement 000)."""
+    return math.floor(limit) if limit and limit >= 1 else DEFAULT_LIMIT
 
 
 def find_memory(memory_id: uuid.UUID, caller: Caller) -> Memory | None:
-    found: Memory | None = (
+    """A readable memory by its id; None if there is none or it has expired."""
+    memory: Memory | None = (
         Memory.objects.visible_to(caller)
         .readable()
         .in_full()
         .filter(pk=memory_id)
         .first()
     )
-    return found
+    return memory

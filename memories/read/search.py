@@ -1,4 +1,4 @@
-"""Read memories back: structured, or by a query."""
+"""Search memories by a query."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from common.caller import Caller, Role
 from inference.embedding.vector import Vector
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet, is_shared_with
-from memories.read import explain
-from memories.read import hydrate as pages
+from memories.read import explain, hydrate
 from memories.read.explain import SearchContext
 from memories.read.retrieve import readable_rows
 from memories.scopes import Scope
@@ -28,7 +27,7 @@ from search.search import LaneRank, Mode
 
 @dataclass(frozen=True)
 class MemorySearch:
-    """One search. Weights and fusion of None are the project's."""
+    """One search; weights and fusion default to the project's settings."""
 
     query: str
     mode: Mode = "hybrid"
@@ -39,7 +38,7 @@ class MemorySearch:
     fusion: Fusion | None = None
     keyword_weight: float | None = None
     semantic_weight: float | None = None
-    # True, or the id of a memory of which it is asked why it is not in the answer.
+    # True, or the id of a memory that the answer should have contained.
     explain: bool | uuid.UUID = False
 
 
@@ -66,57 +65,67 @@ def find(
     caller: Caller,
     vector: Future[Vector] | None = None,
 ) -> SearchResult:
-    """The best memories for a query, among those the caller may read.
+    """Find the best memories for a query among those the caller may read.
 
-    `vector` is the query's, of `ranking.begin_vector`, where a door had it begun.
+    `vector` is the pending vector of the query if the caller called `begin_vector`.
     """
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
-    question = _build_question(project, request, min_hits=request.limit)
-    beside = None if request.scope else is_shared_with(project)
-    begun = search_search.begin(question, Memory.objects.db, beside, vector)
+    ranking_request = _build_request(project, request, min_hits=request.limit)
+    extra = None if request.scope else is_shared_with(project)
+    begun = search_search.begin(ranking_request, Memory.objects.db, extra, vector)
     shared = bool(begun.extra)
     rows = readable_rows(project, request.scope, request.filters, caller, shared)
-    ranked = search_search.rank(rows, question, _partitions(project, shared), begun)
+    ranked = search_search.rank(
+        rows, ranking_request, _partitions(project, shared), begun
+    )
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
-    # What is gone since a moment ago is no hit.
-    page = pages.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
+    # A memory that was deleted since the ranking is no hit.
+    page = (
+        hydrate.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
+    )
     contents = {pk: memory.content for pk, memory in page.items()}
-    texts = snippets.build(contents, ranked.terms, question.language)
+    texts = snippets.build(contents, ranked.terms, ranking_request.language)
     hits = [
         MemoryHit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
         for hit in best
         if hit.id in page
     ]
-    asked = SearchContext(
-        project, question, request.filters, request.scope, least, request.limit, caller
+    context = SearchContext(
+        project,
+        ranking_request,
+        request.filters,
+        request.scope,
+        least,
+        request.limit,
+        caller,
     )
     return SearchResult(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         notes=ranked.notes,
-        explanation=_explain(request, asked, ranked, rows),
+        explanation=_explain(request, context, ranked, rows),
     )
 
 
 def rank_rows(
     project: Project, rows: MemoryQuerySet, request: MemorySearch
 ) -> search_search.Ranking:
-    """Every candidate among these rows, best first; the request narrows no further."""
+    """Rank every candidate among these rows; the filters of the request do not apply."""
     return search_search.rank(
-        rows, _build_question(project, request), _partitions(project)
+        rows, _build_request(project, request), _partitions(project)
     )
 
 
 def _partitions(project: Project, shared: bool = True) -> list[str]:
-    """`shared`: the rows may hold some of the organization's other projects."""
+    """The index partitions to search; `shared` adds rows of the organization's other projects."""
     own = [partition_lexeme("p", project.pk)]
     return [*own, partition_lexeme("o", project.organization_id)] if shared else own
 
 
-def _build_question(
+def _build_request(
     project: Project, request: MemorySearch, min_hits: int = semantic.DEPTH
 ) -> search_search.RankingRequest:
     options = project.options.search
@@ -136,14 +145,14 @@ def _build_question(
 
 def _explain(
     request: MemorySearch,
-    asked: SearchContext,
+    context: SearchContext,
     ranked: search_search.Ranking,
     rows: MemoryQuerySet,
 ) -> dict[str, Any] | None:
     if not request.explain:
         return None
-    shown = explain.explain_search(asked, ranked, rows)
+    explanation = explain.explain_search(context, ranked, rows)
     if isinstance(request.explain, bool):
-        return shown
-    memory = explain.find_explainable(request.explain, asked.caller)
-    return {**shown, "memory": explain.explain_memory(asked, ranked, memory)}
+        return explanation
+    memory = explain.find_explainable(request.explain, context.caller)
+    return {**explanation, "memory": explain.explain_memory(context, ranked, memory)}

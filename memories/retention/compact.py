@@ -1,7 +1,7 @@
-"""Compaction: several memories of one scope become one (docs/compaction.md).
+"""Compact several memories of one scope into one (docs/compaction.md).
 
-The text comes from the caller or from a summarizer; everything else is derived by code,
-so that nothing of where the sources came from is lost.
+The text comes from the caller or from a summarizer. Everything else is computed from the
+sources, so that their provenance is kept.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from projects.models import Project
 
 Summarizer = Callable[[Sequence[Memory]], str | Summary]
 
-# The key of the metadata that tells how a text came about: {level, model, generation}.
+# The metadata key under which a result describes its summary: {level, model, generation}.
 COMPACTION_KEY = "compaction"
-# What a schedule puts together; a result of the last one is left as it is.
+# How often a memory can be compacted by policy: results of the last one stay.
 GENERATIONS = (1, 2, 3)
-# The strictest of the sources holds for the result.
+# From lax to strict: the result has the strictest sensitivity of its sources.
 STRICTNESS = ("public", "private", "sensitive")
-# What must survive of each source, where the sources differ in it (docs/api.md,
+# Where the sources differ in one of these, the result keeps the value of each (docs/api.md,
 # "Scopes").
 PROVENANCE = (
     "agent_id",
@@ -49,7 +49,7 @@ PROVENANCE = (
 
 
 class MixedScopes(errors.StateConflict):
-    """Only memories of one scope are compacted, and into that scope."""
+    """Only memories of one scope can be compacted, and only into that scope."""
 
     code = "mixed_scopes"
 
@@ -69,14 +69,14 @@ class CompactionFailed(errors.Refusal):
 
 @dataclass(frozen=True)
 class CompactionOptions:
-    """What the result of a compaction is to be; None leaves it to the sources."""
+    """Options of a compaction; None takes the value from the sources."""
 
     delete_sources: bool = False
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     expires_at: datetime | None = None
     kind: str | None = None
-    # For the history.
+    # Written to the history of the result.
     reason: str = ""
 
 
@@ -86,35 +86,35 @@ def prepare(
     target: Scope,
     summarizer: Summarizer,
     caller: Caller,
-    wish: CompactionOptions,
+    options: CompactionOptions,
 ) -> Derivation:
-    """One new memory of several; the sources stay unless they are to go.
+    """Prepare one new memory made of several.
 
-    `summarizer` is given the sources in the given order; what it raises becomes
+    `summarizer` gets the sources in the given order; any error it raises becomes
     CompactionFailed. Raises Invalid without ids, NotFound for a missing one,
-    MixedScopes, and ExpiriesDiffer when retiring the sources would make something
-    permanent expire.
+    MixedScopes, and ExpiriesDiffer if deleted sources expire at different times and
+    `options` has no expiry.
     """
     caller.require(Role.WRITER, project.pk)
     sources = _sources(project, source_ids, caller)
     _refuse_mixed(sources, target)
-    if wish.delete_sources and wish.expires_at is None:
+    if options.delete_sources and options.expires_at is None:
         _refuse_differing_expiries(sources)
-    draft = _draft(sources, _summary(sources, summarizer), target, caller, wish)
-    retire = "compacted into" if wish.delete_sources else ""
-    reason = "; ".join(filter(None, (wish.reason, *draft.notes)))
+    draft = _draft(sources, _summary(sources, summarizer), target, caller, options)
+    retire = "compacted into" if options.delete_sources else ""
+    reason = "; ".join(filter(None, (options.reason, *draft.notes)))
     return derive.prepare(project, sources, draft, retire=retire, reason=reason)
 
 
 def fixed_summarizer(content: str) -> Summarizer:
-    """The caller has written the summary."""
+    """A summarizer that returns the caller's own text."""
     return lambda sources: content
 
 
 def project_summarizer(project: Project, run_id: uuid.UUID | None = None) -> Summarizer:
-    """By the language model, where there is one; else by the sources' own sentences.
+    """A summarizer by the project's language model, or without one, by extracted sentences.
 
-    All that is asked under one `run_id` shares the model's timeout.
+    All requests of one `run_id` share the model's timeout.
     """
     run_id = run_id or uuid7()
     return lambda sources: model_summary.summarize(
@@ -123,7 +123,7 @@ def project_summarizer(project: Project, run_id: uuid.UUID | None = None) -> Sum
 
 
 def text_to_keep(memory: Memory) -> str:
-    """What of a memory a summary has to keep."""
+    """The text of a memory that a summary must cover: content, outcome and lessons."""
     more = (memory.outcome, memory.lessons)
     new = [text for text in more if text and text not in memory.content]
     return "\n".join([memory.content, *new])
@@ -132,17 +132,17 @@ def text_to_keep(memory: Memory) -> str:
 def _sources(
     project: Project, source_ids: Sequence[uuid.UUID], caller: Caller
 ) -> list[Memory]:
-    wanted = list(dict.fromkeys(source_ids))
-    if not wanted:
+    ids = list(dict.fromkeys(source_ids))
+    if not ids:
         raise errors.Invalid(
             "A compaction needs at least one source.",
             errors={"source_ids": ["This list may not be empty."]},
         )
     rows = Memory.objects.visible_to(caller).readable().filter(project=project)
-    found: dict[uuid.UUID, Memory] = rows.light().in_bulk(wanted)
-    if missing := [str(pk) for pk in wanted if pk not in found]:
+    by_id: dict[uuid.UUID, Memory] = rows.light().in_bulk(ids)
+    if missing := [str(pk) for pk in ids if pk not in by_id]:
         raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
-    return [found[pk] for pk in wanted]
+    return [by_id[pk] for pk in ids]
 
 
 def _refuse_mixed(sources: Sequence[Memory], target: Scope) -> None:
@@ -158,12 +158,12 @@ def _refuse_differing_expiries(sources: Sequence[Memory]) -> None:
 def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> Summary:
     ids = ", ".join(str(memory.pk) for memory in sources)
     try:
-        made = summarizer(sources)
-    # Whatever the caller's function raises, the sources stand as they were.
+        summary = summarizer(sources)
+    # The caller's function may raise anything; the sources are unchanged.
     except Exception as error:
         detail = f"Compaction failed for entries [{ids}]: {error}"
         raise CompactionFailed(detail) from error
-    summary = Summary(made) if isinstance(made, str) else made
+    summary = Summary(summary) if isinstance(summary, str) else summary
     if not summary.text.strip():
         raise CompactionFailed(
             f"Compaction failed for entries [{ids}]: the summary is empty"
@@ -178,14 +178,14 @@ def _draft(
     summary: Summary,
     target: Scope,
     caller: Caller,
-    wish: CompactionOptions,
+    options: CompactionOptions,
 ) -> Draft:
     first = sources[0]
-    tags = _tags(sources) if wish.tags is None else wish.tags
+    tags = _tags(sources) if options.tags is None else options.tags
     return Draft(
         content=summary.text,
         scope=target,
-        kind=wish.kind or first.kind,
+        kind=options.kind or first.kind,
         memory_type=first.memory_type,
         agent_id=_shared(sources, "agent_id") or caller.agent_id_for(""),
         source=_shared(sources, "source") or Memory.Source.SYSTEM,
@@ -197,9 +197,9 @@ def _draft(
         key=_shared(sources, "key") or "",
         value=_shared(sources, "value"),
         tags=tuple(dict.fromkeys(tags)),
-        metadata=_metadata(sources, summary) | dict(wish.metadata),
+        metadata=_metadata(sources, summary) | dict(options.metadata),
         sensitivity=max((m.sensitivity for m in sources), key=STRICTNESS.index),
-        expires_at=wish.expires_at or _earliest(sources),
+        expires_at=options.expires_at or _earliest(sources),
         compacted_from=tuple(memory.pk for memory in sources),
         notes=_notes(summary),
         min_length=1,
@@ -207,7 +207,7 @@ def _draft(
 
 
 def _shared(sources: Sequence[Memory], name: str) -> Any:
-    """The value that all sources have; None when they differ."""
+    """The value that all sources share; None if they differ."""
     values = [getattr(memory, name) for memory in sources]
     return values[0] if all(value == values[0] for value in values) else None
 
@@ -217,14 +217,15 @@ def _tags(sources: Iterable[Memory]) -> list[str]:
 
 
 def _notes(summary: Summary) -> tuple[str, ...]:
-    made = (f"summary: {summary.level}",) if summary.level else ()
-    return (*made, *summary.notes)
+    level = (f"summary: {summary.level}",) if summary.level else ()
+    return (*level, *summary.notes)
 
 
 def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
-    """The first value of each key, and the provenance in which the sources differ.
+    """Merge metadata: the first value of each key wins.
 
-    How the text came about and how many compactions lie behind it is of the result.
+    Adds the level of the summary, the generation, and the provenance in which the
+    sources differ.
     """
     merged: dict[str, Any] = {}
     for memory in sources:
@@ -245,14 +246,14 @@ def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
 
 
 def generation_of(memory: Memory) -> int:
-    """How many compactions lie behind a memory, as far as it tells."""
-    made = memory.metadata.get(COMPACTION_KEY)
-    told = made.get("generation") if isinstance(made, dict) else None
-    return told if told in GENERATIONS else int(bool(memory.compacted_from))
+    """The number of compactions behind a memory, from its metadata if these are valid."""
+    known = memory.metadata.get(COMPACTION_KEY)
+    number = known.get("generation") if isinstance(known, dict) else None
+    return number if number in GENERATIONS else int(bool(memory.compacted_from))
 
 
 def _differs(sources: Sequence[Memory], name: str) -> bool:
-    """Lineage is of one memory: it is lost as soon as there is any."""
+    """Whether sources differ in a field. Lineage is never shared: the result has its own."""
     if name in ("promoted_from", "compacted_from"):
         return any(getattr(memory, name) for memory in sources)
     return (
@@ -277,10 +278,10 @@ def _earliest(sources: Sequence[Memory]) -> datetime | None:
 
 
 def list_compactions(project: Project, caller: Caller) -> QuerySet[MemoryChange]:
-    """The compactions of a project, newest first, and whether the results are deleted."""
+    """List the compactions of a project, newest first, annotated with `is_deleted`."""
     caller.require(Role.VIEWER, project.pk)
-    gone = Memory.objects.filter(pk=OuterRef("memory_id"), deleted_at__isnull=False)
+    deleted = Memory.objects.filter(pk=OuterRef("memory_id"), deleted_at__isnull=False)
     rows: QuerySet[MemoryChange] = MemoryChange.objects.visible_to(caller).filter(
         project_id=project.pk, action=MemoryChange.Action.COMPACT
     )
-    return rows.annotate(is_deleted=Exists(gone))
+    return rows.annotate(is_deleted=Exists(deleted))

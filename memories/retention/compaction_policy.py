@@ -1,4 +1,4 @@
-"""Compaction by a project's policy: planned, started by hand or each day, run by a job."""
+"""Compact the memories of a project by its policy: plan it, start it, run it as a job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 KIND = "compact"
 # A group may wait for a language model; nothing else extends the lease meanwhile.
 LEASE = timedelta(minutes=10)
-# Beat looks each hour; a day's compaction is not to come an hour later each day.
+# Beat checks each hour: with a full day, each compaction would start an hour later.
 ALMOST_A_DAY = timedelta(hours=23, minutes=30)
 GROUP_FIELDS = (
     "scope_kind",
@@ -48,7 +48,7 @@ GROUP_FIELDS = (
 
 @dataclass(frozen=True)
 class Group:
-    """Memories that become one, the oldest first."""
+    """Memories that are compacted into one, the oldest first."""
 
     scope: Scope
     kind: str
@@ -58,19 +58,19 @@ class Group:
 
 
 def plan(project: Project, caller: Caller) -> Iterator[Group]:
-    """What the policy would put together now, as far as the caller may see it."""
+    """Return the groups that the policy would compact now, as far as the caller sees them."""
     caller.require(Role.VIEWER, project.pk)
     policy = project.options.compaction
     return group_sources(candidates(project, policy).visible_to(caller), policy)
 
 
 def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
-    """What a policy may put together.
+    """The memories that a policy may compact.
 
-    A source is taken once: what was kept, or came back because somebody undid it, is
-    not taken again. Facts with a key and results of the last generation stay.
+    A source is compacted once: kept and restored sources are not compacted again. Facts
+    with a key and results of the last generation are left out.
     """
-    taken = Memory.objects.filter(project=project).exclude(compacted_from=[])
+    compacted = Memory.objects.filter(project=project).exclude(compacted_from=[])
     each = Func("compacted_from", function="unnest", output_field=UUIDField())
     last = {COMPACTION_KEY: {"generation": GENERATIONS[-1]}}
     rows: MemoryQuerySet = Memory.objects.current().filter(
@@ -81,11 +81,11 @@ def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
     )
     rows = rows.exclude(Q(kind=Memory.Kind.FACT) & ~Q(key=""))
     rows = rows.exclude(metadata__contains=last)
-    return rows.exclude(pk__in=taken.order_by().values(taken_id=each))
+    return rows.exclude(pk__in=compacted.order_by().values(source_id=each))
 
 
 def group_sources(rows: MemoryQuerySet, policy: CompactionSettings) -> Iterator[Group]:
-    """Groups of `at_least` to `at_most`; the youngest, if too few, are left alone."""
+    """Yield groups of `at_least` to `at_most` memories, from the oldest on."""
     shared = rows.order_by(*GROUP_FIELDS).values(*GROUP_FIELDS).annotate(n=Count("pk"))
     for common in shared.filter(n__gte=policy.at_least):
         common.pop("n")
@@ -109,7 +109,7 @@ def _group(common: dict[str, Any], source_ids: list[uuid.UUID]) -> Group:
 
 @write
 def start(project: Project, caller: Caller) -> Job:
-    """Start a job that carries the plan out; one that waits already is that job."""
+    """Start a job that compacts by the policy, or return the one that waits already."""
     caller.require_unbound(Role.CURATOR, project.pk, action="compact a project")
     policy = project.options.compaction.model_dump()
     job = queue.enqueue(
@@ -129,7 +129,7 @@ def start(project: Project, caller: Caller) -> Job:
 
 
 def start_due() -> None:
-    """Start the day's compaction of each project that wants one."""
+    """Start the daily compaction of each project that has it enabled."""
     since = timezone.now() - ALMOST_A_DAY
     for project in Project.objects.live().filter(settings__compaction__enabled=True):
         done = Job.objects.filter(kind=KIND, project_id=project.pk)
@@ -139,17 +139,17 @@ def start_due() -> None:
 
 @runner.handler(KIND, lease=LEASE)
 def run_policy(run: runner.JobRun) -> dict[str, Any] | None:
-    """Compact group by group; one that was done before is not in the plan any more."""
+    """Compact group by group; a repeated attempt continues with the groups that are left."""
     assert run.job.project_id
     project = Project.objects.live().filter(pk=run.job.project_id).first()
     if project is None:
         return None
     policy = CompactionSettings.model_validate(run.job.args["policy"])
-    wish = CompactionOptions(
+    options = CompactionOptions(
         delete_sources=policy.delete_sources, reason=_reason(run.job, policy)
     )
     for group in group_sources(candidates(project, policy), policy):
-        compact_group(run, project, group, wish)
+        compact_group(run, project, group, options)
     result = {"groups": 0, "memories": 0, "refused": 0, **run.job.cursor}
     trail.record(
         SYSTEM,
@@ -170,11 +170,11 @@ def _reason(job: Job, policy: CompactionSettings) -> str:
 
 
 def compact_group(
-    run: runner.JobRun, project: Project, group: Group, wish: CompactionOptions
+    run: runner.JobRun, project: Project, group: Group, options: CompactionOptions
 ) -> None:
-    """Compact a group whole, or leave it whole; the run's cursor counts which.
+    """Compact a group or leave it as it is; count it in the run's cursor.
 
-    A refusal is of this group alone: a source has changed or gone meanwhile.
+    A refusal concerns this group only: a source was changed or deleted meanwhile.
     """
     tally = {"groups": 0, "memories": 0, "refused": 0, **run.job.cursor}
     size = len(group.source_ids)
@@ -182,7 +182,7 @@ def compact_group(
     summarizer = compact.project_summarizer(project)
     try:
         prepared = compact.prepare(
-            project, group.source_ids, group.scope, summarizer, SYSTEM, wish
+            project, group.source_ids, group.scope, summarizer, SYSTEM, options
         )
         _commit(run, prepared, tally | done)
         run.yield_turn()
@@ -199,16 +199,16 @@ def _commit(run: runner.JobRun, prepared: Derivation, tally: dict[str, Any]) -> 
 
 
 def _refuse_compacted(prepared: Derivation) -> None:
-    """Another job can have planned the same: sources that stay do not tell."""
+    """Refuse if another job compacted a source meanwhile: kept sources do not show it."""
     sources = Memory.objects.filter(pk__in=[each.pk for each in prepared.sources])
     ids = list(
         sources.order_by("pk")
         .select_for_update(no_key=True)
         .values_list("pk", flat=True)
     )
-    # The index holds only what was made of others.
-    made = Memory.objects.exclude(compacted_from=[])
-    if made.filter(compacted_from__overlap=ids).exists():
+    # This condition is that of the index on `compacted_from`.
+    results = Memory.objects.exclude(compacted_from=[])
+    if results.filter(compacted_from__overlap=ids).exists():
         raise errors.StateConflict(
-            "Another compaction has put these together meanwhile."
+            "Another compaction has used one of these memories meanwhile."
         )

@@ -1,7 +1,7 @@
-"""Consolidation: what a project does when a quota of its memories is reached.
+"""Consolidate a project whose memories have reached a quota.
 
-Duplicates first, then old episodes folded into notes, then the memories of the lowest
-confidence archived; each step can be taken back, and it stops when the quotas have room.
+Marks duplicates, then compacts old episodes into notes, then archives the memories of the
+lowest confidence, until the quotas have room. Each step can be undone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from memories.store.quotas import KIND, Quota
 from projects.models import Project
 from projects.options import CompactionSettings
 
-# A memory without a confidence is neither trusted nor doubted.
+# The confidence of a memory that has none.
 UNKNOWN_CONFIDENCE = 0.5
-ARCHIVE_BATCH = 100  # candidates looked up together; each goes by itself
+ARCHIVE_BATCH = 100  # ids read at a time; each memory has its own transaction
 
 
 @runner.handler(KIND, lease=compaction_policy.LEASE)
 def make_room(run: runner.JobRun) -> dict[str, Any] | None:
-    """Make room, step by step, until no quota is reached or nothing is left to do."""
+    """Make room step by step, until no quota is reached or no step is left."""
     assert run.job.project_id
     project = Project.objects.live().filter(pk=run.job.project_id).first()
     if project is None:
@@ -57,10 +57,10 @@ def make_room(run: runner.JobRun) -> dict[str, Any] | None:
 
 
 def _finish(run: runner.JobRun, project: Project) -> dict[str, Any]:
-    found = DuplicateFinding.objects.filter(job_id=run.job.pk, why_not_merged="")
+    duplicates = DuplicateFinding.objects.filter(job_id=run.job.pk, why_not_merged="")
     cursor = run.job.cursor
     result = {
-        "duplicates": found.count(),
+        "duplicates": duplicates.count(),
         "folded": cursor.get("memories", 0),
         "archived": cursor.get("archived", 0),
         "is_under": not quotas.at_limit(project),
@@ -77,7 +77,7 @@ def _finish(run: runner.JobRun, project: Project) -> dict[str, Any]:
 
 
 def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
-    """Compare what earlier consolidations have not compared, a batch at a time."""
+    """Compare memories that no earlier consolidation compared, a batch at a time."""
     rows = Memory.objects.current().filter(project=project).order_by("pk").light()
     while quotas.at_limit(project):
         batch = list(rows.filter(pk__gt=_last_compared_id(run.job))[: scan.SCAN_BATCH])
@@ -91,7 +91,7 @@ def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
 
 
 def _last_compared_id(job: Job) -> uuid.UUID:
-    """The last memory that this consolidation, or the one before it, has compared."""
+    """The id of the last memory that this consolidation or the previous one compared."""
     before = Job.objects.filter(
         kind=KIND, project_id=job.project_id, state=Job.State.DONE, args=job.args
     ).first()
@@ -101,19 +101,19 @@ def _last_compared_id(job: Job) -> uuid.UUID:
 
 
 def _fold_episodes(run: runner.JobRun, project: Project, quota: Quota) -> None:
-    """Compact old episodes of each scope into notes, where that makes room."""
+    """Compact old episodes of each scope into notes, if the quota counts episodes."""
     if quota.name == "per_kind" and quota.of != Memory.Kind.EPISODE:
         return
     policy = _episode_policy(project.options.compaction)
     counted = quotas.live_rows(project, quota).values("pk")
     rows = compaction_policy.candidates(project, policy).filter(pk__in=counted)
-    wish = CompactionOptions(
+    options = CompactionOptions(
         delete_sources=True, kind=Memory.Kind.NOTE, reason=_reason(run, quota)
     )
     for group in compaction_policy.group_sources(rows, policy):
         if not quotas.count_used(project, quota).is_reached:
             return
-        compaction_policy.compact_group(run, project, group, wish)
+        compaction_policy.compact_group(run, project, group, options)
 
 
 def _episode_policy(policy: CompactionSettings) -> CompactionSettings:
@@ -122,10 +122,10 @@ def _episode_policy(policy: CompactionSettings) -> CompactionSettings:
 
 
 def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -> None:
-    """Archive those of the lowest confidence, the oldest first; confirmed ones last."""
+    """Archive memories: unconfirmed before confirmed, then by confidence and age."""
     while (over := quotas.count_used(project, quota)).is_reached:
-        wanted = min(over.used - over.limit + 1, ARCHIVE_BATCH)
-        ids = list(_least_trusted(project, quota).values_list("pk", flat=True)[:wanted])
+        count = min(over.used - over.limit + 1, ARCHIVE_BATCH)
+        ids = list(_least_trusted(project, quota).values_list("pk", flat=True)[:count])
         for memory_id in ids:
             archived = run.job.cursor.get("archived", 0) + 1
             cursor = {**run.job.cursor, "archived": archived}
@@ -135,7 +135,7 @@ def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -
 
 
 def _least_trusted(project: Project, quota: Quota) -> Any:
-    """What somebody brought back once is not archived again."""
+    """The candidates for archiving, in order; a memory that was once restored is none."""
     restored = MemoryChange.objects.filter(
         memory_id=OuterRef("pk"), action=MemoryChange.Action.RESTORE
     )

@@ -1,7 +1,7 @@
-"""Purge: take a person's texts away for good, wherever they were copied to.
+"""Purge: remove a person's texts for good, wherever they were copied to.
 
-Everything happens in one transaction, so that a process that dies in it has changed
-nothing. What is purged already is passed over: a second purge finishes or does nothing.
+A purge is one transaction: a process that dies in it has changed nothing. Rows that are
+already purged are skipped, so that a repeated purge does nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from memories.scopes import redact_scope
 from projects.models import Project
 
 KIND = "purge"
-MAX_INLINE = 200  # memories purged while the caller waits; more of them by a job
+MAX_INLINE = 200  # memories purged while the caller waits; a job purges more than these
 
 Selection = Mapping[str, Any]
 Selector = Callable[[Any, Project, Caller], Q]
@@ -38,18 +38,18 @@ Selector = Callable[[Any, Project, Caller], Q]
 
 @dataclass(frozen=True)
 class ErasePlan:
-    """What a purge would do now: {table: rows}, and what was made of the texts."""
+    """What a purge would remove now: {table: rows}, and the descendants of the texts."""
 
     counts: dict[str, int]
     descendants: list[Descendant]
 
 
 def preview(
-    project: Project, asked: Selection, caller: Caller, *, cascade: bool
+    project: Project, selection: Selection, caller: Caller, *, cascade: bool
 ) -> ErasePlan:
-    """Count what would go, and change nothing."""
+    """Count what a purge would remove, and change nothing."""
     require_owner(project, caller)
-    erasure = _find_reached(project, asked, caller, cascade)
+    erasure = _find_reached(project, selection, caller, cascade)
     return ErasePlan(
         row_erasure.count_rows(erasure), list(erasure.descendants.values())
     )
@@ -58,28 +58,28 @@ def preview(
 @write
 def purge(
     project: Project,
-    asked: Selection,
+    selection: Selection,
     caller: Caller,
     *,
     reason: str,
     cascade: bool = False,
 ) -> Purge:
-    """Purge at once, or by a job when there is much of it; the receipt.
+    """Purge at once, or by a job if there are many memories; return the receipt.
 
-    `asked` is one of {"ids"}, {"scope"}, {"user_id"}, {"session_id"}, {"object"}. With
-    `cascade` what was made of the texts goes too; without it a person is asked.
+    `selection` has one key: ids, scope, user_id, session_id or object. With `cascade`,
+    everything that was derived from the texts is purged too; else it waits for review.
     """
     require_owner(project, caller)
     row = Purge.objects.create(
         project=project,
-        selection=_to_json(asked),
+        selection=_to_json(selection),
         cascade=cascade,
         reason=reason[:500],
         actor=caller.name[:200],
         key_id=caller.key_id,
     )
     if (
-        len(_find_reached(project, asked, caller, cascade).ids_of("memory"))
+        len(_find_reached(project, selection, caller, cascade).ids_of("memory"))
         > MAX_INLINE
     ):
         return _enqueue(row, caller)
@@ -98,14 +98,14 @@ def get_purge(purge_id: uuid.UUID, caller: Caller) -> Purge:
 
 
 def find_texts(row: Purge, text: str) -> list[PurgedText]:
-    """Where this very text stood when the purge took it; empty if it did not."""
+    """Find where a purge removed exactly this text; empty if it did not."""
     return list(row.texts.filter(hmac=redaction.hmac_of(text)))
 
 
-def _to_json(asked: Selection) -> dict[str, Any]:
-    if "ids" in asked:
-        return {"ids": [str(pk) for pk in asked["ids"]]}
-    return dict(asked)
+def _to_json(selection: Selection) -> dict[str, Any]:
+    if "ids" in selection:
+        return {"ids": [str(pk) for pk in selection["ids"]]}
+    return dict(selection)
 
 
 def _enqueue(row: Purge, caller: Caller) -> Purge:
@@ -127,14 +127,14 @@ def _enqueue(row: Purge, caller: Caller) -> Purge:
 
 @runner.handler(KIND, lease=timedelta(minutes=10))
 def run_purge(run: runner.JobRun) -> dict[str, Any]:
-    """Carry out a large purge: all of it, or nothing when the worker dies."""
+    """Run a large purge, in one transaction."""
     row = _finish(uuid.UUID(run.job.args["purge_id"]))
     return {"purge_id": str(row.pk), "rows": sum(row.counts.values())}
 
 
 @write
 def _finish(purge_id: uuid.UUID) -> Purge:
-    # Held: a second worker waits here, and finds it done.
+    # Locked: a second worker waits here, and then finds the purge done.
     row: Purge = Purge.objects.select_for_update(no_key=True).get(pk=purge_id)
     if row.state == Purge.State.DONE:
         return row
@@ -170,15 +170,15 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
         cascade=row.cascade,
         counts=counts,
     )
-    # Vectors of what was searched for lately, by its text.
+    # The cached vectors of recent queries are stored under the text of the query.
     transaction.on_commit(active_model.forget_queries)
     return row
 
 
 def _lock_same_requests(row: Purge) -> QuerySet[Purge]:
-    """The purge itself, and those that were asked the same and wait.
+    """Lock the purge and those with the same selection that still wait.
 
-    Whoever carries one of them out at this moment masks it.
+    Skips a purge that another worker runs now: that worker masks its selection.
     """
     rows: QuerySet[Purge] = Purge.objects.filter(
         project=row.project, selection=row.selection, state=Purge.State.WAITING
@@ -191,35 +191,35 @@ def _descendant_json(descendant: Descendant) -> dict[str, Any]:
 
 
 def _lock_reached(row: Purge, caller: Caller) -> ErasureScope:
-    """Everything that is reached, locked; looked at again until nothing was added."""
-    asked = row.selection
-    erasure = _find_reached(row.project, asked, caller, row.cascade)
+    """Lock everything the purge reaches; repeat until the locks leave nothing new."""
+    selection = row.selection
+    erasure = _find_reached(row.project, selection, caller, row.cascade)
     while True:
         for part in handlers.all_handlers():
             part.lock(erasure)
-        again = _find_reached(row.project, asked, caller, row.cascade)
+        again = _find_reached(row.project, selection, caller, row.cascade)
         if set(again.all_ids) <= set(erasure.all_ids):
             return again
         erasure = again
 
 
 def _find_reached(
-    project: Project, asked: Selection, caller: Caller, cascade: bool
+    project: Project, selection: Selection, caller: Caller, cascade: bool
 ) -> ErasureScope:
     erasure = ErasureScope(project.pk, cascade)
-    erasure.add("memory", _select_memories(project, asked, caller))
+    erasure.add("memory", _select_memories(project, selection, caller))
     handlers.expand_scope(erasure)
     return erasure
 
 
 def _select_memories(
-    project: Project, asked: Selection, caller: Caller
+    project: Project, selection: Selection, caller: Caller
 ) -> set[uuid.UUID]:
-    """The memories that are asked for, those that are deleted or purged among them.
+    """Select memories, deleted and purged ones included.
 
-    Of a project that was hidden meanwhile, too: it may be restored.
+    Also in a project that was deleted meanwhile: it may be restored.
     """
-    [(kind, value)] = asked.items()
+    [(kind, value)] = selection.items()
     rows = Memory.objects.filter(project=project)
     found = set(
         rows.filter(SELECTORS[kind](value, project, caller)).values_list(
@@ -231,8 +231,8 @@ def _select_memories(
     return found
 
 
-def _refuse_missing(wanted: Any, found: set[uuid.UUID]) -> None:
-    missing = [str(pk) for pk in wanted if uuid.UUID(str(pk)) not in found]
+def _refuse_missing(ids: Any, found: set[uuid.UUID]) -> None:
+    missing = [str(pk) for pk in ids if uuid.UUID(str(pk)) not in found]
     if missing:
         raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
 
@@ -247,7 +247,7 @@ def _scope(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _user(value: Any, project: Project, caller: Caller) -> Q:
-    """Everything of a user: the user's scope and sessions, and what names the user."""
+    """The user's scope and sessions, and every memory whose `user_id` is the user."""
     names = _name_variants(value)
     return (
         Q(scope_kind=Memory.Scope.USER, scope_key__in=names)
@@ -257,7 +257,7 @@ def _user(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _session(value: Any, project: Project, caller: Caller) -> Q:
-    """The session's own memories, and what was written in it for a wider scope."""
+    """The memories of the session's scope, and those written during it for another scope."""
     names = _name_variants(value)
     written = Q(created_in_session_id__in=names, promoted_from=None, compacted_from=[])
     return Q(scope_kind=Memory.Scope.SESSION, scope_key__in=names) | written
@@ -268,7 +268,7 @@ def _object(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _name_variants(value: str) -> list[str]:
-    """As it was written, and as an earlier purge has left it."""
+    """A name as it was written, and as an earlier purge masked it."""
     return [value, redaction.redact(value), redaction.redact_name(value)]
 
 

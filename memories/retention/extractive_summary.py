@@ -1,4 +1,4 @@
-"""A shorter text of several, made without a model: their own sentences, chosen."""
+"""Summarise texts without a model, by extracting their best sentences."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from common.text import literals
 
-# Characters of a summary, unless all that the sources say is shorter.
+# The maximum length of a summary, in characters.
 MAX_LENGTH = 2_000
-# A sentence that shares this much of its words with a chosen one adds nothing.
+# A sentence that shares this much of its words with a chosen one is a repetition.
 REPEATED_SHARE = 0.7
-# How a summary came about, in the order of the escalation.
+# The levels of a summary, in the order in which they are tried.
 MODEL, SHORTER, EXTRACTIVE, CUT = "model", "shorter", "extractive", "cut"
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
 _WORD = re.compile(r"\w+")
@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Summary:
-    """`level` tells how the text came about; a text of the caller's own has none."""
+    """`level` tells how the text was made; it is empty for the caller's own text."""
 
     text: str
     level: str = ""
@@ -32,31 +32,30 @@ class Summary:
 
 @dataclass(frozen=True)
 class Sentence:
-    """`place` is its position over all sources: what is chosen keeps their order."""
+    """`position` counts over all sources; a summary keeps this order."""
 
-    place: int
+    position: int
     text: str
     words: frozenset[str]
     literals: frozenset[str]
 
 
 def shorten(sources: Sequence[str], length: int = MAX_LENGTH) -> Summary:
-    """The sources' own sentences; the beginning where not even one of them fits."""
+    """Extract sentences; if not even one fits, cut the text off."""
     if text := extract(sources, length):
         return Summary(text, EXTRACTIVE)
     return Summary(cut(" ".join(sources), length), CUT)
 
 
 def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:
-    """The sentences that say most of what the sources say, within `length` characters.
+    """Extract the sentences with the highest weights, up to `length` characters.
 
-    A sentence weighs more the more of its words other sentences have too, and the
-    more literals it holds, which a summary must not lose. Repetitions are left out.
-    The same sources give the same text; it is empty when no sentence fits.
+    Words that other sentences share and literals (paths, numbers, names) add weight.
+    Repetitions are left out. Deterministic; empty if no sentence fits.
     """
     sentences = _sentences(sources)
     spread = Counter(word for sentence in sentences for word in sentence.words)
-    ranked = sorted(sentences, key=lambda s: (-_weight(s, spread), s.place))
+    ranked = sorted(sentences, key=lambda s: (-_weight(s, spread), s.position))
     chosen: list[Sentence] = []
     room = length
     for sentence in ranked:
@@ -64,11 +63,11 @@ def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:
         if size <= room and not _is_repeated(sentence, chosen):
             chosen.append(sentence)
             room -= size
-    return "\n".join(s.text for s in sorted(chosen, key=lambda s: s.place))
+    return "\n".join(s.text for s in sorted(chosen, key=lambda s: s.position))
 
 
 def cut(text: str, length: int) -> str:
-    """The text, or its beginning up to a word's end, when it is too long."""
+    """Cut a text that is too long at the end of a word."""
     if len(text) <= length:
         return text
     short = text[: length - 1]
@@ -76,15 +75,17 @@ def cut(text: str, length: int) -> str:
 
 
 def _sentences(sources: Sequence[str]) -> list[Sentence]:
-    found = [match[0].strip() for text in sources for match in _SENTENCE.finditer(text)]
+    pieces = [
+        match[0].strip() for text in sources for match in _SENTENCE.finditer(text)
+    ]
     return [
         Sentence(
-            place,
+            position,
             text,
             frozenset(_WORD.findall(text.casefold())),
             frozenset(literals.find_literals(text)),
         )
-        for place, text in enumerate(filter(None, found))
+        for position, text in enumerate(filter(None, pieces))
     ]
 
 

@@ -1,4 +1,4 @@
-"""A summary by the language model, checked by code against what it was made of."""
+"""Summarise memories by the language model, and check the summary against its sources."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from projects.models import Project
 PURPOSE = "summary"
 PROMPT = Path(__file__).parent / "prompts" / "summary.md"
 MAX_TOKENS = 1_500  # of an answer of LENGTH characters in a script of three bytes
-# Characters that the model is given, about 10,000 tokens; of more, the best sentences.
+# Characters in the prompt, about 10,000 tokens; longer sources are shortened first.
 MAX_INPUT = 40_000
-MAX_LITERALS = 10  # literals that a note or a repetition of the question names
+MAX_LITERALS = 10  # literals that a note or a repeated prompt lists
 
 
 class SummaryReply(BaseModel):
@@ -38,17 +38,17 @@ class UnusableSummary(InferenceError):
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a summary, in words for the model."""
+    """A fault of a summary, described for the model."""
 
     kind: str
     detail: str
 
 
 def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
-    """Ask for a summary; ask again for a shorter one; then take the best sentences.
+    """Ask the model for a summary; fall back to extracted sentences.
 
-    A model that is away, over its cap or not to be trusted loses nothing: what was
-    wrong stands in the notes.
+    The fallback serves if the model is unavailable, over its budget, or repeats a fault;
+    the notes say which.
     """
     if not model_access.is_enabled(project):
         return extractive_summary.shorten(sources)
@@ -61,22 +61,22 @@ def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Su
 
 
 def _ask_model(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
-    """Each kind of fault may be mended once."""
+    """Ask until the summary has no fault; each kind of fault may occur once."""
     whole = "\n".join(sources)
-    given = sources if len(whole) <= MAX_INPUT else [_best(sources)]
+    inputs = sources if len(whole) <= MAX_INPUT else [_best(sources)]
     most = min(MAX_LENGTH, len(whole) - 1)
-    prompt = _prompt(given, most)
-    mended: list[Fault] = []
+    prompt = _prompt(inputs, most)
+    faults: list[Fault] = []
     while True:
-        told = "".join(f"\n\n{fault.detail}" for fault in mended)
-        text, model = _ask_once(project, f"{prompt}{told}", run_id)
+        corrections = "".join(f"\n\n{fault.detail}" for fault in faults)
+        text, model = _ask_once(project, f"{prompt}{corrections}", run_id)
         fault = _fault(text, whole, most)
         if fault is None:
             break
-        if fault.kind in [known.kind for known in mended]:
+        if fault.kind in [known.kind for known in faults]:
             raise UnusableSummary(fault.detail)
-        mended.append(fault)
-    is_shorter = "length" in [fault.kind for fault in mended]
+        faults.append(fault)
+    is_shorter = "length" in [fault.kind for fault in faults]
     notes = (*_truncation_note(whole), *_loss_note(text, whole))
     return Summary(text, SHORTER if is_shorter else MODEL, model, notes)
 
@@ -93,7 +93,7 @@ def _prompt(sources: Sequence[str], most: int) -> str:
 
 
 def _ask_once(project: Project, told: str, run_id: uuid.UUID) -> tuple[str, str]:
-    """The text and the name of the model."""
+    """Return the text and the name of the model."""
     prompt = prompts.read(PROMPT)
     question = Question(PURPOSE, prompt.version, prompt.text, told, MAX_TOKENS)
     answer = client.ask(
@@ -119,14 +119,14 @@ def _fault(text: str, whole: str, most: int) -> Fault | None:
 
 
 def _missing_literals(text: str, other: str) -> list[str]:
-    """The literals of a text that another one does not have, in their order."""
+    """The literals of a text that another text lacks, in order."""
     known = literals.find_literals(other)
     found = sorted(literals.find_literals(text) - known, key=text.find)
     return [literal for literal in found if not _occurs_in(literal, other)]
 
 
 def _occurs_in(literal: str, text: str) -> bool:
-    """Whether it is there as whole words, however it is quoted or written."""
+    """Whether a literal occurs as whole words, in any case and without its quotes."""
     pattern = rf"(?<![\w.]){re.escape(literal)}(?!\w|\.\w)"
     return bool(re.search(pattern, text, re.IGNORECASE))
 
@@ -140,7 +140,7 @@ def _truncation_note(whole: str) -> tuple[str, ...]:
 
 
 def _loss_note(text: str, whole: str) -> tuple[str, ...]:
-    """A short text loses some of the literals; which ones, its reader may want to know."""
+    """Note which literals of the sources the summary left out."""
     lost = _missing_literals(whole, text)
     if not lost:
         return ()

@@ -1,4 +1,4 @@
-"""The end of a project's memories, when its grace is over."""
+"""Delete the memories of a deleted project, when its grace period is over."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BATCH = 1000
 
 @deletion.register
 def delete_memories(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete memories with all that hangs on them, a thousand at a time."""
+    """Delete the memories of a project and every row that refers to them, in batches."""
     done = run.job.done
     rows = Memory.objects.filter(project_id=project_id).order_by("pk")
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic(), append_only.allow_changes():
-            # Rows point to each other; together they may go, one by one they may not.
-            # Deleted, so that none takes the place of the one that it pointed to.
+            # Rows refer to each other: clear references into this batch first. Mark the
+            # referring rows as deleted, so that none becomes an original meanwhile.
             now = timezone.now()
             Memory.objects.filter(duplicate_of__in=chosen).update(
                 is_duplicate=False, duplicate_of=None, deleted_at=now

@@ -12,36 +12,36 @@ from memories.store import history, originals
 
 
 class NotCompacted(errors.StateConflict):
-    """This memory was not made by a compaction, or that is undone already."""
+    """This memory is no result of a compaction, or the compaction is already undone."""
 
     code = "not_compacted"
 
 
 @write
 def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
-    """Bring the retired sources back and delete the result; the sources, in order."""
+    """Delete the result and restore its deleted sources; return all sources, in order."""
     caller.require(Role.WRITER, memory.project_id)
-    held = lookup.lock_memory(memory)
-    if not held.compacted_from or held.deleted_at:
+    result = lookup.lock_memory(memory)
+    if not result.compacted_from or result.deleted_at:
         raise NotCompacted
-    # What was retired comes back itself.
-    delete.soft_delete(held, caller, "its compaction was undone", elect=False)
-    originals.promote_successor(held, caller)
-    _restore_facts(held, caller)
-    rows = Memory.objects.visible_to(caller).filter(pk__in=held.compacted_from)
-    for source in rows.filter(retired_into=held.pk).order_by("pk"):
+    # No succession as for other deletions: the sources themselves come back.
+    delete.soft_delete(result, caller, "its compaction was undone", has_successor=False)
+    originals.promote_successor(result, caller)
+    _restore_facts(result, caller)
+    rows = Memory.objects.visible_to(caller).filter(pk__in=result.compacted_from)
+    for source in rows.filter(retired_into=result.pk).order_by("pk"):
         restore.restore_memory(source.pk, caller)
-    found: MemoryQuerySet = rows.order_by("pk")
-    return found
+    sources: MemoryQuerySet = rows.order_by("pk")
+    return sources
 
 
-def _restore_facts(gone: Memory, caller: Caller) -> None:
-    """Give facts that a memory superseded their place again, unless it is taken.
+def _restore_facts(deleted: Memory, caller: Caller) -> None:
+    """Make the newest fact that a deleted memory superseded current again.
 
-    The newest has it, whether it was a source or not.
+    It need not be a source. If its key has a current fact, that one stays.
     """
-    kept = Memory.objects.filter(superseded_by=gone, deleted_at=None)
-    for fact in kept.order_by("-pk").select_for_update(no_key=True):
+    facts = Memory.objects.filter(superseded_by=deleted, deleted_at=None)
+    for fact in facts.order_by("-pk").select_for_update(no_key=True):
         before = history.snapshot(fact)
         fact.superseded_by = None
         originals.assign(fact)

@@ -182,7 +182,7 @@ class TestThePage:
         out = shown(curator, project, query="tide", tags="ebb", why=memory.pk)
         inside = shown(curator, project, query="tide", why=memory.pk)
 
-        assert "left out by <strong>tags</strong>: it does not fit" in out
+        assert "left out by <strong>tags</strong>: it does not match" in out
         assert "is in the answer" in inside
 
     def test_nothing_is_asked_before_the_first_search(self, curator, project):

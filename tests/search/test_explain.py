@@ -138,14 +138,14 @@ def test_both_lanes_say_what_they_thought_of_it(why, kept, remember, monkeypatch
 
     lanes = why(kept)
     assert lanes["dropped_by"] == "lanes"
-    assert "not among the best looked at; semantic: 0." in lanes["why"]
+    assert "not among its candidates; semantic: 0." in lanes["why"]
 
     MemoryVector.objects.filter(memory=kept).delete()
     assert why(kept, "zebra")["why"] == (
-        "keyword: it holds none of the words; semantic: it has no vector yet"
+        "keyword: it has none of the words; semantic: it has no vector yet"
     )
     assert why(kept, "zebra", mode="keyword")["why"] == (
-        "keyword: it holds none of the words"
+        "keyword: it has none of the words"
     )
 
 
@@ -162,7 +162,7 @@ def test_a_duplicate_is_said_to_have_no_vector_of_its_own(why, kept, remember):
 def test_a_lane_without_its_model_is_said_to_have_none(why, kept):
     with fake.outage():
         assert why(kept, "zebra")["why"] == (
-            "keyword: it holds none of the words; semantic: the model did not answer"
+            "keyword: it has none of the words; semantic: the model did not answer"
         )
 
 
