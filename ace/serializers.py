@@ -110,7 +110,7 @@ class LessonOut(serializers.Serializer[Any]):
     producer = serializers.ChoiceField(choices=["rule", "model"])
 
 
-class DeltaOperation(serializers.Serializer[Any]):
+class DeltaOperationOut(serializers.Serializer[Any]):
     delta_id = serializers.UUIDField()
     operation = serializers.CharField()
     status = serializers.CharField()
@@ -121,7 +121,7 @@ class DeltaOperation(serializers.Serializer[Any]):
 
 
 class PlaybookDeltaOut(serializers.Serializer[Any]):
-    operations = DeltaOperation(many=True)
+    operations = DeltaOperationOut(many=True)
     summary = serializers.CharField()
 
 
