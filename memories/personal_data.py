@@ -1,4 +1,4 @@
-"""What a purge takes of memories: their texts, vectors, pairs, lonely files and tags."""
+"""Register with the purge: texts, vectors, pairs, unlinked files and unused tags of memories."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ COLUMN_MASKS: dict[str, Redactor] = {
     **dict.fromkeys(("tags", "provenance"), empty),
 }
 CHANGE_MASK = columns_redactor(COLUMN_MASKS | {"scope": json_redactor("kind")})
-# Somebody may write what looks like a mask; only what is purged is deleted as well.
+# A user may store text that looks like a mask; only purged rows are deleted as well.
 UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
-ACTOR = "names who did it: an agent, a key or an account"
-INTERNAL = "made by the service, of no text"
+ACTOR = "names an actor: an agent, a key or an account"
+INTERNAL = "set by the service, contains no text of a person"
 
 
 def _recompute(memory: Memory) -> None:
@@ -65,10 +65,10 @@ def _recompute(memory: Memory) -> None:
 
 
 def _memories(erasure: ErasureScope) -> MemoryQuerySet:
-    found: MemoryQuerySet = Memory.objects.filter(
+    rows: MemoryQuerySet = Memory.objects.filter(
         pk__in=erasure.ids_of("memory")
     ).light()
-    return found
+    return rows
 
 
 def _pair_rows(model: Any, other: str) -> Any:
@@ -131,7 +131,7 @@ class MemoryErasure(ErasureHandler):
             deleted=("name", "description", "category"),
         ),
         ErasableColumns(LexemeStat, None, derived=("lexeme",)),
-        # Django's own log of the admin: it names a row by the start of its text.
+        # The log of Django's admin names a row by the start of its text.
         ErasableColumns(
             LogEntry,
             lambda erasure: LogEntry.objects.filter(
@@ -171,18 +171,20 @@ class MemoryErasure(ErasureHandler):
 
     def expand(self, erasure: ErasureScope) -> None:
         ids = erasure.ids_of("memory")
-        for how, made_of in (
+        for how, is_descendant in (
             ("promoted from it", Q(promoted_from__in=ids)),
             ("compacted from it", Q(compacted_from__overlap=list(ids))),
             ("a duplicate of it", Q(duplicate_of__in=ids)),
         ):
-            rows = Memory.objects.filter(made_of, project_id=erasure.project_id)
+            rows = Memory.objects.filter(is_descendant, project_id=erasure.project_id)
             if not erasure.cascade:
                 rows = rows.filter(UNPURGED)
-            made = set(rows.values_list("pk", flat=True)) - ids
-            erasure.add_descendants("memory", made, how, is_purged=erasure.cascade)
+            descendants = set(rows.values_list("pk", flat=True)) - ids
+            erasure.add_descendants(
+                "memory", descendants, how, is_purged=erasure.cascade
+            )
             if erasure.cascade:
-                erasure.add("memory", made)
+                erasure.add("memory", descendants)
         erasure.add("file", _unlinked_files(erasure))
         words = _unused_tags(erasure)
         tags = Tag.objects.filter(project_id=erasure.project_id, name__in=words)
@@ -190,7 +192,7 @@ class MemoryErasure(ErasureHandler):
         erasure.add("audit_event", _audit_events_of(erasure.project_id, words))
 
     def lock(self, erasure: ErasureScope) -> None:
-        # Nobody may link to a file that goes, not even by a key share.
+        # A full lock: a new link to the file takes a key share of its row, which must wait.
         files = File.objects.filter(pk__in=erasure.ids_of("file")).order_by("file_path")
         list(files.select_for_update().values_list("pk", flat=True))
         rows = _memories(erasure).order_by("pk").select_for_update(no_key=True)
@@ -199,7 +201,7 @@ class MemoryErasure(ErasureHandler):
     def prepare(
         self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
     ) -> None:
-        """Delete what is not deleted yet; heirs outside the purge take their places."""
+        """Delete rows that are not deleted yet; duplicates outside the purge succeed them."""
         rows = _memories(erasure)
         MemoryChange.objects.bulk_create(
             MemoryChange(
@@ -220,9 +222,11 @@ class MemoryErasure(ErasureHandler):
             version=F("version") + 1,
         )
         copies = Memory.objects.filter(duplicate_of__in=erasure.ids_of("memory"))
-        wanted = copies.exclude(pk__in=erasure.ids_of("memory")).values("duplicate_of")
+        with_successor = copies.exclude(pk__in=erasure.ids_of("memory")).values(
+            "duplicate_of"
+        )
         derived = Q(promoted_from__isnull=False) | ~Q(compacted_from=[])
-        for memory in rows.filter(Q(pk__in=wanted) | derived).order_by("pk"):
+        for memory in rows.filter(Q(pk__in=with_successor) | derived).order_by("pk"):
             originals.release(memory, caller)
 
     def finish(self, erasure: ErasureScope) -> None:
@@ -235,9 +239,9 @@ class MemoryErasure(ErasureHandler):
 
 
 def _unlinked_files(erasure: ErasureScope) -> set[uuid.UUID]:
-    """Files of which nothing else speaks, and the project itself never did.
+    """Files that no other memory links to, and whose content no sync reported.
 
-    What nothing links to is among them: no history tells which memory let go of it.
+    Includes files without any link: no history tells which memory linked to them.
     """
     others = MemoryFile.objects.exclude(memory__in=erasure.ids_of("memory"))
     rows = File.objects.filter(
@@ -249,13 +253,12 @@ def _unlinked_files(erasure: ErasureScope) -> set[uuid.UUID]:
 
 
 def _unused_tags(erasure: ErasureScope) -> set[str]:
-    """Tags that only these memories carry or have let go of, and nobody put into the
-    vocabulary."""
+    """Tags that only these memories have or had, and that nobody created or edited as a tag."""
     rows = Memory.objects.filter(project_id=erasure.project_id)
     ids = erasure.ids_of("memory")
-    said = _tags_of(rows.filter(pk__in=ids)) | _former_tags(ids)
-    others = rows.filter(tags__overlap=list(said)).exclude(pk__in=ids)
-    return said - _tags_of(others) - _listed_tags(erasure.project_id, said)
+    names = _tags_of(rows.filter(pk__in=ids)) | _former_tags(ids)
+    others = rows.filter(tags__overlap=list(names)).exclude(pk__in=ids)
+    return names - _tags_of(others) - _listed_tags(erasure.project_id, names)
 
 
 def _tags_of(rows: MemoryQuerySet) -> set[str]:
@@ -265,21 +268,21 @@ def _tags_of(rows: MemoryQuerySet) -> set[str]:
 
 def _former_tags(memory_ids: Set[uuid.UUID]) -> set[str]:
     rows = MemoryChange.objects.filter(memory_id__in=memory_ids).order_by()
-    told = chain.from_iterable(rows.values_list("before__tags", "after__tags"))
-    return set(chain.from_iterable(filter(None, told)))
+    changes = chain.from_iterable(rows.values_list("before__tags", "after__tags"))
+    return set(chain.from_iterable(filter(None, changes)))
 
 
 def _listed_tags(project_id: uuid.UUID, words: Set[str]) -> set[str]:
     tags = Tag.objects.filter(project_id=project_id, name__in=words)
-    found = {str(pk): name for pk, name in tags.values_list("pk", "name")}
-    openly = AuditEvent.objects.filter(
-        object_id__in=found, verb__in=["tag.create", "tag.update"]
+    names = {str(pk): name for pk, name in tags.values_list("pk", "name")}
+    edits = AuditEvent.objects.filter(
+        object_id__in=names, verb__in=["tag.create", "tag.update"]
     )
-    return {found[pk] for pk in openly.values_list("object_id", flat=True)}
+    return {names[pk] for pk in edits.values_list("object_id", flat=True)}
 
 
 def _audit_events_of(project_id: uuid.UUID, words: Set[str]) -> set[uuid.UUID]:
-    """The audit rows of tags, those that are no more among them, which name one."""
+    """Audit rows that name one of the tags, deleted tags included."""
     rows = AuditEvent.objects.filter(
         Q(detail__name__in=words)
         | Q(detail__old__in=words)

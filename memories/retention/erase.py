@@ -145,12 +145,12 @@ def _finish(purge_id: uuid.UUID) -> Purge:
 def _carry_out(row: Purge, caller: Caller) -> Purge:
     erasure = _lock_reached(row, caller)
     erasure.add("purge", [each.pk for each in _lock_same_requests(row)])
-    for part in handlers.all_handlers():
-        part.prepare(erasure, row.pk, caller)
+    for handler in handlers.all_handlers():
+        handler.prepare(erasure, row.pk, caller)
     with append_only.allow_changes():
         counts, traces = row_erasure.erase_rows(erasure)
-    for part in handlers.all_handlers():
-        part.finish(erasure)
+    for handler in handlers.all_handlers():
+        handler.finish(erasure)
     PurgedText.objects.bulk_create(
         PurgedText(purge=row, **vars(trace)) for trace in traces
     )
@@ -195,8 +195,8 @@ def _lock_reached(row: Purge, caller: Caller) -> ErasureScope:
     selection = row.selection
     erasure = _find_reached(row.project, selection, caller, row.cascade)
     while True:
-        for part in handlers.all_handlers():
-            part.lock(erasure)
+        for handler in handlers.all_handlers():
+            handler.lock(erasure)
         again = _find_reached(row.project, selection, caller, row.cascade)
         if set(again.all_ids) <= set(erasure.all_ids):
             return again

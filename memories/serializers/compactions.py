@@ -1,4 +1,4 @@
-"""Compactions by policy, planned and past, and what the quotas are used to."""
+"""Planned and past compactions, and the use of quotas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CompactionsQuery(InProject, PageQuery):
 
 
 class GroupOut(serializers.Serializer[Any]):
-    """Memories that would become one."""
+    """Memories that would be compacted into one."""
 
     scope = serializers.DictField(child=serializers.CharField(), source="scope.to_dict")
     kind = serializers.CharField()
@@ -26,7 +26,7 @@ class GroupOut(serializers.Serializer[Any]):
 
 
 class PlanOut(serializers.Serializer[Any]):
-    """`more`: there are further groups, which are not shown."""
+    """The groups of a plan; `more` tells that there are others."""
 
     policy = serializers.DictField()
     groups = GroupOut(many=True)
@@ -34,9 +34,9 @@ class PlanOut(serializers.Serializer[Any]):
 
 
 class CompactionOut(serializers.ModelSerializer[MemoryChange]):
-    """One compaction: what was made, when, by whom or which policy, and from what.
+    """One compaction: its result, its sources, its time and its actor.
 
-    `is_deleted`: the result is gone, as undoing leaves it.
+    `is_deleted`: the result was deleted, as by undoing the compaction.
     """
 
     compacted_from = serializers.SerializerMethodField()
@@ -58,14 +58,14 @@ class CompactionOut(serializers.ModelSerializer[MemoryChange]):
         read_only_fields = fields
 
     def get_compacted_from(self, change: MemoryChange) -> list[str]:
-        found: list[str] = change.after.get("compacted_from", [])
-        return found
+        source_ids: list[str] = change.after.get("compacted_from", [])
+        return source_ids
 
     def get_made(self, change: MemoryChange) -> dict[str, Any] | None:
         """The summary's {level, model, generation}; null for the caller's own text."""
         metadata = change.after.get("metadata", {})
-        found: dict[str, Any] | None = metadata.get(COMPACTION_KEY)
-        return found
+        summary: dict[str, Any] | None = metadata.get(COMPACTION_KEY)
+        return summary
 
 
 class QuotaOut(serializers.Serializer[Any]):

@@ -1,4 +1,4 @@
-"""What is made of memories: promoted, compacted."""
+"""Input for promoting and compacting memories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Promote(serializers.Serializer[Any]):
 
 
 class Compact(InProject):
-    """`content` is the compacted text; without it `summarize` must be true."""
+    """`content` is the text of the result; without it, `summarize` must be true."""
 
     source_ids = serializers.ListField(
         child=serializers.UUIDField(), max_length=SOURCES, allow_empty=False
@@ -42,6 +42,6 @@ class Compact(InProject):
         attrs = super().validate(attrs)
         if ("content" in attrs) == attrs["summarize"]:
             raise serializers.ValidationError(
-                {"content": "Give the compacted content, or summarize: true."}
+                {"content": "Send either content or summarize: true."}
             )
         return attrs

@@ -1,4 +1,4 @@
-"""Memories as they are sent."""
+"""Input for storing, changing and listing memories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memories.store.drafts import MAX_CONTENT, MAX_PART, MAX_TAG, MAX_TITLE, Fil
 
 
 class MemoryTextFields(serializers.Serializer[Any]):
-    """What a caller may write into a memory, when it is made and later."""
+    """The fields that a caller may set when it stores a memory and later."""
 
     title = serializers.CharField(
         max_length=MAX_TITLE, required=False, allow_blank=True
@@ -65,7 +65,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        # A null text means an empty one; a null date or value means none.
+        # A null text is stored as an empty one; a null date or value as null.
         for name in ("goal", "result", "feedback", "outcome", "lessons"):
             if name in attrs and attrs[name] is None:
                 attrs[name] = ""
@@ -144,7 +144,7 @@ def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
         )
         for ref in data.get("files", [])
     ]
-    # A file that is linked in detail needs no plain reference beside it.
+    # A file with a detailed link needs no plain reference as well.
     detailed = {ref.path for ref in linked}
     return (*linked, *(ref for ref in plain if ref.path not in detailed))
 
@@ -189,8 +189,8 @@ class RetrieveQuery(InProject):
         keys = [key for key in (*KEY_FIELDS.values(), "object_type") if key in attrs]
         kind = attrs.get("scope")
         if keys and not kind:
-            told = "This belongs to a scope; name its kind, too, as scope=user."
-            raise serializers.ValidationError({key: [told] for key in keys})
+            message = "This belongs to a scope; name its kind, too, as scope=user."
+            raise serializers.ValidationError({key: [message] for key in keys})
         if kind:
             if kind == "user" and "session_id" in keys:
                 keys.remove("session_id")  # what include_narrower joins

@@ -1,4 +1,4 @@
-"""Possible duplicates, and the job that looks for them."""
+"""Possible duplicates, and the scan that finds them."""
 
 from __future__ import annotations
 

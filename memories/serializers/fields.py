@@ -1,4 +1,4 @@
-"""What more than one form is made of."""
+"""Fields and serializers that several forms share."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memories.store.drafts import MAX_TAG, clean_path
 
 # Lengths: docs/limits.md
 TAGS, LINKS, PATH = 100, 1_000, 1_000
-PATH_BYTES = 2_500  # a b-tree entry holds 2,704, the project's id among them
+PATH_BYTES = 2_500  # a b-tree entry has at most 2,704, including the project's id
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
     """A kind and its key, as `{"kind": "user", "user_id": "u1"}`.
 
-    A key that is null is refused: without it, a wider scope would be meant.
+    Refuses a null key: a scope without its key would be a broader one.
     """
 
     kind = serializers.ChoiceField(choices=Memory.Scope.choices)
@@ -61,7 +61,7 @@ class TagsField(serializers.ListField):
 
 
 class PathField(serializers.CharField):
-    """A path as files are named, which their unique index can hold."""
+    """A cleaned path, short enough for the unique index of files."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": PATH} | kwargs)

@@ -12,13 +12,13 @@ from memories.serializers.fields import PathField
 
 
 class HiddenFromBoundUsers:
-    """A field that tells a bound caller nothing: all users of a file made its past."""
+    """Hide a field from a bound caller: it comes from all users of the file."""
 
-    untold: Any = None
+    hidden_value: Any = None
 
     def get_attribute(self, file: Any) -> Any:
         is_bound = bool(self.context["caller"].user_id)  # type: ignore[attr-defined]
-        return self.untold if is_bound else super().get_attribute(file)  # type: ignore[misc]
+        return self.hidden_value if is_bound else super().get_attribute(file)  # type: ignore[misc]
 
 
 class PastTime(HiddenFromBoundUsers, serializers.DateTimeField):
@@ -27,7 +27,7 @@ class PastTime(HiddenFromBoundUsers, serializers.DateTimeField):
 
 class FormerPaths(HiddenFromBoundUsers, serializers.ListField):
     child = serializers.CharField()
-    untold = ()
+    hidden_value = ()
 
 
 class FileOut(serializers.ModelSerializer[File]):

@@ -1,4 +1,4 @@
-"""Memories as they are shown, and what became of a write."""
+"""Memories and receipts of writes, as the API returns them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memories.store.receipt import Receipt
 
 
 class FileLink(PlainSerializer):
-    """A file of a memory; `suspect_since`: it has changed since, not yet confirmed."""
+    """A file of a memory; `suspect_since` is set when the file changed after the link."""
 
     file_id = serializers.UUIDField()
     file_path = serializers.CharField(source="file.file_path")
@@ -105,10 +105,10 @@ class MemoryDetail(MemoryOut):
         return lineage
 
     def get_searchable(self, memory: Memory) -> dict[str, bool]:
-        is_found = memory.is_current
+        is_current = memory.is_current
         return {
-            "keyword": is_found,
-            "semantic": is_found and memory.embedding is not None,
+            "keyword": is_current,
+            "semantic": is_current and memory.embedding is not None,
         }
 
 
@@ -124,7 +124,7 @@ class Searchable(serializers.Serializer[Any]):
 
 
 class ReceiptOut(serializers.Serializer[Any]):
-    """What became of a write."""
+    """The result of a write."""
 
     id = serializers.UUIDField(source="memory.pk", default=None, allow_null=True)
     status = serializers.ChoiceField(

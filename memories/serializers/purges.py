@@ -1,4 +1,4 @@
-"""What is purged, and the receipt for it."""
+"""Selections of a purge, its preview and its receipt."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PurgeRequest(InProject):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
-        asked = [name for name in SELECTIONS if name in attrs]
-        if len(asked) != 1:
+        named = [name for name in SELECTIONS if name in attrs]
+        if len(named) != 1:
             raise serializers.ValidationError(
                 f"Name exactly one of {', '.join(SELECTIONS)}."
             )
@@ -55,7 +55,7 @@ class DescendantOut(serializers.Serializer[Any]):
 
 
 class PurgePlanOut(serializers.Serializer[Any]):
-    """What a purge would do now; nothing was changed."""
+    """What a purge would remove now; nothing was changed."""
 
     dry_run = serializers.BooleanField(default=True)
     counts = serializers.DictField(child=serializers.IntegerField())
@@ -86,7 +86,7 @@ RECEIPT = (
 
 
 class PurgeOut(serializers.ModelSerializer[Purge]):
-    """The receipt without the HMACs, as lists have it."""
+    """The receipt of a purge without HMACs, for lists."""
 
     project_id = serializers.UUIDField()
     counts = serializers.DictField(child=serializers.IntegerField())
@@ -99,7 +99,7 @@ class PurgeOut(serializers.ModelSerializer[Purge]):
 
 
 class PurgeReceiptOut(PurgeOut):
-    """The receipt, and a page of the HMACs of what was purged."""
+    """The receipt of a purge with a page of the HMACs of its texts."""
 
     texts = PurgedTextOut(many=True)
     texts_after = serializers.UUIDField(allow_null=True)
@@ -123,7 +123,7 @@ class ProofRequest(serializers.Serializer[Any]):
 
 
 class ProofOut(serializers.Serializer[Any]):
-    """Whether this very text was purged, and where it stood."""
+    """Whether exactly this text was purged, and where it was."""
 
     is_purged = serializers.BooleanField()
     texts = PurgedTextOut(many=True)

@@ -79,7 +79,7 @@ class WeightsSerializer(serializers.Serializer[Any]):
     {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "uuid"}]}
 )
 class ExplainField(serializers.BooleanField):
-    """True, or the id of a memory of which it is asked why it was not found."""
+    """True, or the id of a memory that the answer should have contained."""
 
     default_error_messages = {"invalid": "Must be true, false or a memory's id."}
 

@@ -1,4 +1,4 @@
-"""The answers that several views of memories give."""
+"""Build the answers that several views of memories return."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from memories.store.receipt import Receipt
 STATUS = {"stored": 201, "duplicate": 200, "superseded_key": 200, "waiting": 202}
 
 
-def receipt_answer(written: Receipt) -> tuple[int, dict[str, Any]]:
-    if written.refusal:
-        raise written.refusal
-    return STATUS[written.status], represent(memory_forms.ReceiptOut, written)
+def receipt_answer(receipt: Receipt) -> tuple[int, dict[str, Any]]:
+    if receipt.refusal:
+        raise receipt.refusal
+    return STATUS[receipt.status], represent(memory_forms.ReceiptOut, receipt)
 
 
-def batch_answer(written: Receipt) -> dict[str, Any]:
-    if written.refusal:
+def batch_answer(receipt: Receipt) -> dict[str, Any]:
+    if receipt.refusal:
         return {
-            **represent(memory_forms.ReceiptOut, written),
-            "status_code": written.refusal.status,
-            "problem": problem.body_of(written.refusal),
+            **represent(memory_forms.ReceiptOut, receipt),
+            "status_code": receipt.refusal.status,
+            "problem": problem.body_of(receipt.refusal),
         }
-    status, answer = receipt_answer(written)
+    status, answer = receipt_answer(receipt)
     return {**answer, "status_code": status}
 
 
-def detail_response(memory: Memory, door: ProjectView) -> Response:
-    return Response(detail_answer(memory, door))
+def detail_response(memory: Memory, view: ProjectView) -> Response:
+    return Response(detail_answer(memory, view))
 
 
-def detail_answer(memory: Memory, door: ProjectView) -> dict[str, Any]:
-    lineage = related_ids(memory, door.caller)
+def detail_answer(memory: Memory, view: ProjectView) -> dict[str, Any]:
+    lineage = related_ids(memory, view.caller)
     answer: dict[str, Any] = memory_forms.MemoryDetail(
         memory, context={"lineage": lineage}
     ).data
@@ -50,11 +50,11 @@ def detail_answer(memory: Memory, door: ProjectView) -> dict[str, Any]:
 
 
 def answer_once(
-    door: ProjectView, memory_id: uuid.UUID, change: Callable[[], Memory]
+    view: ProjectView, memory_id: uuid.UUID, change: Callable[[], Memory]
 ) -> Response:
-    """The changed memory, or the answer that was given before to this Idempotency-Key."""
+    """Apply a change and answer with the memory; repeat the answer for an Idempotency-Key."""
 
     def act() -> tuple[int, dict[str, Any]]:
-        return 200, detail_answer(change(), door)
+        return 200, detail_answer(change(), view)
 
-    return door.run_once(lookup.project_of(memory_id, door.caller), act)
+    return view.run_once(lookup.project_of(memory_id, view.caller), act)

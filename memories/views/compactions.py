@@ -1,4 +1,4 @@
-"""Compaction by policy: what it would do, what it did; and the quotas."""
+"""Plan, start and list compactions by policy; read the quotas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memories.retention import compact, compaction_policy
 from memories.serializers import compactions as forms
 from memories.store import quotas
 
-MAX_GROUPS = 100  # shown of a plan
+MAX_GROUPS = 100  # groups in the answer
 
 
 class CompactionPlanView(ProjectView):
@@ -27,7 +27,7 @@ class CompactionPlanView(ProjectView):
         responses=forms.PlanOut,
     )
     def get(self, request: Request) -> Response:
-        """What the project's policy would compact now; nothing is changed."""
+        """Show what the project's policy would compact now; change nothing."""
         project = self.project(self.query(InProject))
         groups = list(
             islice(compaction_policy.plan(project, self.caller), MAX_GROUPS + 1)
@@ -47,7 +47,7 @@ class CompactionsView(ProjectView):
         responses={202: JobOut},
     )
     def post(self, request: Request) -> Response:
-        """Start what the plan says, whether or not the schedule is enabled."""
+        """Start a compaction by the policy, whether or not the schedule is enabled."""
         project = self.project(self.body(InProject), Role.CURATOR)
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -61,7 +61,7 @@ class CompactionsView(ProjectView):
         responses=page_of(forms.CompactionOut),
     )
     def get(self, request: Request) -> Response:
-        """What was compacted, when and by what; newest first."""
+        """List past compactions with their time and actor, newest first."""
         project = self.project(self.query(forms.CompactionsQuery))
         return self.page(
             compact.list_compactions(project, self.caller), forms.CompactionOut
@@ -75,7 +75,7 @@ class QuotasView(ProjectView):
         responses=forms.UsageOut,
     )
     def get(self, request: Request) -> Response:
-        """The quotas of a project and how far they are used."""
+        """Show the quotas of a project with their use."""
         project = self.project(self.query(InProject))
         used = quotas.usage(project, self.caller)
         return Response(forms.UsageOut({"quotas": used}).data)

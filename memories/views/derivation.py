@@ -1,4 +1,4 @@
-"""What is made of memories: promoted to a broader scope, compacted into one."""
+"""Derive memories from others: promote one, compact several, undo a compaction."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class PromoteMemoryView(ProjectView):
         responses={201: memory_forms.ReceiptOut},
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Make a memory known in a broader scope."""
-        # The first answer may have been that it is gone.
-        if answered := self.replay(lookup.project_of(memory_id, self.caller)):
-            return answered
+        """Copy a memory into a broader scope."""
+        # First: the memory may be deleted since the first request.
+        if answer := self.replay(lookup.project_of(memory_id, self.caller)):
+            return answer
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
         data = self.body(forms.Promote)
         target = scopes.resolve(data["target_scope"], memory.project, self.caller)
@@ -56,7 +56,7 @@ class CompactMemoriesView(ProjectView):
         data = self.body(forms.Compact)
         project = self.project(data, Role.WRITER)
         target = scopes.resolve(data.get("target_scope"), project, self.caller)
-        wish = compact.CompactionOptions(
+        options = compact.CompactionOptions(
             delete_sources=data["delete_sources"],
             tags=data.get("tags"),
             metadata=data.get("metadata", {}),
@@ -65,10 +65,10 @@ class CompactMemoriesView(ProjectView):
         summarizer = compact.project_summarizer(project)
         if "content" in data:
             summarizer = compact.fixed_summarizer(data["content"])
-        if answered := self.replay(project.pk):
-            return answered
+        if answer := self.replay(project.pk):
+            return answer
         prepared = compact.prepare(
-            project, data["source_ids"], target, summarizer, self.caller, wish
+            project, data["source_ids"], target, summarizer, self.caller, options
         )
         return _commit(self, prepared)
 
@@ -80,9 +80,9 @@ class UndoCompactionView(ProjectView):
         responses=memory_forms.RestoredOut,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Bring the sources of a compaction back and delete its result."""
-        if answered := self.replay(lookup.project_of(memory_id, self.caller)):
-            return answered
+        """Restore the sources of a compaction and delete its result."""
+        if answer := self.replay(lookup.project_of(memory_id, self.caller)):
+            return answer
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
 
         def act() -> tuple[int, Any]:
@@ -92,11 +92,11 @@ class UndoCompactionView(ProjectView):
         return self.run_once(memory.project_id, act)
 
 
-def _commit(door: ProjectView, prepared: Derivation) -> Response:
-    """A new memory, also where it took the place of an older fact."""
+def _commit(view: ProjectView, prepared: Derivation) -> Response:
+    """Answer 201 for a new memory, also if it superseded a fact."""
 
     def act() -> tuple[int, dict[str, Any]]:
-        written = derive.commit(prepared, door.caller)
-        return 201, answers.receipt_answer(written)[1]
+        receipt = derive.commit(prepared, view.caller)
+        return 201, answers.receipt_answer(receipt)[1]
 
-    return door.run_once(prepared.project.pk, act)
+    return view.run_once(prepared.project.pk, act)

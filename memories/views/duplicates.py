@@ -1,4 +1,4 @@
-"""Duplicates: marked, doubted, looked for."""
+"""Unmark duplicates, decide possible ones, scan a project for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UnmarkDuplicateView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Say that a memory is no duplicate; it is never marked as one again."""
+        """Unmark a duplicate; it is never marked as one again."""
         data = self.body(fields.Note)
 
         def unmark() -> Memory:
@@ -51,7 +51,7 @@ class PossibleDuplicatesView(ProjectView):
         responses=page_of(duplicate_forms.PossibleDuplicateOut),
     )
     def get(self, request: Request) -> Response:
-        """Pairs that look alike and were kept apart; a person decides."""
+        """List pairs of similar memories for a person to decide."""
         data = self.query(duplicate_forms.PossibleDuplicateQuery)
         project = self.project(data)
         rows = PossibleDuplicate.objects.visible_to(self.caller).filter(
@@ -92,7 +92,7 @@ class MergePairView(DecidePairView):
         responses=duplicate_forms.PossibleDuplicateOut,
     )
     def post(self, request: Request, pair_id: uuid.UUID) -> Response:
-        """Mark the newer of the two as a duplicate of the other."""
+        """Mark the newer memory as a duplicate of the other one."""
         return super().post(request, pair_id)
 
 
@@ -105,7 +105,7 @@ class KeepPairView(DecidePairView):
         responses=duplicate_forms.PossibleDuplicateOut,
     )
     def post(self, request: Request, pair_id: uuid.UUID) -> Response:
-        """Keep both; the pair is decided, and neither is marked."""
+        """Keep both memories; neither is marked, and the pair is decided."""
         return super().post(request, pair_id)
 
 
@@ -139,7 +139,7 @@ class DeduplicationView(ProjectView):
         responses=duplicate_forms.DeduplicationOut,
     )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """How far a scan is and the pairs that it found, a page of them at a time."""
+        """Show the progress of a scan and a page of the pairs it found."""
         jobs = Job.objects.visible_to(self.caller)
         job = jobs.filter(pk=job_id, kind=scan.KIND).first()
         if job is None:
@@ -148,9 +148,9 @@ class DeduplicationView(ProjectView):
 
 
 def report(
-    job: Job, door: ProjectView, *, after: uuid.UUID | None = None, limit: int = 1000
+    job: Job, view: ProjectView, *, after: uuid.UUID | None = None, limit: int = 1000
 ) -> dict[str, Any]:
-    rows = DuplicateFinding.objects.visible_to(door.caller).filter(job_id=job.pk)
+    rows = DuplicateFinding.objects.visible_to(view.caller).filter(job_id=job.pk)
     if after:
         rows = rows.filter(pk__gt=after)
     pairs = list(rows.order_by("pk")[: limit + 1])

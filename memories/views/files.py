@@ -24,7 +24,7 @@ class FilesView(ProjectView):
         responses=page_of(file_forms.FileOut),
     )
     def get(self, request: Request) -> Response:
-        """Files of a project, with the number of memories that speak of each."""
+        """List files of a project, with the number of memories that link to each."""
         data = self.query(file_forms.FileQuery)
         project = self.project(data)
         rows = File.objects.visible_to(self.caller).filter(project=project)
@@ -49,8 +49,8 @@ class RenameFileView(ProjectView):
                 project, data["old_path"], data["new_path"], self.caller
             )
             rows = File.objects.visible_to(self.caller).with_memory_count(self.caller)
-            told = {"caller": self.caller}
-            return 200, file_forms.FileOut(rows.get(pk=file.pk), context=told).data
+            context = {"caller": self.caller}
+            return 200, file_forms.FileOut(rows.get(pk=file.pk), context=context).data
 
         return self.run_once(project.pk, act)
 
@@ -62,10 +62,10 @@ class SyncFilesView(ProjectView):
         responses=file_forms.SyncOut,
     )
     def post(self, request: Request) -> Response:
-        """Tell which content the files have now; links to older ones become suspect."""
+        """Report the present hashes of files; links to other contents become suspect."""
         data = self.body(file_forms.SyncFiles)
         project = self.project(data)
-        seen = {item["path"]: item["hash"] for item in data["files"]}
+        hashes = {item["path"]: item["hash"] for item in data["files"]}
         return self.run_once(
-            project.pk, lambda: (200, files.sync(project, seen, self.caller))
+            project.pk, lambda: (200, files.sync(project, hashes, self.caller))
         )

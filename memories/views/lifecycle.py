@@ -29,7 +29,7 @@ class RestoreMemoryView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Bring a deleted memory back."""
+        """Restore a deleted memory."""
         return answer_once(
             self, memory_id, lambda: restore.restore_memory(memory_id, self.caller)
         )
@@ -40,7 +40,7 @@ class MemoryHistoryView(ProjectView):
         operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
     )
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """What changed in a memory, newest first; a deleted one has it still."""
+        """List the changes of a memory, newest first; also of a deleted one."""
         if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
             raise errors.NotFound
         rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)
@@ -71,7 +71,7 @@ class SupersedeMemoryView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Say that another memory replaces this one."""
+        """Replace this memory by another one."""
         data = self.body(draft_forms.Supersede)
 
         def act() -> Memory:

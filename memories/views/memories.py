@@ -1,4 +1,4 @@
-"""Memories: stored, read, changed and left."""
+"""Store, read, change and delete memories."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class MemoriesView(ProjectView):
         responses={201: memory_forms.ReceiptOut, 200: memory_forms.ReceiptOut},
     )
     def post(self, request: Request) -> Response:
-        """Store one memory; the receipt says what became of it."""
+        """Store one memory; the receipt tells the result."""
         data = self.body(draft_forms.CreateMemory)
         project = self.project(data)
-        if answered := self.replay(project.pk):
-            return answered
+        if answer := self.replay(project.pk):
+            return answer
         draft = draft_of(data, project, self)
         prepared = write.prepare(project, [draft], self.caller)
         return self.run_once(
@@ -76,62 +76,66 @@ class MemoryBatchView(ProjectView):
         """Store up to 500 memories; each item has its own receipt and status."""
         data = self.body(draft_forms.CreateMemories)
         project = self.project(data)
-        if answered := self.replay(project.pk):
-            return answered
-        accepted, refused = self.parse(data["memories"], project)
+        if answer := self.replay(project.pk):
+            return answer
+        accepted, refusals = self.parse(data["memories"], project)
         prepared = write.prepare(project, list(accepted.values()), self.caller)
-        places = list(accepted)
 
         def act() -> tuple[int, dict[str, Any]]:
             receipts = write.commit(prepared)
-            found = dict(zip(places, receipts, strict=True)) | refused
-            written = [each.memory for each in found.values() if each.memory]
-            prefetch_related_objects(written, "file_links__file")
-            return 200, {"results": [batch_answer(found[i]) for i in sorted(found)]}
+            by_position = dict(zip(accepted, receipts, strict=True)) | refusals
+            stored = [each.memory for each in by_position.values() if each.memory]
+            prefetch_related_objects(stored, "file_links__file")
+            in_order = [by_position[position] for position in sorted(by_position)]
+            return 200, {"results": [batch_answer(receipt) for receipt in in_order]}
 
         return self.run_once(project.pk, act)
 
     def parse(
         self, items: list[dict[str, Any]], project: Project
     ) -> tuple[dict[int, Draft], dict[int, Receipt]]:
-        """Drafts and refusals, each under the place of its item."""
+        """Validate the items; return drafts and refusals by their position."""
         accepted: dict[int, Draft] = {}
-        refused: dict[int, Receipt] = {}
-        for place, item in enumerate(items):
+        refusals: dict[int, Receipt] = {}
+        for position, item in enumerate(items):
             try:
                 form = validate(draft_forms.MemoryInBatch, item)
                 refuse_elsewhere(form, project)
-                accepted[place] = draft_of(form, project, self)
+                accepted[position] = draft_of(form, project, self)
             except errors.Refusal as refusal:
-                refused[place] = Receipt(status="rejected", refusal=refusal)
-        return accepted, refused
+                refusals[position] = Receipt(status="rejected", refusal=refusal)
+        return accepted, refusals
 
 
 def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
-    """A batch is of one project; an item that names another one is not moved to it."""
+    """Refuse an item that names another project than its batch."""
     named = item.get("project_id", project.name)
     if named not in (project.name, str(project.pk)):
         raise errors.Invalid(
-            errors={"project_id": ["All items of a batch are of its own project."]}
+            errors={
+                "project_id": [
+                    "Every item of a batch belongs to the project of the batch."
+                ]
+            }
         )
 
 
-def draft_of(data: dict[str, Any], project: Project, door: ProjectView) -> Draft:
+def draft_of(data: dict[str, Any], project: Project, view: ProjectView) -> Draft:
     names = {field.name for field in dataclasses.fields(Draft)} - {"files", "scope"}
     fields = {name: data[name] for name in names & set(data)}
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if not fields.get("memory_type"):
         fields["memory_type"] = memory_types.classify(data["content"])
-    scope = scopes.resolve(data.get("scope"), project, door.caller)
+    scope = scopes.resolve(data.get("scope"), project, view.caller)
     return Draft(**fields, files=draft_forms.file_refs(data), scope=scope)
 
 
 def retrieval_of(
-    data: dict[str, Any], project: Project, door: ProjectView
+    data: dict[str, Any], project: Project, view: ProjectView
 ) -> retrieve.Retrieval:
     named = data.get("scope")
-    scope = scopes.resolve(named, project, door.caller) if named else None
+    scope = scopes.resolve(named, project, view.caller) if named else None
     session_id = data.get("session_id", "") if data["include_narrower"] else ""
     filters = search_forms.filters_of(
         data | {"agent_ids": [data["agent_id"]] if "agent_id" in data else []}
@@ -148,7 +152,7 @@ def retrieval_of(
 class MemoryView(ProjectView):
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """One memory in full, with its files and where it came from."""
+        """Read one memory in full, with its files and lineage."""
         return detail_response(lookup.get_memory(memory_id, self.caller), self)
 
     @extend_schema(
@@ -163,13 +167,13 @@ class MemoryView(ProjectView):
         update.refuse_immutable(dict.fromkeys(sent))
         changes = self.body(draft_forms.UpdateMemory)
         version = changes.pop("version", None)
-        # It may be hidden by now, if it was given an end in the past.
+        # Not read again: with an expiry in the past, reads no longer find it.
         return detail_response(
             update.update_memory(memory, changes, self.caller, version), self
         )
 
     @extend_schema(operation_id="memories_delete", responses={204: None})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Delete; 204 for every id, so that it tells nothing of what exists."""
+        """Delete a memory; 204 for every id, so that the answer reveals nothing."""
         delete.delete_memory(memory_id, self.caller)
         return Response(status=204)

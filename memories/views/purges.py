@@ -1,4 +1,4 @@
-"""Purges: what would go, what went, and the proof of it."""
+"""Preview a purge, purge, read receipts and prove what was purged."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ class PurgeView(ProjectView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Purge texts for good, with what was copied of them; `dry_run` only counts."""
+        """Purge texts and their copies for good; `dry_run` only counts."""
         data = self.body(forms.PurgeRequest)
         project = self.project(data, Role.OWNER)
-        asked = {name: data[name] for name in forms.SELECTIONS if name in data}
+        selection = {name: data[name] for name in forms.SELECTIONS if name in data}
         if data["dry_run"]:
-            plan = erase.preview(project, asked, self.caller, cascade=data["cascade"])
+            plan = erase.preview(
+                project, selection, self.caller, cascade=data["cascade"]
+            )
             return Response(forms.PurgePlanOut(vars(plan) | {"dry_run": True}).data)
 
         def act() -> tuple[int, dict[str, Any]]:
             row = erase.purge(
                 project,
-                asked,
+                selection,
                 self.caller,
                 reason=data["reason"],
                 cascade=data["cascade"],
@@ -61,7 +63,7 @@ class PurgesView(ProjectView):
         responses=page_of(forms.PurgeOut),
     )
     def get(self, request: Request) -> Response:
-        """The purges of a project, newest first."""
+        """List the purges of a project, newest first."""
         project = self.project(self.query(forms.ListPurges), Role.OWNER)
         rows = Purge.objects.visible_to(self.caller).filter(project=project)
         return self.page(rows, forms.PurgeOut)
@@ -74,7 +76,7 @@ class PurgeReceiptView(ProjectView):
         responses=forms.PurgeReceiptOut,
     )
     def get(self, request: Request, purge_id: uuid.UUID) -> Response:
-        """The receipt of a purge, with a page of the HMACs of its texts."""
+        """Read the receipt of a purge, with a page of the HMACs of its texts."""
         row = erase.get_purge(purge_id, self.caller)
         return Response(_receipt(row, **self.query(forms.TextsQuery)))
 
@@ -88,7 +90,7 @@ class PurgeProofView(ProjectView):
         responses=forms.ProofOut,
     )
     def post(self, request: Request, purge_id: uuid.UUID) -> Response:
-        """Whether a text was among those that a purge took; nothing is stored."""
+        """Tell whether a purge removed exactly this text; the text is not stored."""
         row = erase.get_purge(purge_id, self.caller)
         texts = erase.find_texts(row, self.body(forms.ProofRequest)["text"])
         answer = {"is_purged": bool(texts), "texts": texts}
@@ -102,6 +104,8 @@ def _receipt(
     if after:
         rows = rows.filter(pk__gt=after)
     texts = list(rows[: limit + 1])
-    told = forms.PurgeOut(row).data
+    receipt = forms.PurgeOut(row).data
     more = {"texts_after": texts[limit - 1].pk if len(texts) > limit else None}
-    return told | {"texts": forms.PurgedTextOut(texts[:limit], many=True).data} | more
+    return (
+        receipt | {"texts": forms.PurgedTextOut(texts[:limit], many=True).data} | more
+    )

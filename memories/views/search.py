@@ -1,4 +1,4 @@
-"""The search."""
+"""Search memories."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class SearchView(ProjectView):
     def post(self, request: Request) -> Response:
         """Search memories by meaning, by words, or by both."""
         data = self.body(search_forms.SearchRequest)
-        # The model works while the project is looked up.
+        # Before the query for the project: the model embeds meanwhile.
         vector = search.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
-        wanted = search_forms.request_of(data, project, self.caller)
+        search_request = search_forms.request_of(data, project, self.caller)
         answer = replicas.read_from_replica(
-            lambda: find(project, wanted, self.caller, vector)
+            lambda: find(project, search_request, self.caller, vector)
         )
         return Response(represent(search_forms.SearchAnswer, answer))

@@ -1,4 +1,4 @@
-"""The vocabulary of a project."""
+"""The tags of a project."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TagsView(ProjectView):
         responses=page_of(tag_forms.TagOut),
     )
     def get(self, request: Request) -> Response:
-        """The vocabulary of a project, with the use of each tag."""
+        """List the tags of a project, with the use of each."""
         data = self.query(tag_forms.TagQuery)
         project = self.project(data)
         rows = Tag.objects.visible_to(self.caller).filter(project=project)
@@ -57,19 +57,19 @@ class TagsView(ProjectView):
         return self.run_once(project.pk, act)
 
 
-def tag_answer(tag: Tag, door: ProjectView) -> dict[str, Any]:
-    rows = Tag.objects.visible_to(door.caller).with_usage_count(door.caller)
+def tag_answer(tag: Tag, view: ProjectView) -> dict[str, Any]:
+    rows = Tag.objects.visible_to(view.caller).with_usage_count(view.caller)
     data: dict[str, Any] = tag_forms.TagOut(rows.get(pk=tag.pk)).data
     return data
 
 
-def find_tag(tag_id: uuid.UUID, door: ProjectView) -> Tag:
-    tag = Tag.objects.visible_to(door.caller).filter(pk=tag_id).first()
+def find_tag(tag_id: uuid.UUID, view: ProjectView) -> Tag:
+    tag = Tag.objects.visible_to(view.caller).filter(pk=tag_id).first()
     if tag is None:
         raise errors.NotFound
-    door.caller.require(Role.CURATOR, tag.project_id)
-    found: Tag = tag
-    return found
+    view.caller.require(Role.CURATOR, tag.project_id)
+    visible: Tag = tag
+    return visible
 
 
 class TagView(ProjectView):
@@ -86,7 +86,7 @@ class TagView(ProjectView):
 
     @extend_schema(operation_id="tags_delete", responses={204: None})
     def delete(self, request: Request, tag_id: uuid.UUID) -> Response:
-        """Remove a tag from the vocabulary and from every memory."""
+        """Delete a tag and remove it from every memory."""
         tags.delete(find_tag(tag_id, self), self.caller)
         return Response(status=204)
 
