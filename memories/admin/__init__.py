@@ -1,4 +1,7 @@
-"""Every page of the admin that memories has; importing it registers them."""
+"""The admin pages of memories; importing this package registers them.
+
+May import every other room of `memories` but `views` and `serializers`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change did to a memory: its texts word by word, then its other fields."""
+"""Table rows for changes of a memory: texts word by word, then the other fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from common.text import word_diff
 from memories.models import MemoryChange
 from memories.store.drafts import TEXT_FIELDS
 
-MAX_DIFF = 4_000  # characters of what changed in a text
+MAX_DIFF = 4_000  # characters of a text's difference
 
 
 def rows_of(changes: Iterable[MemoryChange]) -> Iterator[list[Any]]:

@@ -1,4 +1,4 @@
-"""Pages about how many memories a project has: its quotas, compaction by its policy."""
+"""Pages for the quotas of a project and for compaction by its policy."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ QUOTAS = AdminPage(
 
 
 class CompactionForm(ProjectPageForm):
-    """Shows the plan until it is confirmed."""
+    """Shows the plan; compacts when confirmed."""
 
     confirmed = forms.BooleanField(
         label="Compact now",
         required=False,
-        help_text="Without it the plan is only shown.",
+        help_text="If unchecked, only the plan is shown.",
         widget=UnfoldBooleanWidget,
     )
 
@@ -71,14 +71,14 @@ class CompactionForm(ProjectPageForm):
         return list(islice(compaction_policy.plan(project, self.caller), ROW_LIMIT + 1))
 
 
-def _plan_panels(request: HttpRequest, made: list[Group] | Job) -> Iterable[Panel]:
-    if isinstance(made, Job):
-        yield Panel("Started", ["Job"], [[row_link("jobs_job", made.pk)]])
+def _plan_panels(request: HttpRequest, result: list[Group] | Job) -> Iterable[Panel]:
+    if isinstance(result, Job):
+        yield Panel("Started", ["Job"], [[row_link("jobs_job", result.pk)]])
         return
     yield panels.table(
-        "What would become one memory each",
+        "Groups to compact into one memory each",
         ["Scope", "Kind", "Sensitivity", "Expires", "Memories", "The oldest"],
-        [_group_row(group) for group in made],
+        [_group_row(group) for group in result],
         empty="Nothing, by the settings under compaction.",
     )
 

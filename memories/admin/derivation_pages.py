@@ -1,4 +1,4 @@
-"""What is made of memories on admin pages: one promoted, several compacted into one."""
+"""Pages that promote a memory and compact several into one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEAD = ["Memory", "Scope", "State", "Created", "Expires"]
 
 
 class ChosenMemoriesForm(PageForm):
-    """About memories that the address names; they come back hidden with the form."""
+    """A form about the memories in the URL; a hidden field carries their ids."""
 
     memories = forms.CharField(
         widget=forms.HiddenInput, max_length=40 * MAX_SELECTED, label="memories"
@@ -110,13 +110,13 @@ class PromoteForm(ChosenMemoriesForm):
     def apply(self) -> Receipt:
         data = self.cleaned_data
         memory = lookup.get_memory(data["memories"][0], self.caller, Role.WRITER)
-        made = promote.prepare(
+        derivation = promote.prepare(
             memory,
             self._target(memory),
             self.caller,
             delete_original=data["delete_original"],
         )
-        return derive.commit(made, self.caller)
+        return derive.commit(derivation, self.caller)
 
     def _target(self, memory: Memory) -> Scope:
         data = self.cleaned_data
@@ -139,8 +139,8 @@ class CompactForm(ChosenMemoriesForm):
         max_length=MAX_CONTENT,
         required=False,
         strip=False,
-        help_text="Empty: a summary, by the language model where there is one, else of "
-        "the memories' own sentences.",
+        help_text="Empty: a summary by the project's language model, or without one, "
+        "sentences of the memories.",
         widget=UnfoldAdminTextareaWidget({"rows": 8}),
     )
     delete_sources = forms.BooleanField(
@@ -152,8 +152,8 @@ class CompactForm(ChosenMemoriesForm):
     expires_at = forms.DateTimeField(
         label="Expires at",
         required=False,
-        help_text="As 2026-12-31 18:00; needed to delete sources that expire at "
-        "different times. Empty: as the earliest of them.",
+        help_text="As 2026-12-31 18:00. Required to delete sources that expire at "
+        "different times. Empty: the earliest of their expiries.",
         widget=UnfoldAdminTextInputWidget,
     )
 
@@ -166,16 +166,16 @@ class CompactForm(ChosenMemoriesForm):
             if text
             else compact.project_summarizer(first.project)
         )
-        wish = compact.CompactionOptions(
+        options = compact.CompactionOptions(
             delete_sources=data["delete_sources"], expires_at=data["expires_at"]
         )
         target = Scope(
             first.scope_kind, first.scope_key, first.scope_type, first.scope_user
         )
-        made = compact.prepare(
-            first.project, data["memories"], target, by, self.caller, wish
+        derivation = compact.prepare(
+            first.project, data["memories"], target, by, self.caller, options
         )
-        return derive.commit(made, self.caller)
+        return derive.commit(derivation, self.caller)
 
 
 def _open_result(request: HttpRequest, receipt: Receipt) -> HttpResponse:
@@ -228,16 +228,16 @@ UNDO = AdminAction(
 
 
 def sources_panel(memory: Memory, caller: Caller) -> Panel:
-    """What a compaction was made of and how, as far as the person may see it."""
+    """Show the sources of a compaction that the caller may see, and its summary's level."""
     ids = memory.compacted_from
     seen = Memory.objects.visible_to(caller).light().in_bulk(ids)
-    made = memory.metadata.get(compact.COMPACTION_KEY)
-    told = made if isinstance(made, dict) else {"text": "given"}
-    how = "; ".join(f"{name}: {value}" for name, value in told.items() if value)
+    summary = memory.metadata.get(compact.COMPACTION_KEY)
+    details = summary if isinstance(summary, dict) else {"text": "given"}
+    how = "; ".join(f"{name}: {value}" for name, value in details.items() if value)
     return Panel(
         "Compacted from",
         HEAD,
         list(_memory_rows([seen[pk] for pk in ids if pk in seen])),
-        "Its sources are gone.",
+        "Its sources were removed.",
         short_text(how, PANEL_LIMIT),
     )

@@ -30,7 +30,7 @@ from search.columns import search_columns_of
 
 @admin.register(MemoryFile)
 class MemoryFileAdmin(MemoryRowsAdmin):
-    list_display = ["path", "memory_shown", "relation_type", "project_name", "state"]
+    list_display = ["path", "memory_display", "relation_type", "project_name", "state"]
     list_select_related = ["memory", "file"]
     list_filter = [
         ProjectFilter,
@@ -40,7 +40,7 @@ class MemoryFileAdmin(MemoryRowsAdmin):
     search_fields = ["file__file_path", "memory_id"]
     search_help_text = "Path, or id of the memory"
     fields = [
-        "memory_shown",
+        "memory_display",
         "file",
         "relation_type",
         "line_start",
@@ -60,7 +60,7 @@ class MemoryFileAdmin(MemoryRowsAdmin):
 
 @admin.register(File)
 class FileAdmin(RowsAdmin):
-    list_display = ["path", "file_type", "memories", "project_name", "seen_shown"]
+    list_display = ["path", "file_type", "memories", "project_name", "seen_display"]
     list_filter = [
         ProjectFilter,
         exact_filter("file_path__startswith", "path starts with", name="under"),
@@ -75,9 +75,9 @@ class FileAdmin(RowsAdmin):
             {
                 "fields": [
                     "last_content_hash",
-                    "renamed_shown",
+                    "renamed_display",
                     "first_seen_at",
-                    "seen_shown",
+                    "seen_display",
                 ]
             },
         ),
@@ -97,10 +97,10 @@ class FileAdmin(RowsAdmin):
     ]
 
     path = staticmethod(panels.column("file_path", short_text, title="path"))
-    renamed_shown = staticmethod(
+    renamed_display = staticmethod(
         panels.column("renamed_from", panels.json_block, title="former paths")
     )
-    seen_shown = staticmethod(
+    seen_display = staticmethod(
         panels.column(
             "last_seen_at", format_time, title="last seen", ordering="last_seen_at"
         )
@@ -145,9 +145,9 @@ class FileAdmin(RowsAdmin):
 
 
 def graph_address(file: File) -> str:
-    """The page on which what is known of a file is drawn."""
-    asked = urlencode({"project": file.project_id, "path": file.file_path})
-    return f"{reverse('console:file')}?{asked}"
+    """The URL of the page that draws the graph of a file."""
+    query = urlencode({"project": file.project_id, "path": file.file_path})
+    return f"{reverse('console:file')}?{query}"
 
 
 def graph_link(file: File) -> SafeString:

@@ -17,7 +17,7 @@ from projects.models import Project
 
 
 class MemoryForm(ActionForm):
-    """A correction by a person: `lifecycle.update`, refused when the row has moved on."""
+    """Edit a memory; refused if it was changed since the form was opened."""
 
     version = forms.IntegerField(widget=forms.HiddenInput)
     tags = forms.CharField(
@@ -55,7 +55,7 @@ class MemoryForm(ActionForm):
             for name in self.changed_data
             if name in update.MUTABLE
         }
-        # Read anew: this form's own copy carries what was typed already.
+        # Read again: the form's instance already has the new values.
         memory = lookup.get_memory(self.instance.pk, self.caller, Role.CURATOR)
         return update.update_memory(
             memory, changes, self.caller, self.cleaned_data["version"]
@@ -79,6 +79,6 @@ class TagForm(ActionForm):
         if self.instance._state.adding:
             return tags.create(data.pop("project"), self.caller, **data)
         changes = {name: data[name] for name in self.changed_data}
-        # Read anew: this form's own copy carries the new name already.
+        # Read again: the form's instance already has the new name.
         tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
         return tags.update(tag, self.caller, changes)

@@ -1,4 +1,4 @@
-"""Where a memory came from and what came of it, as far as the person may see."""
+"""A panel with the memories that a memory is connected to, as far as the caller sees them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memories.admin.status import MEMORY, status_of
 from memories.models import Memory
 from memories.read import lineage
 
-# What `recall.lineage` finds, told of the memory that is looked at.
+# The relations of `related_ids`, in words about the memory of the page.
 LATER = {
     "duplicates": "has the duplicate",
     "supersedes": "supersedes",
@@ -22,9 +22,11 @@ LATER = {
 
 
 def build_panel(memory: Memory, caller: Caller) -> Panel:
-    named = list(_related(memory, caller))
-    seen = Memory.objects.visible_to(caller).light().in_bulk([pk for _, pk in named])
-    rows = {str(pk): row for pk, row in seen.items()}
+    related = list(_related(memory, caller))
+    visible = (
+        Memory.objects.visible_to(caller).light().in_bulk([pk for _, pk in related])
+    )
+    rows = {str(pk): row for pk, row in visible.items()}
     return panels.table(
         "Lineage and duplicates",
         ["This memory", "Memory", "State", "Created"],
@@ -35,10 +37,10 @@ def build_panel(memory: Memory, caller: Caller) -> Panel:
                 status_of(rows[pk]),
                 format_time(rows[pk].created_at),
             ]
-            for how, pk in named
+            for how, pk in related
             if pk in rows
         ),
-        empty="It stands alone.",
+        empty="It is connected to no other memory.",
     )
 
 
@@ -49,5 +51,5 @@ def _related(memory: Memory, caller: Caller) -> Iterator[tuple[str, str]]:
         "was superseded by": memory.superseded_by_id,
     }
     yield from ((how, str(pk)) for how, pk in earlier.items() if pk)
-    found = lineage.related_ids(memory, caller)
-    yield from ((how, pk) for name, how in LATER.items() for pk in found[name])
+    ids = lineage.related_ids(memory, caller)
+    yield from ((how, pk) for name, how in LATER.items() for pk in ids[name])

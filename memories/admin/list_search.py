@@ -1,4 +1,4 @@
-"""The admin's search of memories: the product's own, asked with the list's filters."""
+"""Search memories in the admin: by the product's own search, with the filters of the list."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from memories.scopes import Scope
 from projects.models import Project
 from search.search import Mode
 
-MAX_HITS = 100  # as many hits as one answer of the API may hold
-# Each project and scope is searched on its own; more would make a person wait.
-MOST_PROJECTS = MOST_SCOPES = 20
+MAX_HITS = 100  # the maximum of one answer of the API
+# Each project and scope is a search of its own: more of them would take too long.
+MAX_PROJECTS = MAX_SCOPES = 20
 UNSEARCHABLE = {"superseded", "expired", "archived", "deleted"}
 
 
@@ -40,78 +40,78 @@ class StateNotSearchable(errors.Refusal):
 
 
 def search_everywhere(
-    query: str, rows: MemoryQuerySet, asked: Mapping[str, Any], caller: Caller
+    query: str, rows: MemoryQuerySet, params: Mapping[str, Any], caller: Caller
 ) -> list[search.MemoryHit]:
-    """The hits of the chosen project, or of all visible ones, best first.
+    """Search the chosen project, or all visible ones; return hits, best first.
 
-    `asked` is the list's query string, `rows` what its filters leave. A shared memory
-    is found in every project of its organization, and keeps its best score.
+    `params` is the query string of the list, `rows` what its filters leave. A shared
+    memory is found in every project of its organization and keeps its best score.
     """
-    if asked.get("state") in UNSEARCHABLE:
+    if params.get("state") in UNSEARCHABLE:
         raise StateNotSearchable
     request = search.MemorySearch(
-        query=query, mode=_mode(asked), limit=MAX_HITS, filters=_filters(asked)
+        query=query, mode=_mode(params), limit=MAX_HITS, filters=_filters(params)
     )
     best: dict[Any, search.MemoryHit] = {}
-    for project, scope in _search_targets(rows, asked, caller):
+    for project, scope in _search_targets(rows, params, caller):
         within = replace(request, scope=scope)
         for hit in search.find(project, within, caller).hits:
             known = best.get(hit.memory.pk)
             if known is None or hit.score > known.score:
                 best[hit.memory.pk] = hit
-    # Ties stay as each search has them.
+    # A stable sort: ties keep the order of their search.
     return sorted(best.values(), key=lambda hit: hit.score, reverse=True)
 
 
-def chosen_projects(asked: Mapping[str, Any], caller: Caller) -> list[Project]:
+def chosen_projects(params: Mapping[str, Any], caller: Caller) -> list[Project]:
     rows = Project.objects.visible_to(caller)
-    chosen = asked.get("project", "")
+    chosen = params.get("project", "")
     if chosen:
-        # Compared as text: what is no id at all fits none.
+        # Compared as text, so that a value which is no id matches no project.
         return [project for project in rows if str(project.pk) == chosen]
-    found = list(rows[: MOST_PROJECTS + 1])
-    if len(found) > MOST_PROJECTS:
+    projects = list(rows[: MAX_PROJECTS + 1])
+    if len(projects) > MAX_PROJECTS:
         raise TooManyProjects
-    return found
+    return projects
 
 
-def _mode(asked: Mapping[str, Any]) -> Mode:
-    mode = asked.get("mode", "")
+def _mode(params: Mapping[str, Any]) -> Mode:
+    mode = params.get("mode", "")
     return cast(Mode, mode) if mode in {"keyword", "semantic"} else "hybrid"
 
 
-def _filters(asked: Mapping[str, Any]) -> Filters:
-    start, end = day_bounds(asked, "created_at")
+def _filters(params: Mapping[str, Any]) -> Filters:
+    start, end = day_bounds(params, "created_at")
     return Filters(
-        memory_types=_one_value(asked, "memory_type"),
-        kinds=_one_value(asked, "kind"),
+        memory_types=_one_value(params, "memory_type"),
+        kinds=_one_value(params, "kind"),
         tags=tuple(
-            tag.strip() for tag in asked.get("tag", "").split(",") if tag.strip()
+            tag.strip() for tag in params.get("tag", "").split(",") if tag.strip()
         ),
-        agent_ids=_one_value(asked, "agent_id"),
-        sensitivities=_one_value(asked, "sensitivity"),
-        include_duplicates=asked.get("state") == "duplicate",
+        agent_ids=_one_value(params, "agent_id"),
+        sensitivities=_one_value(params, "sensitivity"),
+        include_duplicates=params.get("state") == "duplicate",
         date_from=start,
         date_to=end,
     )
 
 
 def _search_targets(
-    rows: MemoryQuerySet, asked: Mapping[str, Any], caller: Caller
+    rows: MemoryQuerySet, params: Mapping[str, Any], caller: Caller
 ) -> list[tuple[Project, Scope | None]]:
-    """Each project with every scope of the rows; None: all of the shared ones."""
-    projects = chosen_projects(asked, caller)
-    kind, key = asked.get("scope_kind", ""), asked.get("scope_key", "").strip()
+    """Pair each project with the scopes of its rows; None stands for all shared scopes."""
+    projects = chosen_projects(params, caller)
+    kind, key = params.get("scope_kind", ""), params.get("scope_key", "").strip()
     if not key and kind in {"", *SHARED_SCOPES}:
         return [(project, None) for project in projects]
     columns = ("project_id", "scope_kind", "scope_key", "scope_type", "scope_user")
-    found = rows.order_by().values_list(*columns).distinct()[: MOST_SCOPES + 1]
-    if len(found) > MOST_SCOPES:
+    targets = rows.order_by().values_list(*columns).distinct()[: MAX_SCOPES + 1]
+    if len(targets) > MAX_SCOPES:
         raise TooManyScopes
     known = {project.pk: project for project in projects}
-    return [(known[pk], Scope(*scope)) for pk, *scope in found if pk in known]
+    return [(known[pk], Scope(*scope)) for pk, *scope in targets if pk in known]
 
 
-def _one_value(asked: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = asked.get(name, "").strip()
+def _one_value(params: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = params.get(name, "").strip()
     return (value,) if value else ()

@@ -81,7 +81,7 @@ class MemoryStatusFilter(ChoiceFilter):
 
 
 class ModeFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """How the search box searches; without a query it changes nothing."""
+    """The mode of the search box; without a query it has no effect."""
 
     title = "search mode"
     parameter_name = "mode"
@@ -111,12 +111,12 @@ class MemoryAdmin(RowsAdmin):
     change_role = Role.CURATOR
     list_display = [
         "text",
-        "type_shown",
-        "scope_shown",
-        "tags_shown",
+        "type_display",
+        "scope_display",
+        "tags_display",
         "project_name",
-        "standing_shown",
-        "created_shown",
+        "status_display",
+        "created_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -134,19 +134,19 @@ class MemoryAdmin(RowsAdmin):
     search_fields = ["content"]
     search_help_text = "Search as the API does"
     readonly_fields = [
-        "content_shown",
+        "content_display",
         "kind",
         "key",
-        "value_shown",
-        "scope_shown",
-        "standing_shown",
-        "goal_shown",
-        "result_shown",
-        "feedback_shown",
-        "steps_shown",
-        "tool_usage_shown",
-        "metadata_shown",
-        "provenance_shown",
+        "value_display",
+        "scope_display",
+        "status_display",
+        "goal_display",
+        "result_display",
+        "feedback_display",
+        "steps_display",
+        "tool_usage_display",
+        "metadata_display",
+        "provenance_display",
         "project_name",
         "source",
         "agent_id",
@@ -154,7 +154,7 @@ class MemoryAdmin(RowsAdmin):
         "created_in_session_id",
         "occurred_at",
         "verified_at",
-        "created_shown",
+        "created_display",
         "updated_at",
         "archived_at",
         "deleted_at",
@@ -223,29 +223,33 @@ class MemoryAdmin(RowsAdmin):
         purges.PURGE_MEMORIES,
     ]
 
-    content_shown = staticmethod(
+    content_display = staticmethod(
         panels.column("content", panels.text_block, title="content")
     )
-    goal_shown = staticmethod(panels.column("goal", panels.text_block, title="goal"))
-    result_shown = staticmethod(
+    goal_display = staticmethod(panels.column("goal", panels.text_block, title="goal"))
+    result_display = staticmethod(
         panels.column("result", panels.text_block, title="result")
     )
-    feedback_shown = staticmethod(
+    feedback_display = staticmethod(
         panels.column("feedback", panels.text_block, title="feedback")
     )
-    value_shown = staticmethod(panels.column("value", panels.json_block, title="value"))
-    steps_shown = staticmethod(panels.column("steps", panels.json_block, title="steps"))
-    tool_usage_shown = staticmethod(
+    value_display = staticmethod(
+        panels.column("value", panels.json_block, title="value")
+    )
+    steps_display = staticmethod(
+        panels.column("steps", panels.json_block, title="steps")
+    )
+    tool_usage_display = staticmethod(
         panels.column("tool_usage", panels.json_block, title="tools")
     )
-    metadata_shown = staticmethod(
+    metadata_display = staticmethod(
         panels.column("metadata", panels.json_block, title="metadata")
     )
-    provenance_shown = staticmethod(
+    provenance_display = staticmethod(
         panels.column("provenance", panels.json_block, title="provenance")
     )
-    tags_shown = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
-    created_shown = staticmethod(
+    tags_display = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="created", ordering="id")
     )
 
@@ -254,26 +258,26 @@ class MemoryAdmin(RowsAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         edits = self.has_change_permission(request, obj)
-        text = ["title", "content" if edits else "content_shown"]
-        typed = ["memory_type", "tags" if edits else "tags_shown", "sensitivity"]
+        text = ["title", "content" if edits else "content_display"]
+        typed = ["memory_type", "tags" if edits else "tags_display", "sensitivity"]
         life = ["confidence", "expires_at", *(["version"] if edits else [])]
         return [
-            (None, {"fields": [*text, *typed, "standing_shown"]}),
+            (None, {"fields": [*text, *typed, "status_display"]}),
             (
                 "Place",
-                {"fields": ["project_name", "scope_shown", "kind", "key", *life]},
+                {"fields": ["project_name", "scope_display", "kind", "key", *life]},
             ),
             (
                 "Story",
                 {
                     "fields": [
-                        "goal_shown",
-                        "result_shown",
-                        "feedback_shown",
+                        "goal_display",
+                        "result_display",
+                        "feedback_display",
                         "outcome",
                         "lessons",
-                        "steps_shown",
-                        "tool_usage_shown",
+                        "steps_display",
+                        "tool_usage_display",
                     ],
                     "classes": ["tab"],
                 },
@@ -286,9 +290,9 @@ class MemoryAdmin(RowsAdmin):
                         "agent_id",
                         "user_id",
                         "created_in_session_id",
-                        "provenance_shown",
-                        "metadata_shown",
-                        "value_shown",
+                        "provenance_display",
+                        "metadata_display",
+                        "value_display",
                     ],
                     "classes": ["tab"],
                 },
@@ -298,7 +302,7 @@ class MemoryAdmin(RowsAdmin):
                 {
                     "fields": [
                         "id",
-                        "created_shown",
+                        "created_display",
                         "updated_at",
                         "occurred_at",
                         "verified_at",
@@ -314,7 +318,7 @@ class MemoryAdmin(RowsAdmin):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*self.readonly_fields, "tags_shown"]
+        return [*self.readonly_fields, "tags_display"]
 
     def formfield_for_dbfield(
         self, db_field: Any, request: HttpRequest, **kwargs: Any
@@ -327,16 +331,16 @@ class MemoryAdmin(RowsAdmin):
     # Search
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """With what matched when something is searched for."""
+        """Add the column "match" to the results of a search."""
         columns = list(self.list_display)
         if not request.GET.get("q", "").strip():
             return columns
-        return [columns[0], "match", "type_shown", "tags_shown", "project_name"]
+        return [columns[0], "match", "type_display", "tags_display", "project_name"]
 
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[Any, bool]:
-        """The product's own search, in its order, narrowed by the list's filters."""
+        """Search as the API does, with its order, and with the filters of the list."""
         if not search_term.strip():
             return queryset, False
         try:
@@ -354,7 +358,7 @@ class MemoryAdmin(RowsAdmin):
         hit: search.MemoryHit | None = memory.hit
         if hit is None:
             return SafeString("")
-        # The snippet is escaped where it is made: search.snippets.
+        # `search.snippets` has escaped it.
         return format_html(
             '<span class="am-snippet" dir="auto">{}</span> <span class="am-score">{}</span>',
             mark_safe(hit.snippet),
@@ -368,18 +372,18 @@ class MemoryAdmin(RowsAdmin):
         return short_text(str(memory), 110)
 
     @label_column("type", TYPE_COLORS, "memory_type")
-    def type_shown(self, memory: Memory) -> tuple[str, str]:
+    def type_display(self, memory: Memory) -> tuple[str, str]:
         kind = "" if memory.kind == Memory.Kind.NOTE else f" · {memory.kind}"
         return memory.memory_type, f"{memory.get_memory_type_display()}{kind}"
 
     @admin.display(description="scope")
-    def scope_shown(self, memory: Memory) -> Any:
+    def scope_display(self, memory: Memory) -> Any:
         if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
             return memory.get_scope_kind_display()
         return short_text(f"{memory.scope_kind}: {memory.scope_key}", 40)
 
     @label_column("state", STATUSES)
-    def standing_shown(self, memory: Memory) -> str:
+    def status_display(self, memory: Memory) -> str:
         return status_of(memory)
 
     # Page
@@ -390,7 +394,7 @@ class MemoryAdmin(RowsAdmin):
         if row.compacted_from:
             yield derivation_pages.sources_panel(row, caller)
         yield lineage_panel.build_panel(row, caller)
-        yield self._doubts(row, caller)
+        yield self._possible_duplicates(row, caller)
         yield self._history(row, caller, most=10)
 
     def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
@@ -415,11 +419,11 @@ class MemoryAdmin(RowsAdmin):
                 ]
                 for found in links
             ),
-            empty="It names no file.",
+            empty="It links to no file.",
         )
 
     @staticmethod
-    def _doubts(memory: Memory, caller: Caller) -> Panel:
+    def _possible_duplicates(memory: Memory, caller: Caller) -> Panel:
         pairs = PossibleDuplicate.objects.visible_to(caller).in_full()
         found = pairs.filter(memory=memory) | pairs.filter(other=memory)
         return panels.table(
@@ -453,7 +457,7 @@ class MemoryAdmin(RowsAdmin):
 
 
 def in_order(rows: Any, ids: list[uuid.UUID]) -> Any:
-    """The rows of these ids, in the order of the ids."""
+    """Return the rows of these ids, in the order of the ids."""
     place = Func(
         Value(ids, output_field=ArrayField(UUIDField())),
         F("pk"),

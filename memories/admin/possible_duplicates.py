@@ -26,7 +26,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
     list_display = [
         "newer",
         "older",
-        "similarity_shown",
+        "similarity_display",
         "why",
         "state",
         "project_name",
@@ -38,7 +38,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
     search_fields = ["memory_id", "other_id", "id"]
     search_help_text = "Id of one of the memories"
     fields = [
-        "similarity_shown",
+        "similarity_display",
         "why",
         "state",
         "decided_by",
@@ -89,7 +89,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
         return short_text(pair.other, 80)
 
     @admin.display(description="similarity", ordering="similarity")
-    def similarity_shown(self, pair: PossibleDuplicate) -> str:
+    def similarity_display(self, pair: PossibleDuplicate) -> str:
         return f"{pair.similarity:.3f}"
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

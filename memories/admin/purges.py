@@ -1,4 +1,4 @@
-"""Purges on admin pages: what would go, the deed itself, and the receipts."""
+"""Pages that preview a purge, run it, and show receipts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from projects.models import Project
 
 PURGE = "memories_purge"
 ABOUT = (
-    "Takes texts away for good: from memories, their history, vectors, runs, evidence, "
-    "stored answers and jobs. Nothing brings them back."
+    "Removes texts for good: from memories, their history, vectors, runs, evidence, "
+    "stored answers and jobs. They cannot be restored."
 )
 # The page of a row, by the kind that a receipt gives a descendant.
 PAGES = {
@@ -46,13 +46,13 @@ PAGES = {
 
 
 class PurgeForm(PageForm):
-    """Counts what would go until it is confirmed."""
+    """Counts what would be removed; purges when confirmed."""
 
     cascade = forms.BooleanField(
-        label="Purge what was made of it, too",
+        label="Purge what was derived from it, too",
         required=False,
-        help_text="Promoted and compacted memories and lessons; else they are left to "
-        "a person.",
+        help_text="Promoted and compacted memories, and lessons. If unchecked, they are "
+        "listed for a person to review.",
         widget=UnfoldBooleanWidget,
     )
     reason = forms.CharField(
@@ -63,17 +63,21 @@ class PurgeForm(PageForm):
     confirmed = forms.BooleanField(
         label="Purge now",
         required=False,
-        help_text="Without it the rows are only counted.",
+        help_text="If unchecked, the rows are only counted.",
         widget=UnfoldBooleanWidget,
     )
 
-    def of(self, project: Project, asked: Mapping[str, Any]) -> ErasePlan | Purge:
+    def preview_or_purge(
+        self, project: Project, selection: Mapping[str, Any]
+    ) -> ErasePlan | Purge:
         data = self.cleaned_data
         if not data["confirmed"]:
-            return erase.preview(project, asked, self.caller, cascade=data["cascade"])
+            return erase.preview(
+                project, selection, self.caller, cascade=data["cascade"]
+            )
         return erase.purge(
             project,
-            asked,
+            selection,
             self.caller,
             reason=data["reason"],
             cascade=data["cascade"],
@@ -81,18 +85,18 @@ class PurgeForm(PageForm):
 
 
 class PurgeMemoriesForm(PurgeForm, ChosenMemoriesForm):
-    """The memories that the address names."""
+    """Purge the memories in the URL."""
 
     def apply(self) -> ErasePlan | Purge:
         ids = self.cleaned_data["memories"]
         row = Memory.objects.visible_to(self.caller).filter(pk=ids[0]).first()
         if row is None:
             raise errors.NotFound(f"There is no memory {ids[0]}.")
-        return self.of(row.project, {"ids": ids})
+        return self.preview_or_purge(row.project, {"ids": ids})
 
 
 class PurgeSubjectForm(PurgeForm, ProjectPageForm):
-    """Everything of a user, a session, an object."""
+    """Purge everything of a user, a session or an object."""
 
     of_what = forms.ChoiceField(
         label="Everything of",
@@ -117,27 +121,29 @@ class PurgeSubjectForm(PurgeForm, ProjectPageForm):
     def apply(self) -> ErasePlan | Purge:
         data = self.cleaned_data
         kind, key = data["of_what"], data["key"]
-        asked: dict[str, Any] = {kind: key}
+        selection: dict[str, Any] = {kind: key}
         if kind == "object":
             if not data["object_type"]:
                 raise errors.Invalid(errors={"object_type": ["Name its type."]})
-            asked = {kind: {"object_type": data["object_type"], "object_id": key}}
-        return self.of(project_lookup.find_project(data["project"], self.caller), asked)
+            selection = {kind: {"object_type": data["object_type"], "object_id": key}}
+        return self.preview_or_purge(
+            project_lookup.find_project(data["project"], self.caller), selection
+        )
 
 
 def _show_result(
-    request: HttpRequest, made: ErasePlan | Purge
+    request: HttpRequest, result: ErasePlan | Purge
 ) -> Iterable[Panel] | HttpResponse:
-    if isinstance(made, ErasePlan):
+    if isinstance(result, ErasePlan):
         return [
-            counts_panel(made.counts),
-            descendants_panel(vars(d) for d in made.descendants),
+            counts_panel(result.counts),
+            descendants_panel(vars(d) for d in result.descendants),
         ]
-    if made.state == Purge.State.DONE:
+    if result.state == Purge.State.DONE:
         messages.success(request, "Purged; this is the receipt.")
     else:
-        messages.warning(request, "There is much of it: a job purges it now.")
-    return redirect(f"admin:{PURGE}_change", made.pk)
+        messages.warning(request, "There are many rows: a job purges them now.")
+    return redirect(f"admin:{PURGE}_change", result.pk)
 
 
 def counts_panel(counts: Mapping[str, int]) -> Panel:
@@ -145,14 +151,14 @@ def counts_panel(counts: Mapping[str, int]) -> Panel:
         "Rows",
         ["Table", "Rows"],
         ([table, f"{rows:,}"] for table, rows in sorted(counts.items())),
-        empty="Nothing is left to purge.",
+        empty="There is nothing left to purge.",
         most=200,
     )
 
 
-def descendants_panel(told: Iterable[Mapping[str, Any]]) -> Panel:
+def descendants_panel(descendants: Iterable[Mapping[str, Any]]) -> Panel:
     return panels.table(
-        "What was made of it",
+        "Derived from it",
         ["Row", "How", ""],
         (
             [
@@ -160,7 +166,7 @@ def descendants_panel(told: Iterable[Mapping[str, Any]]) -> Panel:
                 short_text(each["how"], 60),
                 "purged with it" if each["is_purged"] else "left to a person",
             ]
-            for each in told
+            for each in descendants
         ),
         empty="Nothing.",
         most=200,
@@ -197,12 +203,12 @@ class PurgeAdmin(RowsAdmin):
     view_role = Role.OWNER
     pages = [PURGE_SUBJECT]
     list_display = [
-        "created_shown",
-        "state_shown",
-        "what_shown",
-        "rows_shown",
-        "reason_shown",
-        "actor_shown",
+        "created_display",
+        "state_display",
+        "what_display",
+        "rows_display",
+        "reason_display",
+        "actor_display",
         "project_name",
     ]
     list_filter = [
@@ -214,42 +220,42 @@ class PurgeAdmin(RowsAdmin):
     search_help_text = "Id, or who asked"
     fields = [
         "id",
-        "state_shown",
-        "selection_shown",
+        "state_display",
+        "selection_display",
         "cascade",
-        "reason_shown",
-        "actor_shown",
+        "reason_display",
+        "actor_display",
         "project_name",
-        "created_shown",
-        "done_shown",
-        "texts_shown",
+        "created_display",
+        "done_display",
+        "texts_display",
     ]
 
-    reason_shown = staticmethod(panels.column("reason", short_text, title="reason"))
-    actor_shown = staticmethod(panels.column("actor", short_text, title="who"))
-    selection_shown = staticmethod(panels.column("selection", panels.json_block))
-    created_shown = staticmethod(
+    reason_display = staticmethod(panels.column("reason", short_text, title="reason"))
+    actor_display = staticmethod(panels.column("actor", short_text, title="who"))
+    selection_display = staticmethod(panels.column("selection", panels.json_block))
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="asked", ordering="id")
     )
-    done_shown = staticmethod(panels.column("done_at", format_time, title="done"))
+    done_display = staticmethod(panels.column("done_at", format_time, title="done"))
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).annotate(proofs=Count("texts"))
 
     @label_column("state", {"done": "success", "waiting": "warning"}, "state")
-    def state_shown(self, purge: Purge) -> str:
+    def state_display(self, purge: Purge) -> str:
         return purge.state
 
     @admin.display(description="of")
-    def what_shown(self, purge: Purge) -> Any:
+    def what_display(self, purge: Purge) -> Any:
         return short_text(", ".join(purge.selection), 60)
 
     @admin.display(description="rows")
-    def rows_shown(self, purge: Purge) -> str:
+    def rows_display(self, purge: Purge) -> str:
         return f"{sum(purge.counts.values()):,}"
 
     @admin.display(description="HMACs of texts")
-    def texts_shown(self, purge: Any) -> str:
+    def texts_display(self, purge: Any) -> str:
         return f"{purge.proofs:,}"
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

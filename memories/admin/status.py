@@ -1,4 +1,4 @@
-"""What pages of memories have in common: where a memory stands."""
+"""The status of a memory, for admin pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATUSES = {
 
 
 def status_of(memory: Memory) -> str:
-    """Why a memory is not read any more, or `current`."""
+    """Return why reads leave a memory out, or `current`."""
     if memory.deleted_at:
         return "deleted"
     if memory.archived_at:

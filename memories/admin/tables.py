@@ -20,7 +20,7 @@ from search.columns import search_columns_of
 
 
 class MemoryRowsAdmin(RowsAdmin):
-    """Rows that hang on a memory, and are seen by whom the memory is."""
+    """Admin of rows that belong to a memory: whoever sees the memory sees them."""
 
     project_path = "memory__project_id"
 
@@ -31,18 +31,18 @@ class MemoryRowsAdmin(RowsAdmin):
         )
 
     @admin.display(description="memory")
-    def memory_shown(self, row: Any) -> Any:
+    def memory_display(self, row: Any) -> Any:
         return row_link(MEMORY, row.memory_id, row.memory, 80)
 
 
 @admin.register(MemoryVector)
 class MemoryVectorAdmin(MemoryRowsAdmin):
-    list_display = ["id", "memory_shown", "model", "project_name"]
+    list_display = ["id", "memory_display", "model", "project_name"]
     list_select_related = ["memory"]
     list_filter = [ProjectFilter, exact_filter("model")]
     search_fields = ["memory_id", "id"]
     search_help_text = "Id of the memory"
-    fields = ["id", "memory_shown", "model", "project_name", "dimensions"]
+    fields = ["id", "memory_display", "model", "project_name", "dimensions"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return (
@@ -58,7 +58,13 @@ class MemoryVectorAdmin(MemoryRowsAdmin):
 
 @admin.register(MemoryChange)
 class MemoryChangeAdmin(RowsAdmin):
-    list_display = ["at_shown", "action", "actor_shown", "memory_shown", "project_name"]
+    list_display = [
+        "at_display",
+        "action",
+        "actor_display",
+        "memory_display",
+        "project_name",
+    ]
     list_filter = [
         ProjectFilter,
         choice_filter("action", MemoryChange.Action.choices),
@@ -69,25 +75,25 @@ class MemoryChangeAdmin(RowsAdmin):
     search_fields = ["memory_id", "actor", "request_id"]
     search_help_text = "Id of the memory, actor or request id"
     fields = [
-        "at_shown",
+        "at_display",
         "action",
-        "actor_shown",
+        "actor_display",
         "agent_id",
         "source",
-        "memory_shown",
+        "memory_display",
         "project_name",
         "changed",
         "reason",
         "request_id",
     ]
 
-    at_shown = staticmethod(
+    at_display = staticmethod(
         panels.column("at", format_time, title="when", ordering="id")
     )
-    actor_shown = staticmethod(panels.column("actor", short_text, ordering="actor"))
+    actor_display = staticmethod(panels.column("actor", short_text, ordering="actor"))
 
     @admin.display(description="memory")
-    def memory_shown(self, change: MemoryChange) -> Any:
+    def memory_display(self, change: MemoryChange) -> Any:
         return row_link(MEMORY, change.memory_id)
 
     @admin.display(description="change")

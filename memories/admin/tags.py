@@ -26,7 +26,7 @@ class TagAdmin(RowsAdmin):
     form = TagForm
     add_role = Role.WRITER
     change_role = Role.CURATOR
-    list_display = ["name_shown", "category", "memories", "about", "project_name"]
+    list_display = ["name_display", "category", "memories", "about", "project_name"]
     list_filter = [ProjectFilter, exact_filter("category")]
     search_fields = ["name__icontains"]
     search_help_text = "A part of the name"
@@ -54,7 +54,7 @@ class TagAdmin(RowsAdmin):
         ),
     ]
 
-    name_shown = staticmethod(
+    name_display = staticmethod(
         panels.column("name", short_text, title="tag", ordering="name")
     )
     about = staticmethod(

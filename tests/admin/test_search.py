@@ -83,7 +83,7 @@ class TestMemories:
     def test_it_asks_for_a_key_when_there_are_too_many_scopes(
         self, owner, project, alice, memories, monkeypatch
     ):
-        monkeypatch.setattr("memories.admin.list_search.MOST_SCOPES", 1)
+        monkeypatch.setattr("memories.admin.list_search.MAX_SCOPES", 1)
         for user in ("dora", "emil"):
             draft = Draft(
                 content=f"The tide table of {user}",
@@ -138,7 +138,7 @@ class TestMemories:
     def test_it_asks_for_a_project_when_there_are_too_many(
         self, superuser, memories, monkeypatch
     ):
-        monkeypatch.setattr("memories.admin.list_search.MOST_PROJECTS", 0)
+        monkeypatch.setattr("memories.admin.list_search.MAX_PROJECTS", 0)
         address = reverse("admin:memories_memory_changelist")
 
         html = superuser.get(f"{address}?q=tide").content.decode()
