@@ -42,7 +42,7 @@ class Memory(models.Model):
         PROCEDURE = "procedure"
         EPISODE = "episode"
 
-    class Scope(models.TextChoices):
+    class ScopeKind(models.TextChoices):
         SESSION = "session"
         USER = "user"
         WORKSPACE = "workspace"
@@ -86,7 +86,9 @@ class Memory(models.Model):
 
     # Immutable after creation. `scope_type` is the object type of object scopes;
     # `scope_user` keeps two users' sessions of the same name apart.
-    scope_kind = models.CharField(max_length=16, choices=Scope, default=Scope.WORKSPACE)
+    scope_kind = models.CharField(
+        max_length=16, choices=ScopeKind, default=ScopeKind.WORKSPACE
+    )
     scope_type = models.CharField(max_length=255, blank=True)
     scope_key = models.CharField(max_length=255)
     scope_user = models.CharField(max_length=255, blank=True)
@@ -498,7 +500,7 @@ class Tag(models.Model):
 class PossibleDuplicate(models.Model):
     """Two similar memories, and why the newer was not marked as a duplicate."""
 
-    class State(models.TextChoices):
+    class PairState(models.TextChoices):
         OPEN = "open"
         KEPT_BOTH = "kept_both"
         MERGED = "merged"
@@ -513,7 +515,7 @@ class PossibleDuplicate(models.Model):
     )
     similarity = models.FloatField()
     why_not_merged = models.CharField(max_length=300)
-    state = models.CharField(max_length=16, choices=State, default=State.OPEN)
+    state = models.CharField(max_length=16, choices=PairState, default=PairState.OPEN)
     decided_by = models.CharField(max_length=200, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     note = models.CharField(max_length=500, blank=True)
@@ -577,13 +579,15 @@ class DuplicateFinding(models.Model):
 class Purge(models.Model):
     """The receipt of a purge: what was removed, by whom and why, without the texts."""
 
-    class State(models.TextChoices):
+    class PurgeState(models.TextChoices):
         WAITING = "waiting"
         DONE = "done"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    state = models.CharField(max_length=16, choices=State, default=State.WAITING)
+    state = models.CharField(
+        max_length=16, choices=PurgeState, default=PurgeState.WAITING
+    )
     # One of ids, scope, user_id, session_id, object; masked when the purge is done.
     selection = models.JSONField()
     cascade = models.BooleanField(default=False)

@@ -187,7 +187,7 @@ def find_similar(
 def _decided_ids(memory: Memory) -> set[uuid.UUID]:
     decided = PossibleDuplicate.objects.filter(
         Q(memory=memory) | Q(other=memory)
-    ).exclude(state=PossibleDuplicate.State.OPEN)
+    ).exclude(state=PossibleDuplicate.PairState.OPEN)
     pairs = decided.values_list("memory", "other")
     return {pk for pair in pairs for pk in pair} - {memory.pk}
 

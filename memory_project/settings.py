@@ -316,7 +316,7 @@ SPECTACULAR_SETTINGS = {
         "ProposerEnum": ["model", "human"],
         "JobStateEnum": "jobs.models.Job.State",
         "RunStateEnum": "ace.models.AceRun.RunState",
-        "PurgeStateEnum": "memories.models.Purge.State",
+        "PurgeStateEnum": "memories.models.Purge.PurgeState",
         "ReceiptStatusEnum": [
             "stored",
             "duplicate",

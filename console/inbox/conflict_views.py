@@ -82,8 +82,14 @@ RESOLUTIONS: dict[str, Callable[[Conflict, Caller, FormInput], ConflictResult]] 
     "reopen": _reopen_conflict,
 }
 DUPLICATE_DECISIONS = {
-    "merge": (PossibleDuplicate.State.MERGED, "Merged: the newer is a duplicate now."),
-    "keep": (PossibleDuplicate.State.KEPT_BOTH, "Kept both; they are not asked again."),
+    "merge": (
+        PossibleDuplicate.PairState.MERGED,
+        "Merged: the newer is a duplicate now.",
+    ),
+    "keep": (
+        PossibleDuplicate.PairState.KEPT_BOTH,
+        "Kept both; they are not asked again.",
+    ),
 }
 
 
@@ -152,7 +158,7 @@ class DecideDuplicateView(InboxPage):
             template = "console/inbox/doubt.html"
             context = {**self.context(), "card": card, "card_template": template}
             return self.render(self.template, status=refusal.status, **context)
-        is_merged = state == PossibleDuplicate.State.MERGED
+        is_merged = state == PossibleDuplicate.PairState.MERGED
         marked = reverse("console:inbox_marked", args=[pair.memory_id])
         return self.told(
             words,

@@ -73,7 +73,7 @@ class DuplicateCard:
 
     @property
     def is_open(self) -> bool:
-        return self.pair.state == PossibleDuplicate.State.OPEN
+        return self.pair.state == PossibleDuplicate.PairState.OPEN
 
 
 def conflict_card(

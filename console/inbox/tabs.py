@@ -80,7 +80,7 @@ def _conflict_rows(project: Project, caller: Caller) -> QuerySet[Any]:
 
 def _duplicate_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = PossibleDuplicate.objects.visible_to(caller).filter(project=project)
-    return rows.filter(state=PossibleDuplicate.State.OPEN).light().order_by("-pk")
+    return rows.filter(state=PossibleDuplicate.PairState.OPEN).light().order_by("-pk")
 
 
 TABS = (

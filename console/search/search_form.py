@@ -96,7 +96,7 @@ class SearchForm(ApplyMixin, forms.Form):
     agent_ids = text_field("Agents", "With commas between them.")
     date_from = moment_field("Stored from")
     date_to = moment_field("Stored until")
-    scope = choice_field("Kind", SHARED_SCOPE, *Memory.Scope.choices)
+    scope = choice_field("Kind", SHARED_SCOPE, *Memory.ScopeKind.choices)
     scope_key = text_field("Its key", "The id of that session, user or object.")
     scope_user = text_field("User", "Whose session it is.")
     object_type = text_field("Type", "Of an object.")

@@ -79,7 +79,7 @@ def _memory_rows(rows: Iterable[Memory]) -> Iterable[list[Any]]:
 
 
 def scope_label(memory: Memory) -> Any:
-    if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
+    if memory.scope_kind in {Memory.ScopeKind.WORKSPACE, Memory.ScopeKind.ORG}:
         return memory.get_scope_kind_display()
     return short_text(f"{memory.scope_kind}: {memory.scope_key}", 60)
 
@@ -121,14 +121,16 @@ class PromoteForm(ChosenMemoriesForm):
     def _target(self, memory: Memory) -> Scope:
         data = self.cleaned_data
         kind = data["target"]
-        if kind == Memory.Scope.OBJECT and not (data["key"] and data["object_type"]):
+        if kind == Memory.ScopeKind.OBJECT and not (
+            data["key"] and data["object_type"]
+        ):
             raise errors.Invalid(errors={"key": ["An object has a type and an id."]})
         named = {
             "kind": kind,
             KEY_FIELDS[kind]: data["key"],
             "object_type": data["object_type"],
         }
-        if kind == Memory.Scope.USER and not data["key"]:
+        if kind == Memory.ScopeKind.USER and not data["key"]:
             raise errors.Invalid(errors={"key": ["Name the user."]})
         return scopes.resolve(named, memory.project, self.caller)
 

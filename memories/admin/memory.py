@@ -123,7 +123,7 @@ class MemoryAdmin(RowsAdmin):
         ModeFilter,
         choice_filter("memory_type", Memory.Type.choices, "type"),
         choice_filter("kind", Memory.Kind.choices),
-        choice_filter("scope_kind", Memory.Scope.choices, "scope"),
+        choice_filter("scope_kind", Memory.ScopeKind.choices, "scope"),
         exact_filter("scope_key", "key of the scope"),
         choice_filter("sensitivity", Memory.Sensitivity.choices),
         MemoryStatusFilter,
@@ -378,7 +378,7 @@ class MemoryAdmin(RowsAdmin):
 
     @admin.display(description="scope")
     def scope_display(self, memory: Memory) -> Any:
-        if memory.scope_kind in {Memory.Scope.WORKSPACE, Memory.Scope.ORG}:
+        if memory.scope_kind in {Memory.ScopeKind.WORKSPACE, Memory.ScopeKind.ORG}:
             return memory.get_scope_kind_display()
         return short_text(f"{memory.scope_kind}: {memory.scope_key}", 40)
 

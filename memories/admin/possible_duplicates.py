@@ -33,7 +33,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("state", PossibleDuplicate.State.choices),
+        choice_filter("state", PossibleDuplicate.PairState.choices),
     ]
     search_fields = ["memory_id", "other_id", "id"]
     search_help_text = "Id of one of the memories"
@@ -53,7 +53,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
             Role.CURATOR,
             lambda pair, caller, text: decide.decide(pair, "merged", caller, note=text),
             "merged",
-            is_possible=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            is_possible=lambda pair: pair.state == PossibleDuplicate.PairState.OPEN,
             text_label="Note",
         ),
         AdminAction(
@@ -64,7 +64,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
                 pair, "kept_both", caller, note=text
             ),
             "kept apart",
-            is_possible=lambda pair: pair.state == PossibleDuplicate.State.OPEN,
+            is_possible=lambda pair: pair.state == PossibleDuplicate.PairState.OPEN,
             text_label="Note",
         ),
     ]

@@ -139,7 +139,7 @@ def _show_result(
             counts_panel(result.counts),
             descendants_panel(vars(d) for d in result.descendants),
         ]
-    if result.state == Purge.State.DONE:
+    if result.state == Purge.PurgeState.DONE:
         messages.success(request, "Purged; this is the receipt.")
     else:
         messages.warning(request, "There are many rows: a job purges them now.")
@@ -213,7 +213,7 @@ class PurgeAdmin(RowsAdmin):
     ]
     list_filter = [
         ProjectFilter,
-        choice_filter("state", Purge.State.choices),
+        choice_filter("state", Purge.PurgeState.choices),
         ("created_at", DaysFilter),
     ]
     search_fields = ["id", "actor"]

@@ -76,12 +76,12 @@ def decide(
     """Decide a possible duplicate: `merged` marks the newer memory, `kept_both` neither."""
     caller.require(Role.CURATOR, pair.project_id)
     pair = PossibleDuplicate.objects.select_for_update().get(pk=pair.pk)
-    if pair.state != PossibleDuplicate.State.OPEN:
+    if pair.state != PossibleDuplicate.PairState.OPEN:
         raise errors.StateConflict(
             f"This pair was decided already: {pair.get_state_display()} "
             f"by {pair.decided_by}."
         )
-    if verdict == PossibleDuplicate.State.MERGED:
+    if verdict == PossibleDuplicate.PairState.MERGED:
         original = lock_unchanged(pair.other)
         newer = lock_unchanged(pair.memory)
         if original is None or newer is None:

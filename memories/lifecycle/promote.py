@@ -58,7 +58,7 @@ def _draft(
     memory: Memory, target: Scope, content: str | None, tags: Sequence[str] | None
 ) -> Draft:
     kept = {name: getattr(memory, name) for name in drafts.COPIED_FIELDS}
-    session = memory.scope_key if memory.scope_kind == Memory.Scope.SESSION else ""
+    session = memory.scope_key if memory.scope_kind == Memory.ScopeKind.SESSION else ""
     changed = {
         "content": memory.content if content is None else content,
         "tags": tuple(dict.fromkeys(memory.tags if tags is None else tags)),

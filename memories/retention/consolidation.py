@@ -117,7 +117,7 @@ def _fold_episodes(run: runner.JobRun, project: Project, quota: Quota) -> None:
 
 
 def _episode_policy(policy: CompactionSettings) -> CompactionSettings:
-    every = {"scopes": list(Memory.Scope.values), "at_least": 2}
+    every = {"scopes": list(Memory.ScopeKind.values), "at_least": 2}
     return policy.model_copy(update={"kinds": [Memory.Kind.EPISODE], **every})
 
 

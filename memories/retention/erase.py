@@ -136,7 +136,7 @@ def run_purge(run: runner.JobRun) -> dict[str, Any]:
 def _finish(purge_id: uuid.UUID) -> Purge:
     # Locked: a second worker waits here, and then finds the purge done.
     row: Purge = Purge.objects.select_for_update(no_key=True).get(pk=purge_id)
-    if row.state == Purge.State.DONE:
+    if row.state == Purge.PurgeState.DONE:
         return row
     roles = {row.project_id: Role.OWNER}
     return _carry_out(row, Caller(row.actor, roles=roles, key_id=row.key_id))
@@ -154,7 +154,7 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
     PurgedText.objects.bulk_create(
         PurgedText(purge=row, **vars(trace)) for trace in traces
     )
-    row.state, row.done_at = Purge.State.DONE, timezone.now()
+    row.state, row.done_at = Purge.PurgeState.DONE, timezone.now()
     row.counts = counts
     row.descendants = [_descendant_json(each) for each in erasure.descendants.values()]
     row.selection = redaction.json_redactor("kind")(row.selection)
@@ -181,7 +181,7 @@ def _lock_same_requests(row: Purge) -> QuerySet[Purge]:
     Skips a purge that another worker runs now: that worker masks its selection.
     """
     rows: QuerySet[Purge] = Purge.objects.filter(
-        project=row.project, selection=row.selection, state=Purge.State.WAITING
+        project=row.project, selection=row.selection, state=Purge.PurgeState.WAITING
     )
     return rows.order_by("pk").select_for_update(no_key=True, skip_locked=True)
 
@@ -250,7 +250,7 @@ def _user(value: Any, project: Project, caller: Caller) -> Q:
     """The user's scope and sessions, and every memory whose `user_id` is the user."""
     names = _name_variants(value)
     return (
-        Q(scope_kind=Memory.Scope.USER, scope_key__in=names)
+        Q(scope_kind=Memory.ScopeKind.USER, scope_key__in=names)
         | Q(scope_user__in=names)
         | Q(user_id__in=names)
     )
@@ -260,7 +260,7 @@ def _session(value: Any, project: Project, caller: Caller) -> Q:
     """The memories of the session's scope, and those written during it for another scope."""
     names = _name_variants(value)
     written = Q(created_in_session_id__in=names, promoted_from=None, compacted_from=[])
-    return Q(scope_kind=Memory.Scope.SESSION, scope_key__in=names) | written
+    return Q(scope_kind=Memory.ScopeKind.SESSION, scope_key__in=names) | written
 
 
 def _object(value: Any, project: Project, caller: Caller) -> Q:

@@ -152,7 +152,7 @@ def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
 class RetrieveQuery(InProject):
     """Query parameters of a structured read; scope is `scope=user&user_id=u1`."""
 
-    scope = serializers.ChoiceField(choices=Memory.Scope.choices, required=False)
+    scope = serializers.ChoiceField(choices=Memory.ScopeKind.choices, required=False)
     session_id = serializers.CharField(max_length=255, required=False)
     user_id = serializers.CharField(max_length=255, required=False)
     workspace_id = serializers.CharField(max_length=255, required=False)

@@ -36,7 +36,7 @@ class PossibleDuplicateOut(serializers.ModelSerializer[PossibleDuplicate]):
 
 class PossibleDuplicateQuery(InProject):
     state = serializers.ChoiceField(
-        choices=PossibleDuplicate.State.choices, default="open"
+        choices=PossibleDuplicate.PairState.choices, default="open"
     )
 
 

@@ -25,7 +25,7 @@ class ScopeSerializer(serializers.Serializer[Any]):
     Refuses a null key: a scope without its key would be a broader one.
     """
 
-    kind = serializers.ChoiceField(choices=Memory.Scope.choices)
+    kind = serializers.ChoiceField(choices=Memory.ScopeKind.choices)
     session_id = serializers.CharField(max_length=255, required=False)
     user_id = serializers.CharField(max_length=255, required=False)
     workspace_id = serializers.CharField(max_length=255, required=False)

@@ -9,14 +9,14 @@ MemoryType = Literal[
     "error_fix", "discovery", "decision", "learning", "warning", "codebase_knowledge"
 ]
 
-MAX_TEXT = 6_000  # characters read: what a text is stands at its start
+MAX_TEXT = 6_000  # characters; the start of a text is enough to classify it
 
 
 def whole_words(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
 
 
-# Said of trouble that is not there: "0 errors", "no warnings", "error-free".
+# Phrases about trouble that is absent: "0 errors", "no warnings", "error-free".
 ABSENCE = whole_words(
     r"(?:0|no|zero|without(?: any)?|free of|any) (?:known |new |further )?"
     r"(?:errors?|bugs?|issues?|failures?|warnings?|problems?|regressions?|crashes)"

@@ -13,7 +13,7 @@ def fill(memory: Memory, language: str) -> None:
     """Set the columns that are computed from the text, without saving."""
     memory.similarity_hash = plain_text.similarity_hash(memory.content)
     arms = [columns.partition_lexeme("p", memory.project_id)]
-    if memory.scope_kind == Memory.Scope.ORG:
+    if memory.scope_kind == Memory.ScopeKind.ORG:
         arms.append(columns.partition_lexeme("o", memory.organization_id))
     memory.content_tsv = columns.lexemes(
         strong=f"{memory.title} {memory.key}".strip(),

@@ -57,7 +57,7 @@ class PossibleDuplicatesView(ProjectView):
         rows = PossibleDuplicate.objects.visible_to(self.caller).filter(
             project=project, state=data["state"]
         )
-        if data["state"] == PossibleDuplicate.State.OPEN:
+        if data["state"] == PossibleDuplicate.PairState.OPEN:
             rows = rows.undecided()
         return self.page(rows.in_full(), duplicate_forms.PossibleDuplicateOut)
 

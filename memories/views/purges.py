@@ -51,7 +51,7 @@ class PurgeView(ProjectView):
                 reason=data["reason"],
                 cascade=data["cascade"],
             )
-            return 200 if row.state == Purge.State.DONE else 202, _receipt(row)
+            return 200 if row.state == Purge.PurgeState.DONE else 202, _receipt(row)
 
         return self.run_once(project.pk, act)
 

@@ -89,6 +89,6 @@ class TestAPurge:
 
         assert state() == before
         row.refresh_from_db()
-        assert row.state == Purge.State.WAITING
+        assert row.state == Purge.PurgeState.WAITING
         finished(job)
         assert not any(traces(text.lower()) for text in lines(5))

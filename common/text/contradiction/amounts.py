@@ -1,4 +1,4 @@
-"""Numbers in prose, so that "30 min", "thirty minutes" and "1800 s" are one amount."""
+"""Read numbers in prose: "30 min", "thirty minutes" and "1800 s" are the same amount."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether two texts that look alike disagree.
+"""Decide whether two similar texts disagree.
 
 Vectors of opposites are near: "enable" and "disable", 3 and 5, `a.py` and `b.py`. Each
-check below finds one kind of difference that a merge would lose. They lean towards
-keeping apart: a possible duplicate costs a look, a wrong merge costs a fact.
+check finds one kind of difference that a merge would lose. In doubt, a check keeps the
+texts apart: a possible duplicate costs a look, a wrong merge costs a fact.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][A-Za-z]{1,30}\b|\b[A-Z]{2,30}\b")
 
 
 def reason_to_keep_apart(a: str, b: str) -> str | None:
-    """Say why two near-identical texts must not be merged, or None.
+    """Return why two similar texts must not be merged, or None.
 
-    The answer is `code: words`, the code one of identifier, quoted, number, unit,
-    negation, antonym, quantifier, name, order.
+    The reason is `code: words`. The codes are identifier, quoted, number, unit, negation,
+    antonym, quantifier, name and order.
     """
     left, right = ParsedText(a), ParsedText(b)
     if left.folded == right.folded:
@@ -93,19 +93,19 @@ def _unshared_quotes(a: ParsedText, b: ParsedText) -> list[str]:
 
 
 def _numbers(a: ParsedText, b: ParsedText) -> str | None:
-    said_a, said_b = _amounts(a, weak=True), _amounts(b, weak=True)
+    amounts_a, amounts_b = _amounts(a, weak=True), _amounts(b, weak=True)
     if _amounts(a, weak=False) == _amounts(b, weak=False):
-        # "per minute" against "per second"; but "one man" against "a man" is nothing.
-        said_a, said_b = said_a - {"1"}, said_b - {"1"}
-        if not (said_a - said_b and said_b - said_a):
+        # "per minute" and "per second" differ; "one man" and "a man" do not.
+        amounts_a, amounts_b = amounts_a - {"1"}, amounts_b - {"1"}
+        if not (amounts_a - amounts_b and amounts_b - amounts_a):
             return None
     return _describe_difference(
-        "number", sorted(said_a - said_b), sorted(said_b - said_a)
+        "number", sorted(amounts_a - amounts_b), sorted(amounts_b - amounts_a)
     )
 
 
 def _units(a: ParsedText, b: ParsedText) -> str | None:
-    """Compare the units that no number stands before: "given in ms", "given in s"."""
+    """Compare units without a number: "given in ms", "given in s"."""
     only_a = [unit for key, unit in a.bare_units.items() if key not in b.bare_units]
     only_b = [unit for key, unit in b.bare_units.items() if key not in a.bare_units]
     return _describe_difference("unit", only_a, only_b) if only_a and only_b else None
@@ -116,7 +116,7 @@ def _amounts(reading: ParsedText, *, weak: bool) -> set[str]:
 
 
 def _polarity(a: ParsedText, b: ParsedText) -> str | None:
-    """Weigh negations and opposites together: "not enabled" is "disabled"."""
+    """Compare negations and opposites together: "not enabled" means "disabled"."""
     extra = len(a.negators) - len(b.negators)
     pairs = _opposites(a, b)
     if len(pairs) == 1 and abs(extra) == 1:
@@ -163,7 +163,7 @@ def _negation_moved(a: ParsedText, b: ParsedText) -> bool:
 
 
 def _stems_after_negation(reading: ParsedText) -> list[str]:
-    """List the stems of the three telling words after the negation."""
+    """Return the stems of the first three content words after the negation."""
     following = reading.words[reading.negators[0] + 1 :]
     return [stem(word) for word in following if word not in LIGHT][:3]
 
@@ -181,7 +181,7 @@ def _restrictions(a: ParsedText, b: ParsedText) -> str | None:
 
 
 def _quantified_nouns(reading: ParsedText, wanted: Set[str]) -> set[str]:
-    """Stems of what "every" stands before; "any" and "a" count in a condition only."""
+    """Return the stems after a quantifier; "any" and "a" count in a condition only."""
     found, is_condition = set(), False
     for at, token in enumerate(reading.tokens):
         is_condition = token in _CONDITIONS or (is_condition and token not in STOPS)
@@ -202,7 +202,7 @@ def _names(a: ParsedText, b: ParsedText) -> str | None:
 def _name_stems(reading: ParsedText) -> set[str]:
     found = (name.casefold() for name in _NAME.findall(reading.text))
     names = {stem(name) for name in found if not amounts.is_unit(name)}
-    # A headline in Title Case names nobody.
+    # In a headline in Title Case, capitals mark no names.
     return names if len(names) * 2 < len(reading.words) else set()
 
 

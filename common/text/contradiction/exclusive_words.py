@@ -1,4 +1,4 @@
-"""The words of `common.text.contradiction.opposites`: a line is one choice, and `/` parts its sides."""
+"""The words of `opposites`: a line is one choice; `/` separates the sides that exclude each other."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Words that exclude each other: what one text says, the other denies.
+"""Find opposites: words of which one excludes the other.
 
-Two texts disagree when one has a word of one side of a choice, the other a word of
-another side, and neither has both. The choices are those of `exclusive_words`, and
-what a prefix or an ending turns round.
+The pairs come from the tables of `exclusive_words`, and from prefixes and endings that
+negate a word, as in "enable" and "disable".
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _NOT_PREFIXED = frozenset({"import", "instal", "input", "inform", "insid", "into
 def opposites_of(word: str, others: Set[str]) -> set[tuple[str, str]]:
     """Find the stems among `others` that exclude the stem, each with its kind."""
     table = _table().get(word, {})
-    turned = _negated_forms(word) | _paired_forms(word)
-    negated = {(other, "antonym") for other in turned & others}
+    negations = _negated_forms(word) | _paired_forms(word)
+    negated = {(other, "antonym") for other in negations & others}
     return negated | {(other, table[other]) for other in table.keys() & others}
 
 

@@ -1,3 +1,5 @@
+"""A text as the checks of `disagreement` read it: words, stems, negations, amounts."""
+
 from __future__ import annotations
 
 import re
@@ -95,7 +97,7 @@ EDGES = "`'\"()[]{}<>\u201c\u201d,.;:!?"
 
 
 class ParsedText:
-    """What the checks of `disagreement` look at in one text."""
+    """The features of one text, each computed when it is first read."""
 
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")

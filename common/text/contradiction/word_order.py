@@ -1,4 +1,4 @@
-"""Who does what to whom: the same words in another order can say the opposite."""
+"""Compare word order: the same words in another order can say the opposite."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ _ADVERBS = word_set("also already always hard often only now still then well")
 _MARKER_NAMES = {"instead": "instead of"}
 _EARLIER_FIRST = ("before", "then")
 _CONJUNCTIONS = word_set("and or , &") | ARTICLES
-# Words further apart than this are hardly arguments of one verb.
+# Words further apart than this are unlikely to be arguments of one verb.
 _REACH = 12
-# "…, and the" with one more word is the longest that parts two words of a list.
+# "…, and the" and one more word: the longest gap between two words of a list.
 _LONGEST_JOINT = 6
 _NO_ARGUMENTS = SILENT | NEGATORS
 
 
 def find_reversed_relation(a: ParsedText, b: ParsedText) -> str | None:
-    """Find who comes before whom, and what stands instead of what, turned round."""
+    """Find a reversed relation: "a before b" and "b before a", "a instead of b" and "b …"."""
     for markers in (("before", "after", "then"), ("instead",)):
         one, other = _ends(a.tokens, markers), _ends(b.tokens, markers)
         if one and other and one[0] & other[1] and one[1] & other[0]:
             return (
                 f'order: turned round at "{_MARKER_NAMES.get(markers[0], markers[0])}"'
             )
-        # "Then" alone says no more than the order of two sentences does.
-        telling = [word for word in markers if word != "then"]
-        said = {word for word in telling if word in a.words}
-        is_lost = said ^ {word for word in telling if word in b.words}
+        # "Then" adds nothing to the order of two sentences.
+        decisive = [word for word in markers if word != "then"]
+        in_a = {word for word in decisive if word in a.words}
+        is_lost = in_a ^ {word for word in decisive if word in b.words}
         if not is_lost or (one and other):
             continue
         if not (is_contrast_reworded(a, b) or _is_sequence_reworded(a, b, markers)):
-            return f"antonym: {' / '.join(telling)}"
+            return f"antonym: {' / '.join(decisive)}"
     return None
 
 
 def _is_sequence_reworded(
     a: ParsedText, b: ParsedText, markers: tuple[str, ...]
 ) -> bool:
-    """Whether "write it and exit" became "exit after writing it"."""
+    """Whether one text says "write it and exit", the other "exit after writing it"."""
     one = _ends(a.tokens, markers) or _ends(a.tokens, ("and",))
     other = _ends(b.tokens, markers) or _ends(b.tokens, ("and",))
     if "after" not in markers or not (one and other):
@@ -68,7 +68,7 @@ def _is_sequence_reworded(
 
 
 def is_contrast_reworded(a: ParsedText, b: ParsedText) -> bool:
-    """Whether "use x, not y" became "use x instead of y"."""
+    """Whether one text says "use x, not y", the other "use x instead of y"."""
     for one, other in ((a, b), (b, a)):
         if "instead" in one.words and "instead" not in other.words:
             return len(other.negators) - len(one.negators) == 1 and any(
@@ -78,10 +78,10 @@ def is_contrast_reworded(a: ParsedText, b: ParsedText) -> bool:
 
 
 def _is_contrast(tokens: list[str], other: ParsedText, negator: int) -> bool:
-    """Whether what the one text puts last is what the other one denies."""
-    place = tokens.index("instead")
-    chosen = _content_stems(tokens[:place])[-1:]
-    refused = _content_stems(tokens[place + 1 :])[:1]
+    """Whether one text rejects after "instead of" what the other one negates."""
+    at = tokens.index("instead")
+    chosen = _content_stems(tokens[:at])[-1:]
+    refused = _content_stems(tokens[at + 1 :])[:1]
     if not (chosen and refused):
         return False
     denied = _stems_after_negation(other, negator)
@@ -89,10 +89,10 @@ def _is_contrast(tokens: list[str], other: ParsedText, negator: int) -> bool:
 
 
 def _stems_after_negation(reading: ParsedText, negator: int) -> list[str]:
-    """The first three telling stems after a negation, in its clause."""
-    places = [at for at, token in enumerate(reading.tokens) if token not in STOPS]
+    """Return the first three content stems after a negation, in its clause."""
+    positions = [at for at, token in enumerate(reading.tokens) if token not in STOPS]
     clause = itertools.takewhile(
-        lambda token: token not in STOPS, reading.tokens[places[negator] + 1 :]
+        lambda token: token not in STOPS, reading.tokens[positions[negator] + 1 :]
     )
     return _content_stems(clause)[:3]
 
@@ -102,7 +102,7 @@ def _content_stems(tokens: Iterable[str]) -> list[str]:
 
 
 def _is_order_reworded(a: ParsedText, b: ParsedText) -> bool:
-    """Whether "x before y" became "y after x", which turns every word round."""
+    """Whether "x before y" became "y after x", which swaps all words."""
     return _has_any(a, _EARLIER_FIRST) != _has_any(b, _EARLIER_FIRST) and (
         _has_any(a, ("after",)) != _has_any(b, ("after",))
     )
@@ -116,13 +116,13 @@ def _ends(
     tokens: list[str], markers: tuple[str, ...]
 ) -> tuple[set[str], set[str]] | None:
     """Split the words around the one marker into those before and those after it."""
-    places = [at for at, token in enumerate(tokens) if token in markers]
-    if len(places) != 1:
+    positions = [at for at, token in enumerate(tokens) if token in markers]
+    if len(positions) != 1:
         return None
-    (at,) = places
+    (at,) = positions
     edge = at
     while tokens[at] == "then" and edge and tokens[edge - 1] in STOPS:
-        edge -= 1  # "Lint. Then test." tells of the sentence before
+        edge -= 1  # "Lint. Then test." refers to the sentence before
     start = max((i + 1 for i in range(edge) if tokens[i] in ".;!?"), default=0)
     stop = next((i for i in range(at, len(tokens)) if tokens[i] in ".;!?"), len(tokens))
     left, right = tokens[start:at], tokens[at + 1 : stop]
@@ -143,25 +143,25 @@ def _content(tokens: list[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class _ActiveText:
-    """A text in the active voice; `places` are those of words that stand once."""
+    """A text in the active voice; `positions` are those of words that occur once."""
 
     tokens: list[str]
-    places: dict[str, int]
+    positions: dict[str, int]
 
 
 def find_swapped_arguments(a: ParsedText, b: ParsedText) -> str | None:
-    """Find `x … p … y` against `y … p … x`, after the voices are made equal."""
+    """Find `x … p … y` in one text and `y … p … x` in the other, both in active voice."""
     one, other = _to_active_text(a), _to_active_text(b)
     if _passives(one.tokens) != _passives(other.tokens) or _is_order_reworded(a, b):
         return None
-    place_b = other.places
-    shared = [word for word in one.places if word in place_b]
+    positions_b = other.positions
+    shared = [word for word in one.positions if word in positions_b]
     for at, pivot in enumerate(shared):
         before = shared[max(at - _REACH, 0) : at]
-        later = [word for word in before if place_b[word] > place_b[pivot]]
+        later = [word for word in before if positions_b[word] > positions_b[pivot]]
         after = shared[at + 1 : at + 1 + _REACH] if later else []
         for second in after:
-            for first in later if place_b[second] < place_b[pivot] else []:
+            for first in later if positions_b[second] < positions_b[pivot] else []:
                 if {first, second}.isdisjoint(PREPOSITIONS) and not (
                     _keep_prepositions(first, second, one, other)
                     or _are_joined(first, pivot, one, other)
@@ -172,7 +172,7 @@ def find_swapped_arguments(a: ParsedText, b: ParsedText) -> str | None:
 
 
 def _in_active_voice(tokens: list[str]) -> list[str]:
-    """Turn `x is done by y` into `y done x`."""
+    """Change `x is done by y` to `y done x`."""
     if tokens.count("by") != 1:
         return tokens
     by = tokens.index("by")
@@ -218,24 +218,24 @@ def _to_active_text(reading: ParsedText) -> _ActiveText:
     tokens = _in_active_voice(reading.tokens)
     stems = [stem(token) for token in tokens]
     counts = Counter(stems)
-    places = {
+    positions = {
         word: at
         for at, word in enumerate(stems)
         if counts[word] == 1 and tokens[at] not in _NO_ARGUMENTS
     }
-    return _ActiveText(tokens, places)
+    return _ActiveText(tokens, positions)
 
 
 def _are_joined(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool:
-    """Whether both texts only list the two: "the type and the size" of a file."""
+    """Whether both texts only list the two words, as "the type and the size" of a file."""
     return all(
-        _is_list(said.tokens, *sorted((said.places[first], said.places[second])))
+        _is_list(said.tokens, *sorted((said.positions[first], said.positions[second])))
         for said in (a, b)
     )
 
 
 def _is_list(tokens: list[str], start: int, stop: int) -> bool:
-    """Whether two words are parted by "and" and at most one further word."""
+    """Whether only "and" or "or" and at most one other word are between two words."""
     if stop - start > _LONGEST_JOINT:
         return False
     between = tokens[start + 1 : stop]
@@ -244,14 +244,14 @@ def _is_list(tokens: list[str], start: int, stop: int) -> bool:
 
 
 def _keep_prepositions(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool:
-    """Whether "in tests … for calls" merely became "for calls … in tests"."""
-    of_first = _preposition_of(a.tokens, a.places[first])
-    of_second = _preposition_of(a.tokens, a.places[second])
+    """Whether "in tests … for calls" only became "for calls … in tests"."""
+    of_first = _preposition_of(a.tokens, a.positions[first])
+    of_second = _preposition_of(a.tokens, a.positions[second])
     return (
         None not in (of_first, of_second)
         and of_first != of_second
-        and of_first == _preposition_of(b.tokens, b.places[first])
-        and of_second == _preposition_of(b.tokens, b.places[second])
+        and of_first == _preposition_of(b.tokens, b.positions[first])
+        and of_second == _preposition_of(b.tokens, b.positions[second])
     )
 
 

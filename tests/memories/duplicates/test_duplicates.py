@@ -359,7 +359,7 @@ class TestDeciding:
         assert answer.status_code == 409
         assert "sensitivities" in answer.json()["detail"]
         pair.refresh_from_db()
-        assert pair.state == PossibleDuplicate.State.OPEN
+        assert pair.state == PossibleDuplicate.PairState.OPEN
 
 
 class TestConcurrency:
