@@ -112,7 +112,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         )
 
     def unexpired(self) -> Self:
-        return self.filter(_unexpired())
+        return self.filter(_not_expired())
 
     def readable(self) -> Self:
         """Rows that can be read by id: neither deleted nor expired."""
@@ -120,11 +120,11 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def current(self) -> Self:
         """Not deleted, archived, duplicate, superseded or expired."""
-        return self.filter(_unexpired(), **CURRENT_COLUMNS)
+        return self.filter(_not_expired(), **CURRENT_COLUMNS)
 
     def current_or_duplicate(self) -> Self:
         columns = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
-        return self.filter(_unexpired(), **columns)
+        return self.filter(_not_expired(), **columns)
 
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
@@ -182,13 +182,13 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return rows
 
     def about_files(self, paths: tuple[str, ...]) -> Self:
-        wanted = Q()
+        matches = Q()
         for path in paths:
             if path.endswith(("/", "*")):
-                wanted |= Q(file__file_path__startswith=path.rstrip("*"))
+                matches |= Q(file__file_path__startswith=path.rstrip("*"))
             else:
-                wanted |= Q(file__file_path=path)
-        links = _rows("MemoryFile").filter(wanted, memory=OuterRef("pk"))
+                matches |= Q(file__file_path=path)
+        links = _rows("MemoryFile").filter(matches, memory=OuterRef("pk"))
         return self.filter(Exists(links))
 
     def light(self) -> Self:
@@ -206,7 +206,7 @@ def _rows(model: str) -> Any:
     return apps.get_model("memories", model)._default_manager
 
 
-def _unexpired() -> Q:
+def _not_expired() -> Q:
     return Q(expires_at=None) | Q(expires_at__gte=timezone.now())
 
 
@@ -215,8 +215,8 @@ class MemoryChangeQuerySet(models.QuerySet[Any]):
         rows = self.filter(project_id__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        seen = _rows("Memory").visible_to(caller)
-        return rows.filter(memory_id__in=seen.values("pk"))
+        visible = _rows("Memory").visible_to(caller)
+        return rows.filter(memory_id__in=visible.values("pk"))
 
 
 class FileQuerySet(models.QuerySet[Any]):
@@ -229,17 +229,17 @@ class FileQuerySet(models.QuerySet[Any]):
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
             return rows
-        seen = _rows("MemoryFile").filter(
+        visible = _rows("MemoryFile").filter(
             file=OuterRef("pk"), memory__in=_rows("Memory").visible_to(caller)
         )
-        return rows.filter(Exists(seen) | ~Q(last_content_hash=""))
+        return rows.filter(Exists(visible) | ~Q(last_content_hash=""))
 
     def with_memory_count(self, caller: Caller) -> Self:
         """Annotate `memory_count`: the current memories that the caller may see."""
-        seen = _rows("Memory").visible_to(caller).current()
+        visible = _rows("Memory").visible_to(caller).current()
         counts = (
             _rows("MemoryFile")
-            .filter(file=OuterRef("pk"), memory__in=seen)
+            .filter(file=OuterRef("pk"), memory__in=visible)
             .order_by()
             .values("file")
             .annotate(n=models.Count("memory", distinct=True))
@@ -288,17 +288,17 @@ def _memories_with_tag(caller: Caller) -> Any:
 
 class FindingQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        seen = _rows("Memory").visible_to(caller)
-        return self.filter(memory__in=seen, original__in=seen)
+        visible = _rows("Memory").visible_to(caller)
+        return self.filter(memory__in=visible, original__in=visible)
 
 
 class PossibleDuplicateQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        seen = _rows("Memory").visible_to(caller)
+        visible = _rows("Memory").visible_to(caller)
         return self.filter(
             project__in=Project.objects.visible_to(caller),
-            memory__in=seen,
-            other__in=seen,
+            memory__in=visible,
+            other__in=visible,
         )
 
     def in_full(self) -> Self:

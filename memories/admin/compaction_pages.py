@@ -28,7 +28,9 @@ class QuotasForm(ProjectPageForm):
         return quotas.usage(project, self.caller)
 
 
-def _usage_panels(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel]:
+def _usage_panels(
+    request: HttpRequest, quotas_used: Sequence[Quota]
+) -> Iterable[Panel]:
     rows = [
         [
             quota.name,
@@ -37,7 +39,7 @@ def _usage_panels(request: HttpRequest, used: Sequence[Quota]) -> Iterable[Panel
             f"{quota.limit:,}",
             f"{quota.used / quota.limit:.0%}",
         ]
-        for quota in used
+        for quota in quotas_used
     ]
     head = ["Quota", "Of", "Used", "Limit", "Share"]
     yield panels.table("Live memories", head, rows, empty="No quota is set.")

@@ -22,7 +22,7 @@ LATER = {
 
 
 def build_panel(memory: Memory, caller: Caller) -> Panel:
-    related = list(_related(memory, caller))
+    related = list(_related_ids(memory, caller))
     visible = (
         Memory.objects.visible_to(caller).light().in_bulk([pk for _, pk in related])
     )
@@ -44,7 +44,7 @@ def build_panel(memory: Memory, caller: Caller) -> Panel:
     )
 
 
-def _related(memory: Memory, caller: Caller) -> Iterator[tuple[str, str]]:
+def _related_ids(memory: Memory, caller: Caller) -> Iterator[tuple[str, str]]:
     earlier: dict[str, Any] = {
         "was promoted from": memory.promoted_from,
         "is a duplicate of": memory.duplicate_of_id,

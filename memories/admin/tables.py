@@ -82,7 +82,7 @@ class MemoryChangeAdmin(RowsAdmin):
         "source",
         "memory_display",
         "project_name",
-        "changed",
+        "change_display",
         "reason",
         "request_id",
     ]
@@ -97,5 +97,5 @@ class MemoryChangeAdmin(RowsAdmin):
         return row_link(MEMORY, change.memory_id)
 
     @admin.display(description="change")
-    def changed(self, change: MemoryChange) -> Any:
+    def change_display(self, change: MemoryChange) -> Any:
         return panels.change_block(change.before, change.after)

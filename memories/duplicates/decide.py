@@ -10,7 +10,6 @@ from common.caller import Caller, Role
 from common.db import write
 from memories import near_duplicates
 from memories.models import Memory, MemoryChange, PossibleDuplicate
-from memories.near_duplicates import lock_unchanged
 from memories.store import history, originals
 
 
@@ -82,8 +81,8 @@ def decide(
             f"by {pair.decided_by}."
         )
     if verdict == PossibleDuplicate.PairState.MERGED:
-        original = lock_unchanged(pair.other)
-        newer = lock_unchanged(pair.memory)
+        original = near_duplicates.lock_unchanged(pair.other)
+        newer = near_duplicates.lock_unchanged(pair.memory)
         if original is None or newer is None:
             raise errors.StateConflict(
                 "One of the two memories is not current any more."

@@ -9,12 +9,7 @@ from common.caller import SYSTEM, Caller
 from inference.embedding.vector import Vector
 from memories import near_duplicates
 from memories.models import Memory
-from memories.near_duplicates import (
-    NO_VERDICT,
-    Verdict,
-    lock_unchanged,
-    record_possible,
-)
+from memories.near_duplicates import NO_VERDICT, Verdict
 from memories.store import originals
 from projects.models import Project
 
@@ -56,7 +51,9 @@ def apply_verdict(
 
     `source` is appended to the reason in the history.
     """
-    if verdict.original and (original := lock_unchanged(verdict.original.memory)):
+    if verdict.original and (
+        original := near_duplicates.lock_unchanged(verdict.original.memory)
+    ):
         reason = f"cosine {verdict.original.similarity}{source}"
         originals.mark_duplicate(memory, original, caller, reason=reason)
-    record_possible(memory, verdict.possible)
+    near_duplicates.record_possible(memory, verdict.possible)

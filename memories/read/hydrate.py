@@ -24,7 +24,9 @@ def load_page(rows: RowFilter, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memo
     condition, params = rows.condition
     sql = f"{PAGE} WHERE {Memory._meta.db_table}.id = ANY(%s) AND {condition}"
     loaded = MEMORIES.read(sql, [list(ids), *params], rows.using)
-    return {memory.pk: _with_files(memory, linked) for memory, (linked,) in loaded}
+    return {
+        memory.pk: _with_files(memory, links_json) for memory, (links_json,) in loaded
+    }
 
 
 MEMORIES = RowReader(Memory, without=SEARCH_COLUMNS)
@@ -38,12 +40,12 @@ SELECT {MEMORIES.columns}, (
 FROM {Memory._meta.db_table}"""
 
 
-def _with_files(memory: Any, linked: Sequence[Any] | None) -> Memory:
+def _with_files(memory: Any, links_json: Sequence[Any] | None) -> Memory:
     # Filtering the links runs a query with this deferred filter. The related manager would
     # build that query for every memory, though hardly any caller filters.
     links: Any = QuerySet(MemoryFile)
     links._deferred_filter = (False, (), {"memory": memory})
-    links._result_cache = [_link(memory, *columns) for columns in linked or ()]
+    links._result_cache = [_link(memory, *columns) for columns in links_json or ()]
     memory._prefetched_objects_cache = {"file_links": links}
     loaded: Memory = memory
     return loaded

@@ -187,15 +187,15 @@ def _draft(
         scope=target,
         kind=options.kind or first.kind,
         memory_type=first.memory_type,
-        agent_id=_shared(sources, "agent_id") or caller.agent_id_for(""),
-        source=_shared(sources, "source") or Memory.Source.SYSTEM,
-        confidence=_shared(sources, "confidence"),
-        created_in_session_id=_shared(sources, "created_in_session_id") or "",
-        provenance=_shared(sources, "provenance") or {},
-        user_id=_shared(sources, "user_id") or "",
-        title=_shared(sources, "title") or "",
-        key=_shared(sources, "key") or "",
-        value=_shared(sources, "value"),
+        agent_id=_shared_value(sources, "agent_id") or caller.agent_id_for(""),
+        source=_shared_value(sources, "source") or Memory.Source.SYSTEM,
+        confidence=_shared_value(sources, "confidence"),
+        created_in_session_id=_shared_value(sources, "created_in_session_id") or "",
+        provenance=_shared_value(sources, "provenance") or {},
+        user_id=_shared_value(sources, "user_id") or "",
+        title=_shared_value(sources, "title") or "",
+        key=_shared_value(sources, "key") or "",
+        value=_shared_value(sources, "value"),
         tags=tuple(dict.fromkeys(tags)),
         metadata=_metadata(sources, summary) | dict(options.metadata),
         sensitivity=max((m.sensitivity for m in sources), key=STRICTNESS.index),
@@ -206,7 +206,7 @@ def _draft(
     )
 
 
-def _shared(sources: Sequence[Memory], name: str) -> Any:
+def _shared_value(sources: Sequence[Memory], name: str) -> Any:
     """The value that all sources share; None if they differ."""
     values = [getattr(memory, name) for memory in sources]
     return values[0] if all(value == values[0] for value in values) else None
@@ -258,7 +258,7 @@ def _differs(sources: Sequence[Memory], name: str) -> bool:
         return any(getattr(memory, name) for memory in sources)
     return (
         len(sources) > 1
-        and _shared(sources, name) is None
+        and _shared_value(sources, name) is None
         and _is_set_in_any(sources, name)
     )
 

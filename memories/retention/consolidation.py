@@ -105,8 +105,8 @@ def _fold_episodes(run: runner.JobRun, project: Project, quota: Quota) -> None:
     if quota.name == "per_kind" and quota.of != Memory.Kind.EPISODE:
         return
     policy = _episode_policy(project.options.compaction)
-    counted = quotas.live_rows(project, quota).values("pk")
-    rows = compaction_policy.candidates(project, policy).filter(pk__in=counted)
+    counted_ids = quotas.live_rows(project, quota).values("pk")
+    rows = compaction_policy.candidates(project, policy).filter(pk__in=counted_ids)
     options = CompactionOptions(
         delete_sources=True, kind=Memory.Kind.NOTE, reason=_reason(run, quota)
     )
@@ -125,7 +125,9 @@ def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -
     """Archive memories: unconfirmed before confirmed, then by confidence and age."""
     while (over := quotas.count_used(project, quota)).is_reached:
         count = min(over.used - over.limit + 1, ARCHIVE_BATCH)
-        ids = list(_least_trusted(project, quota).values_list("pk", flat=True)[:count])
+        ids = list(
+            _archive_candidates(project, quota).values_list("pk", flat=True)[:count]
+        )
         for memory_id in ids:
             archived = run.job.cursor.get("archived", 0) + 1
             cursor = {**run.job.cursor, "archived": archived}
@@ -134,7 +136,7 @@ def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -
             return
 
 
-def _least_trusted(project: Project, quota: Quota) -> Any:
+def _archive_candidates(project: Project, quota: Quota) -> Any:
     """The candidates for archiving, in order; a memory that was once restored is none."""
     restored = MemoryChange.objects.filter(
         memory_id=OuterRef("pk"), action=MemoryChange.Action.RESTORE

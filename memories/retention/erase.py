@@ -49,7 +49,7 @@ def preview(
 ) -> ErasePlan:
     """Count what a purge would remove, and change nothing."""
     require_owner(project, caller)
-    erasure = _find_reached(project, selection, caller, cascade)
+    erasure = _erasure_scope(project, selection, caller, cascade)
     return ErasePlan(
         row_erasure.count_rows(erasure), list(erasure.descendants.values())
     )
@@ -79,7 +79,7 @@ def purge(
         key_id=caller.key_id,
     )
     if (
-        len(_find_reached(project, selection, caller, cascade).ids_of("memory"))
+        len(_erasure_scope(project, selection, caller, cascade).ids_of("memory"))
         > MAX_INLINE
     ):
         return _enqueue(row, caller)
@@ -91,10 +91,10 @@ def require_owner(project: Project, caller: Caller) -> None:
 
 
 def get_purge(purge_id: uuid.UUID, caller: Caller) -> Purge:
-    found: Purge | None = Purge.objects.visible_to(caller).filter(pk=purge_id).first()
-    if found is None:
+    purge: Purge | None = Purge.objects.visible_to(caller).filter(pk=purge_id).first()
+    if purge is None:
         raise errors.NotFound(f"There is no purge {purge_id}.")
-    return found
+    return purge
 
 
 def find_texts(row: Purge, text: str) -> list[PurgedText]:
@@ -143,7 +143,7 @@ def _finish(purge_id: uuid.UUID) -> Purge:
 
 
 def _carry_out(row: Purge, caller: Caller) -> Purge:
-    erasure = _lock_reached(row, caller)
+    erasure = _lock_scope(row, caller)
     erasure.add("purge", [each.pk for each in _lock_same_requests(row)])
     for handler in handlers.all_handlers():
         handler.prepare(erasure, row.pk, caller)
@@ -190,20 +190,20 @@ def _descendant_json(descendant: Descendant) -> dict[str, Any]:
     return vars(descendant) | {"id": str(descendant.id)}
 
 
-def _lock_reached(row: Purge, caller: Caller) -> ErasureScope:
+def _lock_scope(row: Purge, caller: Caller) -> ErasureScope:
     """Lock everything the purge reaches; repeat until the locks leave nothing new."""
     selection = row.selection
-    erasure = _find_reached(row.project, selection, caller, row.cascade)
+    erasure = _erasure_scope(row.project, selection, caller, row.cascade)
     while True:
         for handler in handlers.all_handlers():
             handler.lock(erasure)
-        again = _find_reached(row.project, selection, caller, row.cascade)
+        again = _erasure_scope(row.project, selection, caller, row.cascade)
         if set(again.all_ids) <= set(erasure.all_ids):
             return again
         erasure = again
 
 
-def _find_reached(
+def _erasure_scope(
     project: Project, selection: Selection, caller: Caller, cascade: bool
 ) -> ErasureScope:
     erasure = ErasureScope(project.pk, cascade)
@@ -221,18 +221,18 @@ def _select_memories(
     """
     [(kind, value)] = selection.items()
     rows = Memory.objects.filter(project=project)
-    found = set(
+    ids = set(
         rows.filter(SELECTORS[kind](value, project, caller)).values_list(
             "pk", flat=True
         )
     )
     if kind == "ids":
-        _refuse_missing(value, found)
-    return found
+        _refuse_missing(value, ids)
+    return ids
 
 
-def _refuse_missing(ids: Any, found: set[uuid.UUID]) -> None:
-    missing = [str(pk) for pk in ids if uuid.UUID(str(pk)) not in found]
+def _refuse_missing(named_ids: Any, ids: set[uuid.UUID]) -> None:
+    missing = [str(pk) for pk in named_ids if uuid.UUID(str(pk)) not in ids]
     if missing:
         raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
 

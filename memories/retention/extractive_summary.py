@@ -12,7 +12,7 @@ from common.text import literals
 
 # The maximum length of a summary, in characters.
 MAX_LENGTH = 2_000
-# A sentence that shares this much of its words with a chosen one is a repetition.
+# A sentence that shares this much of its words with a selected one is a repetition.
 REPEATED_SHARE = 0.7
 # The levels of a summary, in the order in which they are tried.
 MODEL, SHORTER, EXTRACTIVE, CUT = "model", "shorter", "extractive", "cut"
@@ -56,14 +56,14 @@ def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:
     sentences = _sentences(sources)
     spread = Counter(word for sentence in sentences for word in sentence.words)
     ranked = sorted(sentences, key=lambda s: (-_weight(s, spread), s.position))
-    chosen: list[Sentence] = []
+    selected: list[Sentence] = []
     room = length
     for sentence in ranked:
         size = len(sentence.text) + 1
-        if size <= room and not _is_repeated(sentence, chosen):
-            chosen.append(sentence)
+        if size <= room and not _is_repeated(sentence, selected):
+            selected.append(sentence)
             room -= size
-    return "\n".join(s.text for s in sorted(chosen, key=lambda s: s.position))
+    return "\n".join(s.text for s in sorted(selected, key=lambda s: s.position))
 
 
 def cut(text: str, length: int) -> str:
@@ -95,9 +95,9 @@ def _weight(sentence: Sentence, spread: Mapping[str, int]) -> float:
     return shared + 0.5 * min(len(sentence.literals), 4)
 
 
-def _is_repeated(sentence: Sentence, chosen: Sequence[Sentence]) -> bool:
+def _is_repeated(sentence: Sentence, selected: Sequence[Sentence]) -> bool:
     return any(
         len(sentence.words & other.words) >= REPEATED_SHARE * len(sentence.words)
         and sentence.literals <= other.literals
-        for other in chosen
+        for other in selected
     )

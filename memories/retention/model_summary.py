@@ -92,10 +92,10 @@ def _prompt(sources: Sequence[str], most: int) -> str:
     )
 
 
-def _ask_once(project: Project, told: str, run_id: uuid.UUID) -> tuple[str, str]:
+def _ask_once(project: Project, request: str, run_id: uuid.UUID) -> tuple[str, str]:
     """Return the text and the name of the model."""
     prompt = prompts.read(PROMPT)
-    question = Question(PURPOSE, prompt.version, prompt.text, told, MAX_TOKENS)
+    question = Question(PURPOSE, prompt.version, prompt.text, request, MAX_TOKENS)
     answer = client.ask(
         question, SummaryReply, model_access.account_for(project, run_id)
     )
@@ -106,8 +106,8 @@ def _fault(text: str, whole: str, most: int) -> Fault | None:
     if not text:
         return Fault("empty", "Your last text was empty.")
     if invented := _missing_literals(text, whole):
-        shown = ", ".join(invented[:MAX_LITERALS])
-        detail = f"Your last text has what stands in no note: {shown}. Leave it out."
+        listed = ", ".join(invented[:MAX_LITERALS])
+        detail = f"Your last text has what stands in no note: {listed}. Leave it out."
         return Fault("invented", detail)
     if len(text) > most:
         detail = (
@@ -120,9 +120,9 @@ def _fault(text: str, whole: str, most: int) -> Fault | None:
 
 def _missing_literals(text: str, other: str) -> list[str]:
     """The literals of a text that another text lacks, in order."""
-    known = literals.find_literals(other)
-    found = sorted(literals.find_literals(text) - known, key=text.find)
-    return [literal for literal in found if not _occurs_in(literal, other)]
+    others = literals.find_literals(other)
+    missing = sorted(literals.find_literals(text) - others, key=text.find)
+    return [literal for literal in missing if not _occurs_in(literal, other)]
 
 
 def _occurs_in(literal: str, text: str) -> bool:

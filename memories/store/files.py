@@ -167,7 +167,7 @@ def _move_links(source: File, target: File) -> None:
 
 @write
 def sync(
-    project: Project, seen: Mapping[str, str | None], caller: Caller
+    project: Project, hashes: Mapping[str, str | None], caller: Caller
 ) -> dict[str, int]:
     """Compare files with their present hashes; None says that a file is gone.
 
@@ -179,33 +179,33 @@ def sync(
     known = {
         file.file_path: file
         for file in File.objects.visible_to(caller)
-        .filter(project=project, file_path__in=list(seen))
+        .filter(project=project, file_path__in=list(hashes))
         .order_by("file_path")
         .select_for_update(no_key=True, of=("self",))
     }
     now = timezone.now()
-    changed = [file for path, file in known.items() if _is_changed(file, seen[path])]
-    gone = [file for path, file in known.items() if seen[path] is None]
-    for file in [*changed, *(file for file in gone if not file.is_gone)]:
+    changed = [file for path, file in known.items() if _is_changed(file, hashes[path])]
+    missing = [file for path, file in known.items() if hashes[path] is None]
+    for file in [*changed, *(file for file in missing if not file.is_gone)]:
         file.changed_at = now
     for path, file in known.items():
-        if (digest := seen[path]) is not None:
+        if (digest := hashes[path]) is not None:
             file.last_content_hash = digest
             file.last_seen_at = now
     columns = ["last_content_hash", "last_seen_at", "changed_at"]
     File.objects.bulk_update(known.values(), columns, batch_size=UPDATE_BATCH)
-    present = {path: digest for path, digest in seen.items() if digest is not None}
+    present = {path: digest for path, digest in hashes.items() if digest is not None}
     created = ensure(project, set(present) - set(known))
     for path, file in created.items():
         file.last_content_hash = present[path]
     File.objects.bulk_update(
         created.values(), ["last_content_hash"], batch_size=UPDATE_BATCH
     )
-    suspect = _mark_suspect(changed, gone)
+    suspect = _mark_suspect(changed, missing)
     if caller.user_id:
-        seen_by = Memory.objects.visible_to(caller)
-        marked = MemoryFile.objects.filter(file__in=[*changed, *gone])
-        marked = marked.filter(suspect_since__gte=now, memory__in=seen_by)
+        visible = Memory.objects.visible_to(caller)
+        marked = MemoryFile.objects.filter(file__in=[*changed, *missing])
+        marked = marked.filter(suspect_since__gte=now, memory__in=visible)
         suspect = marked.count()
     trail.record(
         caller,
@@ -213,13 +213,13 @@ def sync(
         project_id=project.pk,
         object_type="project",
         object_id=project.pk,
-        files=len(seen),
+        files=len(hashes),
         suspect=suspect,
     )
     return {
-        "files": len(seen),
+        "files": len(hashes),
         "changed": len(changed),
-        "gone": len(gone),
+        "gone": len(missing),
         "suspect": suspect,
     }
 
@@ -231,8 +231,10 @@ def _is_changed(file: File, digest: str | None) -> bool:
     return digest != file.last_content_hash or file.is_gone
 
 
-def _mark_suspect(changed: Sequence[File], gone: Sequence[File]) -> int:
+def _mark_suspect(changed: Sequence[File], missing: Sequence[File]) -> int:
     """Mark links to files that are gone, and links to an earlier content; count them."""
     is_stale = Q(file__in=changed) & ~Q(content_hash=F("file__last_content_hash"))
-    links = MemoryFile.objects.filter(Q(file__in=gone) | is_stale, suspect_since=None)
+    links = MemoryFile.objects.filter(
+        Q(file__in=missing) | is_stale, suspect_since=None
+    )
     return links.update(suspect_since=timezone.now())

@@ -109,9 +109,9 @@ def at_limit(project: Project) -> list[Quota]:
 
 def _project_quotas(project: Project) -> list[Quota]:
     """The quotas of the project and of kinds, with their use."""
-    wanted = project.options.quotas
-    limits = [("memories", "", wanted.memories)]
-    limits += [("per_kind", kind, limit) for kind, limit in wanted.per_kind]
+    settings = project.options.quotas
+    limits = [("memories", "", settings.memories)]
+    limits += [("per_kind", kind, limit) for kind, limit in settings.per_kind]
     return [
         count_used(project, Quota(name, of, limit))
         for name, of, limit in limits

@@ -60,11 +60,11 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
     old = tag.name
     name = changes.get("name", old)
     if name != old:
-        taken = Tag.objects.filter(project=tag.project_id, name=name).first()
-        if taken:
-            _refuse_visible(taken, caller)
+        namesake = Tag.objects.filter(project=tag.project_id, name=name).first()
+        if namesake:
+            _refuse_visible(namesake, caller)
         _replace_in_memories(tag, name, caller)
-        tag = _row_of_new_name(tag, taken)
+        tag = _row_of_new_name(tag, namesake)
     for field, value in changes.items():
         setattr(tag, field, value)
     tag.save()
@@ -123,11 +123,11 @@ def _replace_in_memories(tag: Tag, name: str | None, caller: Caller) -> int:
     return changed
 
 
-def _row_of_new_name(tag: Tag, taken: Tag | None) -> Tag:
+def _row_of_new_name(tag: Tag, namesake: Tag | None) -> Tag:
     """Return the row for a tag's new name: its own, unless it stays or the name is taken."""
-    if taken is None and not _is_used(tag):
+    if namesake is None and not _is_used(tag):
         return tag
-    row = taken or Tag(project_id=tag.project_id)
+    row = namesake or Tag(project_id=tag.project_id)
     row.description, row.category = tag.description, tag.category
     _delete_unused(tag)
     return row
@@ -166,13 +166,13 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
 def find_tag(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
     """Find a visible tag of a project by its name or id."""
     rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
-    found = rows.filter(name=name_or_id).first()
-    if found is None:
+    row = rows.filter(name=name_or_id).first()
+    if row is None:
         try:
-            found = rows.filter(pk=uuid.UUID(name_or_id)).first()
+            row = rows.filter(pk=uuid.UUID(name_or_id)).first()
         except ValueError:
-            found = None
-    if found is None:
+            row = None
+    if row is None:
         raise errors.NotFound(f"The project has no tag {name_or_id!r}.")
-    tag: Tag = found
+    tag: Tag = row
     return tag

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from jobs import runner
 from jobs.models import Job
-from memories.lifecycle import update
+from memories.lifecycle import delete, derive
 from memories.models import Memory, MemoryChange
 from memories.retention import compaction_policy
 from memories.scopes import Scope
-from memories.store import originals, quotas, write
+from memories.store import originals, quotas
 from tests.memories.conftest import lines
 from tests.memories.conftest import options as options
 from tests.memories.conftest import stored as stored
@@ -77,8 +77,8 @@ class TestACompaction:
         [
             # Of the second group: before its result is written, before its second
             # source goes, and when all is written but not committed.
-            (write, "derive", 2),
-            (update, "leave", 5),
+            (derive, "_insert_derived", 2),
+            (delete, "soft_delete", 5),
             (runner.JobRun, "step", 2),
         ],
     )
@@ -114,7 +114,7 @@ class TestAConsolidation:
         job = Job.objects.get(kind="consolidate")
 
         with monkeypatch.context() as patch:
-            die_at(patch, update, "leave", 5)
+            die_at(patch, delete, "soft_delete", 5)
             killed(job)
 
         assert current().count() == 10

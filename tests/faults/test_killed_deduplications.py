@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 # Of a batch: before its second pair is kept, and when all is written but not committed.
-MOMENTS = [(scan, "_keep", 2), (runner.JobRun, "step", 2)]
+MOMENTS = [(scan, "_record_findings", 2), (runner.JobRun, "step", 2)]
 
 
 @pytest.fixture(autouse=True)

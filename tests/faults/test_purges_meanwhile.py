@@ -39,7 +39,7 @@ def store(project, alice):
 
 @pytest.fixture
 def purged_after(project, alice, monkeypatch):
-    """Have the oldest memory purged as soon as a function of `alike` has doubts."""
+    """Have the oldest memory purged as soon as a comparison finds a possible duplicate."""
 
     def purge():
         try:
@@ -105,7 +105,7 @@ def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypa
 
 def test_a_write_says_no_more_why_it_is_none_of_a_purged_one(store, purged_after):
     store("flu_host")
-    purged_after("judge")
+    purged_after("compare_new")
 
     receipt = store("other_host")
 
@@ -120,7 +120,7 @@ def test_a_scan_says_no_more_why_it_is_none_of_a_purged_one(
     store("flu_host")
     assert store("other_host").possible_duplicates
     job = scan.start(project, alice, threshold=0.8, apply=True)
-    purged_after("weigh")
+    purged_after("compare")
 
     runner.run(job.pk)
 

@@ -111,8 +111,8 @@ def _units(a: ParsedText, b: ParsedText) -> str | None:
     return _describe_difference("unit", only_a, only_b) if only_a and only_b else None
 
 
-def _amounts(reading: ParsedText, *, weak: bool) -> set[str]:
-    return {str(amount) for amount in reading.amounts if weak or not amount.is_weak}
+def _amounts(text: ParsedText, *, weak: bool) -> set[str]:
+    return {str(amount) for amount in text.amounts if weak or not amount.is_weak}
 
 
 def _polarity(a: ParsedText, b: ParsedText) -> str | None:
@@ -146,9 +146,9 @@ def _opposites(a: ParsedText, b: ParsedText) -> list[tuple[str, str, str]]:
     ]
 
 
-def _is_negated(reading: ParsedText, word: str) -> bool:
-    places = [at for at, other in enumerate(reading.words) if other == word]
-    return any(0 < place - at <= 3 for place in places for at in reading.negators)
+def _is_negated(text: ParsedText, word: str) -> bool:
+    places = [at for at, other in enumerate(text.words) if other == word]
+    return any(0 < place - at <= 3 for place in places for at in text.negators)
 
 
 def _negation_moved(a: ParsedText, b: ParsedText) -> bool:
@@ -162,9 +162,9 @@ def _negation_moved(a: ParsedText, b: ParsedText) -> bool:
     )
 
 
-def _stems_after_negation(reading: ParsedText) -> list[str]:
+def _stems_after_negation(text: ParsedText) -> list[str]:
     """Return the stems of the first three content words after the negation."""
-    following = reading.words[reading.negators[0] + 1 :]
+    following = text.words[text.negators[0] + 1 :]
     return [stem(word) for word in following if word not in LIGHT][:3]
 
 
@@ -180,15 +180,15 @@ def _restrictions(a: ParsedText, b: ParsedText) -> str | None:
     return None
 
 
-def _quantified_nouns(reading: ParsedText, wanted: Set[str]) -> set[str]:
+def _quantified_nouns(text: ParsedText, quantifiers: Set[str]) -> set[str]:
     """Return the stems after a quantifier; "any" and "a" count in a condition only."""
-    found, is_condition = set(), False
-    for at, token in enumerate(reading.tokens):
+    nouns, is_condition = set(), False
+    for at, token in enumerate(text.tokens):
         is_condition = token in _CONDITIONS or (is_condition and token not in STOPS)
-        if token in wanted and (is_condition or token not in _SOME - _ONE):
-            following = reading.tokens[at + 1 : at + 4]
-            found.update([stem(word) for word in following if word not in LIGHT][:1])
-    return found
+        if token in quantifiers and (is_condition or token not in _SOME - _ONE):
+            following = text.tokens[at + 1 : at + 4]
+            nouns.update([stem(word) for word in following if word not in LIGHT][:1])
+    return nouns
 
 
 def _names(a: ParsedText, b: ParsedText) -> str | None:
@@ -199,18 +199,18 @@ def _names(a: ParsedText, b: ParsedText) -> str | None:
     return None
 
 
-def _name_stems(reading: ParsedText) -> set[str]:
-    found = (name.casefold() for name in _NAME.findall(reading.text))
+def _name_stems(text: ParsedText) -> set[str]:
+    found = (name.casefold() for name in _NAME.findall(text.text))
     names = {stem(name) for name in found if not amounts.is_unit(name)}
     # In a headline in Title Case, capitals mark no names.
-    return names if len(names) * 2 < len(reading.words) else set()
+    return names if len(names) * 2 < len(text.words) else set()
 
 
 def _describe_difference(code: str, only_a: list[str], only_b: list[str]) -> str | None:
     if not only_a and not only_b:
         return None
-    shown = (", ".join(side[:3]) or "nothing" for side in (only_a, only_b))
-    return f"{code}: {' / '.join(shown)}"
+    sides = (", ".join(side[:3]) or "nothing" for side in (only_a, only_b))
+    return f"{code}: {' / '.join(sides)}"
 
 
 CHECKS = (

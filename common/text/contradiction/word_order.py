@@ -229,8 +229,8 @@ def _to_active_text(reading: ParsedText) -> _ActiveText:
 def _are_joined(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool:
     """Whether both texts only list the two words, as "the type and the size" of a file."""
     return all(
-        _is_list(said.tokens, *sorted((said.positions[first], said.positions[second])))
-        for said in (a, b)
+        _is_list(text.tokens, *sorted((text.positions[first], text.positions[second])))
+        for text in (a, b)
     )
 
 

@@ -29,18 +29,20 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = {name: options[name] for name in SELECTIONS if options[name]}
+        selection = {name: options[name] for name in SELECTIONS if options[name]}
         cascade = options["cascade"]
         try:
             project = project_lookup.find_project(options["project"], SYSTEM)
             if options["dry_run"]:
-                counts = erase.preview(project, asked, SYSTEM, cascade=cascade).counts
+                counts = erase.preview(
+                    project, selection, SYSTEM, cascade=cascade
+                ).counts
                 self.stdout.write(json.dumps({"dry_run": True, "counts": counts}))
                 return
             row = erase.purge(
-                project, asked, SYSTEM, reason=options["reason"], cascade=cascade
+                project, selection, SYSTEM, reason=options["reason"], cascade=cascade
             )
         except errors.Refusal as error:
             raise CommandError(str(error)) from error
-        told = {"id": str(row.pk), "state": row.state, "counts": row.counts}
-        self.stdout.write(json.dumps(told))
+        receipt = {"id": str(row.pk), "state": row.state, "counts": row.counts}
+        self.stdout.write(json.dumps(receipt))

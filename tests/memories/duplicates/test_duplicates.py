@@ -357,7 +357,7 @@ class TestDeciding:
         answer = alice_api.post(f"/api/v1/possible-duplicates/{pair.pk}/merge", {})
 
         assert answer.status_code == 409
-        assert "sensitivities" in answer.json()["detail"]
+        assert "sensitivity" in answer.json()["detail"]
         pair.refresh_from_db()
         assert pair.state == PossibleDuplicate.PairState.OPEN
 

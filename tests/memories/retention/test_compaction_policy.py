@@ -194,7 +194,7 @@ class TestTheJob:
     ):
         stored(*lines(4), days=8, scope=SESSION)
         stored(*lines(4, start=10), days=8, scope=Scope("session", "s2"))
-        real, seen = compaction_policy.compaction.prepare, []
+        real, seen = compact.prepare, []
 
         def changed_meanwhile(project, source_ids, *args):
             made = real(project, source_ids, *args)
@@ -203,7 +203,7 @@ class TestTheJob:
             seen.append(source_ids)
             return made
 
-        monkeypatch.setattr(compaction_policy.compaction, "prepare", changed_meanwhile)
+        monkeypatch.setattr(compact, "prepare", changed_meanwhile)
 
         result = compacted().result
 
