@@ -1,4 +1,4 @@
-"""Memories, their files, tags, history and duplicates.
+"""Memories with their files, tags, history, vectors and duplicates.
 
 May import `search` and everything below it.
 """

@@ -1,3 +1,5 @@
+"""Models of memories: their vectors, changes, files, tags, possible duplicates and purges."""
+
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
@@ -291,7 +293,7 @@ class Memory(models.Model):
 
     @property
     def is_current(self) -> bool:
-        """Whether reads and searches find it by default; as `current()` of rows."""
+        """Whether reads and searches find it by default, as `current()` selects rows."""
         return not (self.is_duplicate or self.superseded_by_id or self.is_inactive)
 
     @property

@@ -1,3 +1,5 @@
+"""QuerySets of memories: what a caller may see, what is current, what a filter matches."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

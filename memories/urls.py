@@ -1,3 +1,5 @@
+"""Routes of the REST API of memories."""
+
 from __future__ import annotations
 
 from django.urls import path

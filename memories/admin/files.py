@@ -1,3 +1,5 @@
+"""Admin of files and of the links between memories and files."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,3 +1,5 @@
+"""Admin forms that edit a memory or a tag."""
+
 from __future__ import annotations
 
 from typing import Any

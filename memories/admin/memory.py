@@ -1,3 +1,5 @@
+"""Admin of memories: list, search, page and actions."""
+
 from __future__ import annotations
 
 import uuid

@@ -1,3 +1,5 @@
+"""Admin of possible duplicates: both memories side by side."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

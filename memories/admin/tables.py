@@ -1,3 +1,5 @@
+"""Admin of vectors and changes of memories."""
+
 from __future__ import annotations
 
 from typing import Any

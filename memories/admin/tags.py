@@ -1,3 +1,5 @@
+"""Admin of tags."""
+
 from __future__ import annotations
 
 from typing import Any

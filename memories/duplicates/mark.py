@@ -24,7 +24,7 @@ def check_all(
 ) -> list[Verdict]:
     """Compare stored memories and apply the verdicts, the earliest memory first.
 
-    So the earliest of several becomes the original of the others.
+    The earliest of several duplicates becomes their original.
     """
     current = _current_ids([memory for memory, _ in embedded])
     verdicts = {}

@@ -67,7 +67,7 @@ def _find_vector(sources: Sequence[Memory], draft: Draft) -> Vector | None:
 
 @write
 def commit(derivation: Derivation, caller: Caller) -> Receipt:
-    """Write the derived memory, and delete its sources if they retire.
+    """Write the derived memory, and delete its sources if `retire` is set.
 
     Raises StaleVersion if a source changed since it was read, NotFound if it was deleted.
     If the sources stay, the new memory needs room in the quotas.

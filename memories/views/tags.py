@@ -106,5 +106,5 @@ class MergeTagView(ProjectView):
             into = tags.find_tag(tag.project_id, data["into"], self.caller)
             return 200, tag_answer(tags.merge(tag, into, self.caller), self)
 
-        # Of no project: the tag that names it goes by the merge.
+        # Without a project: a repeated request can no longer read it from the merged tag.
         return self.run_once(None, act)

@@ -27,27 +27,27 @@ def project(project):
 
 
 @pytest.fixture(params=["rest", "in_process"])
-def door(request, project, alice, alice_api):
+def interface(request, project, alice, alice_api):
     if request.param == "rest":
         return Rest(alice_api, project)
     return InProcess(alice, project)
 
 
 @pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: case["name"])
-def test_the_rule_holds(case, door):
-    Story(door).tell(case["steps"])
+def test_the_rule_holds(case, interface):
+    Story(interface).tell(case["steps"])
 
 
 @pytest.mark.parametrize(("source", "target", "allowed"), PAIRS)
-def test_each_pair_of_scopes_is_promoted_or_refused(door, source, target, allowed):
-    one = door.write(DATA["scopes"][source], "What was learned.")
+def test_each_pair_of_scopes_is_promoted_or_refused(interface, source, target, allowed):
+    one = interface.write(DATA["scopes"][source], "What was learned.")
     wish = {"target_scope": other(target)}
 
     if allowed:
-        assert door.promote(one["id"], wish)["promoted_from"] == one["id"]
+        assert interface.promote(one["id"], wish)["promoted_from"] == one["id"]
         return
     with pytest.raises(Refused) as refused:
-        door.promote(one["id"], wish)
+        interface.promote(one["id"], wish)
     assert refused.value.code == "invalid_scope_promotion"
     assert f"from {source} scope to {target} scope" in refused.value.detail
 
@@ -65,8 +65,8 @@ def other(kind):
 class Story:
     """Does the steps of a case in turn and compares what each must answer."""
 
-    def __init__(self, door):
-        self.door = door
+    def __init__(self, interface):
+        self.interface = interface
         self.named = {}
 
     def tell(self, steps):
@@ -90,12 +90,12 @@ class Story:
     def do(self, operation, given):
         if operation == "write_many":
             for number in range(given["count"]):
-                self.door.write(given["scope"], f"Memory number {number}.")
+                self.interface.write(given["scope"], f"Memory number {number}.")
             return None
         if isinstance(given, dict) and operation != "delete_by_scope":
-            return getattr(self.door, operation)(**given)
+            return getattr(self.interface, operation)(**given)
         args = given if isinstance(given, list) else [given]
-        return getattr(self.door, operation)(*args)
+        return getattr(self.interface, operation)(*args)
 
     def refused(self, operation, given, expected):
         with pytest.raises(Refused) as refused:

@@ -69,7 +69,7 @@ def is_blocked():
         return cursor.fetchone()[0]
 
 
-def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypatch):
+def test_a_file_that_a_concurrent_write_links_to_stays(project, alice, monkeypatch):
     def store(text):
         draft = Draft(content=text, memory_type="learning", files=(FileRef("a.py"),))
         return write.store(project, draft, alice).memory
@@ -103,7 +103,7 @@ def test_a_file_of_which_a_write_speaks_meanwhile_stays(project, alice, monkeypa
     assert second.file_links.get().file.file_path == "a.py"
 
 
-def test_a_write_says_no_more_why_it_is_none_of_a_purged_one(store, purged_after):
+def test_a_write_reports_no_contradiction_with_a_purged_memory(store, purged_after):
     store("flu_host")
     purged_after("compare_new")
 
@@ -114,7 +114,7 @@ def test_a_write_says_no_more_why_it_is_none_of_a_purged_one(store, purged_after
     assert not traces("flu_host")
 
 
-def test_a_scan_says_no_more_why_it_is_none_of_a_purged_one(
+def test_a_scan_reports_no_contradiction_with_a_purged_memory(
     store, purged_after, project, alice
 ):
     store("flu_host")

@@ -51,7 +51,7 @@ def some(project, count=40):
 
 @pytest.mark.usefixtures("_indexed")
 class TestByIndex:
-    def test_it_answers_as_a_scan_does(self, project):
+    def test_it_finds_what_an_exact_scan_finds(self, project):
         found = [shown(verdict(memory)) for memory in some(project)]
 
         assert found == [shown(exact(memory)) for memory in some(project)]
@@ -71,7 +71,7 @@ class TestByIndex:
         assert index in plan
 
     @pytest.mark.parametrize("looked_at", [1, 2, 4])
-    def test_it_compares_every_peer_when_the_nearest_decide_nothing(
+    def test_it_scans_every_candidate_when_the_nearest_do_not_decide(
         self, project, monkeypatch, looked_at
     ):
         monkeypatch.setattr(near, "MAX_NEIGHBOURS", looked_at)
@@ -80,7 +80,9 @@ class TestByIndex:
 
         assert found == [shown(exact(memory)) for memory in some(project)]
 
-    def test_what_is_no_peer_does_not_hide_one_that_is(self, project, monkeypatch):
+    def test_a_neighbour_that_is_no_candidate_hides_no_candidate(
+        self, project, monkeypatch
+    ):
         monkeypatch.setattr(near, "MAX_NEIGHBOURS", 3)
         memory, *_ = some(project, 1)
         topic = [row.pk for row, *_ in [(n.memory,) for n in exact(memory).possible]]
@@ -91,7 +93,7 @@ class TestByIndex:
 
         assert found == topic[3:]
 
-    def test_a_pair_that_was_decided_is_not_brought_up(self, project):
+    def test_a_decided_pair_is_left_out(self, project):
         memory, *_ = some(project, 1)
         first = verdict(memory).possible[0].memory
         newer, older = max(memory, first, key=pk), min(memory, first, key=pk)
@@ -101,7 +103,9 @@ class TestByIndex:
 
         assert first.pk not in [pk for pk, *_ in shown(verdict(memory))]
 
-    def test_nothing_near_costs_one_query(self, project, django_assert_num_queries):
+    def test_a_memory_without_neighbours_costs_one_query(
+        self, project, django_assert_num_queries
+    ):
         draft = Draft("of something else", scope=Scope("workspace", str(project.pk)))
         memory = build(project, draft, "english")
         lonely = Vector([1.0, *[0.0] * 383], model="fake-384")

@@ -11,7 +11,7 @@ from memories.models import Memory
 upgrade = import_module("memories.migrations.0010_retired_into")
 
 
-def test_an_upgrade_reads_what_a_source_went_into_out_of_its_reason(stored):
+def test_an_upgrade_reads_retired_into_from_the_reason(stored):
     rows = stored(*(f"pear number {n} of the orchard" for n in range(5)))
     for memory, reason in zip(
         rows,

@@ -1,7 +1,7 @@
 """Find opposites: words of which one excludes the other.
 
 The pairs come from the tables of `exclusive_words`, and from prefixes and endings that
-negate a word, as in "enable" and "disable".
+negate a word, as in "known" and "unknown".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from common.text.contradiction.exclusive_words import ANTONYMS, QUANTIFIERS
 from common.text.contradiction.stems import stem
 
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
-# "overestimate" and "underestimate", "caller" and "callee": one end for the other.
+# "overestimate" and "underestimate", "caller" and "callee": a prefix or an ending in place of another.
 _PAIRED_PREFIXES = (
     ("over", "under"),
     ("up", "down"),
@@ -29,7 +29,7 @@ _PAIRED_PREFIXES = (
     ("fore", "back"),
 )
 _PAIRED_ENDINGS = (("er", "ee"), ("or", "ee"))
-_SHORTEST_REST = 3  # letters beside such a prefix; "upon" is no up-something
+_SHORTEST_REST = 3  # letters without the prefix: "upon" does not begin with "up"
 _NOT_PREFIXED = frozenset({"import", "instal", "input", "inform", "insid", "into"})
 
 
@@ -57,7 +57,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def _negated_forms(word: str) -> set[str]:
-    """Give what the stem would be with, or without, a negating prefix or suffix."""
+    """Return the stem with each negating prefix and suffix added or removed."""
     forms = {word.removesuffix("ful") + "less"}
     if len(word) >= 4:
         forms |= {prefix + word for prefix in _PREFIXES}
@@ -72,7 +72,7 @@ def _negated_forms(word: str) -> set[str]:
 
 
 def _paired_forms(word: str) -> set[str]:
-    """Give the stem with each end that stands for the opposite of its own."""
+    """Return the stem with each prefix or ending replaced by its opposite."""
     forms = set()
     for pair in _PAIRED_PREFIXES:
         for one, other in (pair, pair[::-1]):

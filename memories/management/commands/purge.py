@@ -1,3 +1,5 @@
+"""The command `manage.py purge`."""
+
 from __future__ import annotations
 
 import json

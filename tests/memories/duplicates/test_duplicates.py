@@ -46,7 +46,7 @@ def store_all(project, alice):
     return make
 
 
-class TestNear:
+class TestNearDuplicates:
     def test_a_near_copy_points_to_the_original(self, store):
         first = store()
 
@@ -56,7 +56,7 @@ class TestNear:
         assert again.status == "duplicate"
         assert again.duplicate_of == first.memory
 
-    def test_a_disagreement_is_kept_apart_and_shown(self, store, monkeypatch):
+    def test_a_contradiction_is_a_possible_duplicate(self, store, monkeypatch):
         monkeypatch.setattr(
             disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
         )
@@ -80,7 +80,9 @@ class TestNear:
         assert first.duplicate_of == again.memory or again.duplicate_of == first.memory
         assert other.status == "stored"
 
-    def test_what_resembles_another_of_its_batch_is_shown(self, store_all, monkeypatch):
+    def test_a_possible_duplicate_within_a_batch_is_reported(
+        self, store_all, monkeypatch
+    ):
         monkeypatch.setattr(
             disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
         )
@@ -105,7 +107,7 @@ class TestNear:
 
         assert again.duplicate_of == nearest.memory
 
-    def test_one_question_finds_what_is_near_a_batch(self, store, store_all):
+    def test_one_query_finds_the_neighbours_of_a_batch(self, store, store_all):
         store()
         with CaptureQueriesContext(connection) as asked:
             receipts = store_all(
@@ -118,7 +120,7 @@ class TestNear:
     @pytest.mark.parametrize(
         "change", [{"content": "zebras have stripes"}, {"sensitivity": "sensitive"}]
     )
-    def test_what_says_another_thing_by_now_is_no_original(
+    def test_a_memory_that_changed_meanwhile_is_no_original(
         self, store, alice, monkeypatch, change
     ):
         first = store().memory
@@ -142,12 +144,12 @@ class TestNear:
             {"scope": Scope("user", "u1")},
         ],
     )
-    def test_only_peers_are_compared(self, store, other):
+    def test_only_candidates_are_compared(self, store, other):
         store()
 
         assert store(**other).status == "stored"
 
-    def test_a_note_makes_room_for_the_fact_that_says_the_same(self, store):
+    def test_a_note_becomes_a_duplicate_of_a_fact_with_its_text(self, store):
         rows = [store(key="cache", files=(FileRef("cache.py"),)) for _ in range(2)]
 
         fact = store(key="cache", kind="fact")
@@ -160,7 +162,7 @@ class TestNear:
             assert row.memory.duplicate_of == fact.memory
         assert store(key="cache").duplicate_of == fact.memory
 
-    def test_a_note_makes_room_for_the_fact_that_comes_back(self, store, alice):
+    def test_a_note_becomes_a_duplicate_of_a_restored_fact(self, store, alice):
         fact = store(key="cache", kind="fact").memory
         delete.delete_memory(fact.pk, alice, reason="by mistake")
         note = store(key="cache").memory
@@ -172,9 +174,7 @@ class TestNear:
         assert not fact.is_duplicate
         assert note.duplicate_of == fact
 
-    def test_a_fact_behind_a_note_takes_its_place_when_it_comes_back(
-        self, store, alice
-    ):
+    def test_a_restored_fact_becomes_the_original_of_a_note(self, store, alice):
         note = store(key="cache").memory
         fact, again = (store(key="cache", kind="fact").memory for _ in range(2))
         for memory in (fact, again):
@@ -188,7 +188,7 @@ class TestNear:
         assert (again.is_duplicate, again.duplicate_of) == (False, None)
         assert note.duplicate_of == again
 
-    def test_the_heir_of_a_fact_is_a_fact(self, store, alice):
+    def test_a_fact_succeeds_a_fact(self, store, alice):
         note = store(key="cache").memory
         fact, again = (store(key="cache", kind="fact").memory for _ in range(2))
 
@@ -198,7 +198,7 @@ class TestNear:
             row.refresh_from_db()
         assert (again.is_duplicate, note.duplicate_of) == (False, again)
 
-    def test_a_fact_that_a_note_made_room_for_supersedes_the_one_before(
+    def test_a_fact_with_the_text_of_a_note_supersedes_the_older_fact(
         self, store, alice
     ):
         old = store("zebras have stripes", key="cache", kind="fact").memory
@@ -212,7 +212,7 @@ class TestNear:
         assert (new.status, old.superseded_by) == ("superseded_key", new.memory)
         assert not copy.is_duplicate
 
-    def test_a_superseded_fact_takes_no_place_of_a_note(self, store, alice):
+    def test_a_superseded_fact_does_not_replace_a_note(self, store, alice):
         old = store("zebras have stripes", key="cache", kind="fact").memory
         store("zebras have manes", key="cache", kind="fact")
         note = store(key="cache").memory
@@ -222,7 +222,7 @@ class TestNear:
         note.refresh_from_db()
         assert not note.is_duplicate
 
-    def test_one_that_was_deleted_meanwhile_is_not_changed(self, store, alice):
+    def test_a_memory_that_was_deleted_meanwhile_is_not_changed(self, store, alice):
         fact = store("zebras have stripes", key="cache", kind="fact").memory
         note = store(key="cache").memory
         delete.delete_memory(fact.pk, alice)
@@ -247,7 +247,7 @@ class TestNear:
         ],
         ids=["verified", "unmarked", "superseded", "a successor"],
     )
-    def test_one_that_was_deleted_meanwhile_is_not(self, store, alice, act):
+    def test_a_memory_that_was_deleted_meanwhile_is_refused(self, store, alice, act):
         store()
         gone = store().memory
         delete.delete_memory(gone.pk, alice)
@@ -275,8 +275,8 @@ class TestNear:
         assert set(paths) == {"a.py", "b.py"}
 
 
-class TestDeciding:
-    def test_unmarking_is_remembered(self, store, alice):
+class TestDecide:
+    def test_an_unmarked_pair_is_never_marked_again(self, store, alice):
         first = store()
         again = store()
 
@@ -410,7 +410,7 @@ class TestConcurrency:
         assert {f.memory_count for f in File.objects.with_memory_count(alice)} == {1}
 
     @pytest.mark.django_db(transaction=True)
-    def test_what_was_written_of_the_same_file_meanwhile_is_compared(self, store):
+    def test_concurrent_writes_to_the_same_file_are_compared(self, store):
         def write_another():
             try:
                 return store(
@@ -429,7 +429,7 @@ class TestConcurrency:
         assert again.result().duplicate_of == first.memory
 
 
-class TestBulk:
+class TestScan:
     def test_a_dry_run_reports_and_changes_nothing(
         self, store, alice_api, project, run_jobs
     ):
@@ -470,7 +470,7 @@ class TestBulk:
 
         assert answer.status_code == 404
 
-    def test_its_findings_go_after_its_job(
+    def test_its_findings_are_deleted_after_its_job(
         self, alice_api, project, store, run_jobs, time_machine
     ):
         self.three_alike(store, project)

@@ -130,7 +130,9 @@ class TestCopiesOfARetiredOriginal:
     def current(self):
         return [str(memory.pk) for memory in Memory.objects.current()]
 
-    def test_they_wait_for_the_end_of_a_promotion(self, both, promoted, alice_api):
+    def test_they_succeed_when_the_promotion_is_deleted(
+        self, both, promoted, alice_api
+    ):
         original, copy = both(scope=USER)
         made = promoted(original, delete_original=True).json()["id"]
         assert self.current() == [made]
@@ -139,7 +141,7 @@ class TestCopiesOfARetiredOriginal:
 
         assert self.current() == [str(copy.pk)]
 
-    def test_they_wait_for_the_purge_of_a_promotion(
+    def test_they_succeed_when_the_promotion_is_purged(
         self, both, promoted, alice, project
     ):
         original, copy = both(scope=USER)
@@ -149,7 +151,9 @@ class TestCopiesOfARetiredOriginal:
 
         assert self.current() == [str(copy.pk)]
 
-    def test_they_wait_for_the_end_of_its_scope(self, both, promoted, alice, project):
+    def test_they_succeed_when_its_scope_is_deleted(
+        self, both, promoted, alice, project
+    ):
         original, copy = both(scope=USER)
         made = promoted(original, delete_original=True).json()["id"]
         scope_hash = Memory.objects.get(pk=made).scope_hash
@@ -158,7 +162,9 @@ class TestCopiesOfARetiredOriginal:
 
         assert self.current() == [str(copy.pk)]
 
-    def test_they_wait_for_the_end_of_the_last_compaction(self, both, compacted, alice):
+    def test_they_succeed_when_the_last_compaction_is_deleted(
+        self, both, compacted, alice
+    ):
         original, copy = both()
         first = Memory.objects.get(pk=compacted(original, delete_sources=True))
         made = compacted(first, delete_sources=True)
@@ -170,7 +176,7 @@ class TestCopiesOfARetiredOriginal:
 
         assert self.current() == [str(copy.pk)]
 
-    def test_they_stay_copies_when_the_compaction_is_undone(
+    def test_they_stay_duplicates_when_the_compaction_is_undone(
         self, both, compacted, undone
     ):
         original, copy = both()
@@ -181,7 +187,7 @@ class TestCopiesOfARetiredOriginal:
         assert self.current() == [str(original.pk)]
         assert copy.duplicate_of == original
 
-    def test_they_do_not_come_back_when_another_text_takes_over(
+    def test_they_do_not_succeed_when_another_original_exists(
         self, both, stored, promoted, alice_api
     ):
         made = promoted(both(scope=USER)[0], delete_original=True).json()["id"]
@@ -204,7 +210,9 @@ def test_a_fact_that_a_promotion_supersedes_leaves_its_note(stored, promoted):
     assert not note.is_duplicate
 
 
-def test_a_copy_follows_its_original_that_came_back_too_late(stored, promoted, alice):
+def test_a_duplicate_follows_an_original_that_was_restored_too_late(
+    stored, promoted, alice
+):
     text = "Kept by one user alone."
     original, copy = stored(text, text, scope=USER)
     promoted(original, delete_original=True)

@@ -65,7 +65,7 @@ def sizes(plan):
     return [len(group["source_ids"]) for group in plan["groups"]]
 
 
-class TestThePlan:
+class TestPlan:
     def test_it_names_old_memories_of_one_scope(self, policy, stored, planned):
         old = stored(*lines(3), days=8, scope=SESSION)
         stored(*lines(3, start=10), scope=SESSION)
@@ -83,9 +83,7 @@ class TestThePlan:
         assert Memory.objects.current().count() == 3
         assert not Job.objects.filter(kind="compact").exists()
 
-    def test_a_group_has_at_most_so_many_and_too_few_are_left(
-        self, policy, stored, planned
-    ):
+    def test_a_group_has_a_maximum_and_a_minimum_size(self, policy, stored, planned):
         stored(*lines(10), days=8, scope=SESSION)
 
         assert sizes(planned()) == [4, 4]
@@ -100,7 +98,9 @@ class TestThePlan:
         ],
         ids=["scope", "kind", "sensitivity", "expiry"],
     )
-    def test_what_differs_stays_apart(self, policy, stored, planned, fields):
+    def test_memories_that_differ_are_not_grouped(
+        self, policy, stored, planned, fields
+    ):
         stored(*lines(3), days=8, scope=SESSION)
         stored(*lines(3, start=10), days=8, **fields)
 
@@ -123,7 +123,7 @@ class TestThePlan:
 
         assert sizes(planned()) == groups
 
-    def test_a_bound_user_is_told_of_its_own_scopes_only(
+    def test_a_bound_user_sees_its_own_scopes_only(
         self, policy, stored, planned, client_of, project
     ):
         for user in ("ann", "ben"):
@@ -140,8 +140,10 @@ class TestThePlan:
         assert answer.status_code == 404
 
 
-class TestTheJob:
-    def test_it_does_what_the_plan_says(self, policy, stored, planned, compacted):
+class TestJob:
+    def test_it_compacts_the_groups_of_the_plan(
+        self, policy, stored, planned, compacted
+    ):
         stored(*lines(8), days=8, scope=SESSION)
         sources = [group["source_ids"] for group in planned()["groups"]]
 
@@ -216,7 +218,7 @@ class TestTheJob:
 
         assert answer.status_code == 403
 
-    def test_one_that_waits_is_not_doubled(self, policy, alice_api, project):
+    def test_a_second_start_returns_the_waiting_job(self, policy, alice_api, project):
         body = {"project_id": str(project.pk)}
         ids = {alice_api.post("/api/v1/compactions", body).json()["id"] for _ in "12"}
 

@@ -87,7 +87,7 @@ def traces(word):
 
 
 class TestMemory:
-    def test_its_text_is_gone_and_its_mask_stays(self, ask, store):
+    def test_its_text_is_removed_and_its_mask_stays(self, ask, store):
         pk = store("Bob has the flu and stays at home", title="Bob", tags=["bob"])
 
         receipt = ask(ids=[pk]).json()
@@ -99,7 +99,7 @@ class TestMemory:
         assert (memory.tags, memory.delete_reason) == ([], receipt["id"])
         assert not traces("flu")
 
-    def test_its_history_keeps_what_happened_and_no_text(self, ask, store, bob_api):
+    def test_its_history_keeps_the_actions_without_the_texts(self, ask, store, bob_api):
         pk = store("Bob has the flu and stays at home")
         bob_api.patch(
             f"{API}/memories/{pk}", {"content": "Bob has influenza, it seems"}
@@ -111,7 +111,7 @@ class TestMemory:
         assert [c.action for c in changes] == ["create", "update", "purge"]
         assert not traces("influenza")
 
-    def test_it_is_found_no_more(self, ask, store, alice_api, project):
+    def test_searches_no_longer_find_it(self, ask, store, alice_api, project):
         pk = store("Bob has the flu and stays at home")
         asked = {"project_id": str(project.pk), "query": "flu"}
         assert alice_api.post(f"{API}/search", asked).json()["hits"]
@@ -122,7 +122,7 @@ class TestMemory:
         assert alice_api.get(f"{API}/memories/{pk}").status_code == 404
         assert not MemoryVector.objects.filter(memory=pk).exists()
 
-    def test_it_does_not_come_back(self, ask, store, bob_api):
+    def test_it_cannot_be_restored(self, ask, store, bob_api):
         pk = store("Bob has the flu and stays at home")
         ask(ids=[pk])
 
@@ -130,7 +130,7 @@ class TestMemory:
 
         assert answer.status_code == 404
 
-    def test_its_words_are_counted_no_more(self, ask, store, project):
+    def test_its_words_are_no_longer_counted(self, ask, store, project):
         for number in range(3):
             store(f"The influenza of patient {number} in ward {number + 7}")
         ids = list(Memory.objects.values_list("pk", flat=True))
@@ -153,7 +153,7 @@ class TestMemory:
         assert [f.file_path for f in File.objects.all()] == ["a.py"]
         assert [t.name for t in Tag.objects.all()] == ["ours"]
 
-    def test_files_and_tags_that_it_let_go_of_go_too(self, ask, store, bob_api):
+    def test_its_former_files_and_tags_are_removed_too(self, ask, store, bob_api):
         pk = store("He stays at home", tags=["flu"], file_paths=["flu.py"])
         bob_api.patch(f"{API}/memories/{pk}", {"tags": [], "file_paths": []})
 
@@ -161,7 +161,7 @@ class TestMemory:
 
         assert not traces("flu")
 
-    def test_the_audit_record_names_no_tag_that_was_its_own(
+    def test_the_audit_trail_names_none_of_its_own_tags(
         self, ask, store, alice_api, project
     ):
         ids = [store("He stays at home", tags=["flu"])]
@@ -178,7 +178,7 @@ class TestMemory:
         assert not traces("flu")
         assert Tag.objects.get().name == "illness"
 
-    def test_a_duplicate_takes_the_place_of_its_original(self, ask, store):
+    def test_a_duplicate_succeeds_its_original(self, ask, store):
         first = store("The cache is warmed at night")
         second = store("The cache is warmed at night")
 
@@ -195,7 +195,7 @@ class TestMemory:
             }
         ]
 
-    def test_a_job_of_all_projects_quotes_it_no_more(self, ask, store):
+    def test_a_job_of_all_projects_no_longer_quotes_it(self, ask, store):
         pk = store("Bob has the flu and stays at home")
         job = Job.objects.create(
             kind="reembed",
@@ -214,7 +214,7 @@ class TestMemory:
         assert not traces("flu")
 
 
-class TestWhatIsMadeOfIt:
+class TestDescendants:
     @pytest.fixture
     def family(self, store, bob_api, project):
         """A memory, its promotion, and a compaction of that."""
@@ -279,7 +279,7 @@ class TestSelection:
             ),
         ],
     )
-    def test_it_takes_exactly_what_was_named(self, ask, store, scope, asked):
+    def test_it_removes_exactly_the_selection(self, ask, store, scope, asked):
         taken = store("Bob has the flu and stays at home", scope=scope)
         left = store("The deploy script needs a token to run")
 
@@ -289,7 +289,7 @@ class TestSelection:
         assert redaction.is_redacted(Memory.objects.get(pk=taken).content)
         assert not redaction.is_redacted(Memory.objects.get(pk=left).content)
 
-    def test_it_takes_what_is_deleted_and_expired(self, ask, store, bob_api):
+    def test_it_removes_deleted_and_expired_memories(self, ask, store, bob_api):
         soon = (timezone.now() - timedelta(days=1)).isoformat()
         store("Bob has the flu and stays at home", scope=USER, expires_at=soon)
         gone = store("Bob had the flu last year, too", scope=USER)
@@ -360,12 +360,12 @@ class TestRefusals:
             {"user_id": "bob", "cascade": "maybe"},
         ],
     )
-    def test_it_says_what_is_missing(self, ask, body):
+    def test_it_names_the_missing_field(self, ask, body):
         answer = ask(**body)
 
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
 
-    def test_it_waits_for_whatever_is_at_a_run(
+    def test_it_waits_for_every_worker_on_a_run(
         self, ask, bob_api, project, monkeypatch
     ):
         """The request, its repetition, each attempt of the job, and a resumption."""
@@ -402,7 +402,7 @@ class TestRefusals:
 
 
 class TestDryRun:
-    def test_it_counts_what_a_purge_takes_and_changes_nothing(self, ask, store):
+    def test_it_counts_what_a_purge_removes_and_changes_nothing(self, ask, store):
         pk = store("Bob has the flu and stays at home", file_paths=["bob.py"])
 
         planned = ask(ids=[pk], dry_run=True).json()
@@ -541,7 +541,7 @@ class TestLargePurge:
         assert IdempotencyKey.objects.get().answer["id"] == waiting["id"]
         assert not traces(USER["user_id"])
 
-    def test_one_that_was_cancelled_does_not_name_the_user_after_the_next(
+    def test_a_cancelled_purge_does_not_name_the_user_after_the_next_one(
         self, ask, store, monkeypatch, alice_api
     ):
         store("Bob has the flu and stays at home", scope=USER)
@@ -554,7 +554,7 @@ class TestLargePurge:
 
         assert not traces(USER["user_id"])
 
-    def test_it_takes_what_a_deleted_project_would_get_back(
+    def test_it_removes_what_a_deleted_project_could_restore(
         self, ask, store, run_jobs, monkeypatch, alice_api, project
     ):
         monkeypatch.setattr(erase, "MAX_INLINE", 0)

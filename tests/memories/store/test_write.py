@@ -34,7 +34,7 @@ def write(alice_api, project):
 
 
 class TestReceipt:
-    def test_it_stores_a_memory_and_says_so(self, write):
+    def test_it_stores_a_memory(self, write):
         answer = write()
 
         assert answer.status_code == 201
@@ -76,9 +76,7 @@ class TestReceipt:
             ("tags", ["x" * 40 + " redis://a:b1c@host"]),
         ],
     )
-    def test_a_mask_that_makes_it_too_long_is_told_with_its_field(
-        self, write, field, value
-    ):
+    def test_a_mask_that_makes_a_field_too_long_is_refused(self, write, field, value):
         answer = write(**{field: value})
 
         assert answer.status_code == 400
@@ -94,7 +92,7 @@ class TestReceipt:
         assert answer.json()["code"] == "secret_found"
         assert Memory.objects.count() == 0
 
-    def test_null_is_as_good_as_left_out(self, write):
+    def test_null_means_absent(self, write):
         fields = CreateMemory().fields
         left_out = {name: None for name in fields if not fields[name].required}
         answer = write(**left_out | {"memory_type": "learning"})
@@ -103,7 +101,7 @@ class TestReceipt:
         memory = Memory.objects.get()
         assert (memory.kind, memory.title, memory.tool_usage) == ("note", "", [])
 
-    def test_null_within_a_file_is_as_good_as_left_out(self, write):
+    def test_null_within_a_file_means_absent(self, write):
         file = {"file_path": "a.py", "relation_type": None, "content_hash": None}
         answer = write(files=[file])
 
@@ -121,9 +119,7 @@ class TestReceipt:
         ],
     )
     @pytest.mark.parametrize("path", ["memories", "memories/delete-by-scope"])
-    def test_null_for_the_key_of_a_scope_is_no_wider_scope(
-        self, alice_api, project, scope, path
-    ):
+    def test_a_null_key_does_not_widen_a_scope(self, alice_api, project, scope, path):
         body = {"project_id": str(project.pk), **BODY, "scope": scope}
 
         answer = alice_api.post(f"/api/v1/{path}", body)
@@ -141,7 +137,7 @@ class TestReceipt:
             {"kind": "object", "object_type": "ticket", "object_id": "7"},
         ],
     )
-    def test_a_scope_as_it_is_shown_names_the_same_scope(
+    def test_a_scope_in_an_answer_can_be_sent_back(
         self, write, alice_api, project, scope
     ):
         shown = write(scope=scope).json()["memory"]["scope"]
@@ -252,7 +248,7 @@ class TestTraces:
         assert file["file_path"] == "src/ports.py"
         assert graph.json()["stats"]["memory_count"] == 1
 
-    def test_what_names_no_file_is_refused(self, write):
+    def test_an_empty_path_is_refused(self, write):
         answer = write(file_paths=["./"])
 
         assert list(answer.json()["errors"]) == ["file_paths.0"]
@@ -291,14 +287,14 @@ class TestFacts:
 
         assert answer.json()["status"] == "superseded_key"
 
-    def test_the_same_for_other_readers_supersedes(self, write):
+    def test_the_same_fact_with_another_sensitivity_supersedes(self, write):
         write(kind="fact", key="python", content="3.11", sensitivity="sensitive")
 
         answer = write(kind="fact", key="python", content="3.11")
 
         assert answer.json()["status"] == "superseded_key"
 
-    def test_one_that_expired_is_repeated_by_none(self, write):
+    def test_no_fact_repeats_an_expired_one(self, write):
         expired = timezone.now() - timedelta(seconds=1)
         write(kind="fact", key="python", content="3.11", expires_at=expired)
 
@@ -306,7 +302,7 @@ class TestFacts:
 
         assert answer.json()["status"] == "superseded_key"
 
-    def test_a_note_that_repeated_a_superseded_one_stands_for_itself(self, write):
+    def test_a_note_that_repeated_a_superseded_fact_becomes_an_original(self, write):
         fact = {"kind": "fact", "key": "python"}
         text = "The service runs with Python 3.11."
         write(**fact, content=text)
@@ -320,7 +316,7 @@ class TestFacts:
         assert str(first.superseded_by_id) == newer
         assert second.duplicate_of == first
 
-    def test_a_restored_one_takes_the_place_of_one_that_expired(self, write, alice_api):
+    def test_a_restored_fact_replaces_an_expired_one(self, write, alice_api):
         fact = {"kind": "fact", "key": "python"}
         old = write(**fact, content="3.11").json()["id"]
         alice_api.delete(f"/api/v1/memories/{old}")
@@ -351,7 +347,7 @@ class TestBatch:
         assert [r["status_code"] for r in results] == [201, 400, 200, 400]
         assert "memory_type" in results[1]["problem"]["errors"]
 
-    def test_a_large_batch_answers_before_it_is_embedded(
+    def test_a_large_batch_is_answered_before_it_is_embedded(
         self, alice_api, project, run_jobs
     ):
         items = [BODY | {"content": f"Fact number {i} of a list."} for i in range(30)]
@@ -395,14 +391,14 @@ class TestPrepared:
         draft = Draft(content=content, memory_type="learning")
         return store_write.prepare(project, [draft], SYSTEM)
 
-    def test_ids_are_of_the_time_of_the_write(self, project):
+    def test_ids_have_the_time_of_the_write(self, project):
         slow = self.prepare(project, "The first text waits for its vector")
         quick = self.prepare(project, "The second text has its vector soon")
         second, first = (store_write.commit(each)[0] for each in (quick, slow))
 
         assert first.memory.pk > second.memory.pk
 
-    def test_a_repeated_transaction_knows_nothing_of_the_first(self, project):
+    def test_a_repeated_transaction_starts_afresh(self, project):
         prepared = self.prepare(project, BODY["content"])
         with transaction.atomic():
             store_write.commit(self.prepare(project, BODY["content"]))
@@ -436,7 +432,7 @@ class TestIdempotency:
 
 
 class TestWork:
-    def test_no_job_waits_after_a_complete_write(self, write):
+    def test_a_complete_write_leaves_no_job(self, write):
         write()
 
         assert not Job.objects.unfinished().exists()
