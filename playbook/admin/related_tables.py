@@ -43,11 +43,11 @@ class EntryRowsAdmin(RowsAdmin):
 @admin.register(Support)
 class SupportAdmin(MemoryRowsAdmin):
     project_path = "entry__project_id"
-    list_display = ["id", "entry_display", "memory_shown", "project_name", "since"]
+    list_display = ["id", "entry_display", "memory_display", "project_name", "since"]
     list_filter = [ProjectFilter]
     search_fields = ["entry__label", "memory_id", "entry_id"]
     search_help_text = "Label of an entry, or id of a memory"
-    fields = ["entry_display", "memory_shown", "project_name", "since"]
+    fields = ["entry_display", "memory_display", "project_name", "since"]
 
     since = staticmethod(
         panels.column("created_at", format_time, title="since", ordering="id")

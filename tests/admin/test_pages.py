@@ -42,7 +42,7 @@ ASKED = {
 def pages():
     for registered in admin.site._registry.values():
         for page in getattr(registered, "pages", ()):
-            yield registered._name(page), page
+            yield registered._url_name(page), page
 
 
 EVERY = sorted(pages())
