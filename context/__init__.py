@@ -1,4 +1,4 @@
-"""What an agent is given: task context and the knowledge graph of a file.
+"""Give agents context: the digest, the context of a task, the graph of a file.
 
 May import `playbook`, `memories` and everything below them; never `ace`.
 """

@@ -1,4 +1,4 @@
-"""The end of a deleted project's digest configurations."""
+"""Delete the digest configurations of a deleted project."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from projects import deletion
 
 @deletion.register
 def remove(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete what the project and its agents set: a row for each agent."""
+    """Delete the configurations of the project and of its agents."""
     DigestConfig.objects.filter(project_id=project_id).delete()

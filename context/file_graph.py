@@ -1,4 +1,4 @@
-"""What the project knows of one file: the knowledge graph of REQ-MEM-API-004."""
+"""Build the knowledge graph of a file: REQ-MEM-API-004."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from playbook.reading import entry_list
 from projects.models import Project
 from search.columns import search_columns_of
 
-MAX_MEMORIES = 100  # shown of a file, newest first; the counts are of all
-MAX_RELATED = 20  # files shown beside it
+MAX_MEMORIES = 100  # of a file, the newest; the counts include all
+MAX_RELATED = 20  # files
 
 
 @dataclass(frozen=True)
 class RelatedFile:
-    """A file that the same memories speak of; strength is their share, 0..1."""
+    """A file that shares memories with another; strength is their share, 0..1."""
 
     file_path: str
     shared_memories: int
@@ -45,7 +45,7 @@ class FileGraph:
 
 
 def build(project: Project, path: str, caller: Caller) -> FileGraph:
-    """A file with its memories by relation, their entries, and the files beside it."""
+    """Return a file with its memories by relation, its entries and its related files."""
     caller.require(Role.VIEWER, project.pk)
     file = (
         File.objects.visible_to(caller)
@@ -55,12 +55,12 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
     )
     if file is None:
         raise errors.NotFound(f"The project has no file {path}.")
-    # As every read without a scope (docs/api.md, "Search"): shared kinds, nothing sensitive.
-    seen = retrieve.readable_rows(project, None, Filters(), caller).filter(
+    # As in every read without a scope (docs/api.md, "Search"): nothing private or sensitive.
+    visible = retrieve.readable_rows(project, None, Filters(), caller).filter(
         project=project
     )
-    links = MemoryFile.objects.filter(file=file, memory__in=seen)
-    linked = seen.filter(file_links__file=file).distinct()
+    links = MemoryFile.objects.filter(file=file, memory__in=visible)
+    linked = visible.filter(file_links__file=file).distinct()
     count = linked.count()
     return FileGraph(
         file=file,
@@ -86,7 +86,7 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
 def _entries(
     project: Project, path: str, linked: Any, caller: Caller
 ) -> list[PlaybookEntry]:
-    """Those that a memory of the file speaks for, and those that name it."""
+    """Return the entries that a memory of the file supports or that name the file."""
     rows = entry_list.find(project, entry_list.EntryFilters(), caller).filter(
         Exists(Support.objects.filter(entry=OuterRef("pk"), memory__in=linked))
         | Exists(Anchor.objects.filter(entry=OuterRef("pk"), file_path=path))
@@ -96,11 +96,11 @@ def _entries(
 
 
 def _by_relation(links: Any) -> dict[str, list[Memory]]:
-    found: dict[str, list[Memory]] = defaultdict(list)
+    result: dict[str, list[Memory]] = defaultdict(list)
     newest = links.select_related("memory").order_by("-memory_id")
     for link in newest.defer(*search_columns_of("memory"))[:MAX_MEMORIES]:
-        found[link.relation_type].append(link.memory)
-    return dict(found)
+        result[link.relation_type].append(link.memory)
+    return dict(result)
 
 
 def _related(file: File, linked: Any, count: int) -> list[RelatedFile]:

@@ -8,13 +8,13 @@ from projects.models import Project
 
 
 class DigestConfig(models.Model):
-    """What a project, or one agent of it, sets about its digests."""
+    """The digest settings of a project, or of one of its agents."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     # Empty: for every agent of the project.
     agent_id = models.CharField(max_length=255, blank=True)
-    # What differs from the defaults of `digest.options`.
+    # The differences from the defaults in `digest.digest_options`.
     config = models.JSONField(default=dict, blank=True)
     version = models.PositiveIntegerField(default=1)
     updated_by = models.CharField(max_length=200, blank=True)

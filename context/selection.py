@@ -1,7 +1,4 @@
-"""What fits into budgets: whole lines in order, the last one perhaps cut.
-
-Sources give candidates, a ranking orders them, and this decides what is in.
-"""
+"""Select ranked lines within budgets; a line that does not fit whole may be cut."""
 
 from __future__ import annotations
 
@@ -15,15 +12,15 @@ from inference import tokens
 
 T = TypeVar("T")
 
-# When the tokens of a line do not fit, it is tried once more at this share of its
-# characters (docs/digest.md, "Settings").
+# If the tokens of a line do not fit, the line is cut to this share of its characters and
+# tried once more (docs/digest.md, "Settings").
 RETRY = 0.7
 CUT = "…"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The most items, characters and, if set, tokens."""
+    """The maximum of items, characters and, if set, tokens."""
 
     items: int
     chars: int
@@ -32,9 +29,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class CandidateLine(Generic[T]):
-    """A candidate as text. It is never cut within its first `head` characters.
+    """A candidate as text, which is never cut within its first `head` characters.
 
-    The text is written when it is looked at: there is no room for most candidates.
+    The text is written on first use: for most candidates there is no room.
     """
 
     item: T
@@ -49,7 +46,7 @@ class CandidateLine(Generic[T]):
 
 @dataclass(frozen=True)
 class SelectedLine(Generic[T]):
-    """A line that is in; `text` is what is left of it, `is_cut` says whether less."""
+    """A selected line; `text` is shorter than the whole line if `is_cut`."""
 
     item: T
     kind: str
@@ -65,7 +62,7 @@ class Skipped(Generic[T]):
 
 @dataclass
 class BudgetUse:
-    """What is spent of a budget; a newline counts."""
+    """The used part of a budget; the newline after each line counts."""
 
     budget: Budget
     items: int = 0
@@ -74,7 +71,7 @@ class BudgetUse:
 
     @property
     def room(self) -> int:
-        """The characters that one more line may have."""
+        """Return the number of characters that one more line may have."""
         return self.budget.chars - self.chars - 1
 
     def has_tokens_for(self, text: str) -> bool:
@@ -99,8 +96,8 @@ class BudgetUse:
 
 @dataclass(frozen=True)
 class Selection(Generic[T]):
-    taken: list[SelectedLine[T]]
-    left_out: list[Skipped[T]]
+    lines: list[SelectedLine[T]]
+    skipped: list[Skipped[T]]
     total: BudgetUse
     kinds: Mapping[str, BudgetUse] = field(default_factory=dict)
 
@@ -112,37 +109,37 @@ def select(
     kinds: Mapping[str, Budget],
     opening: str = "",
 ) -> Selection[T]:
-    """Take lines in their order while the budgets last.
+    """Take the lines in order, and skip those that do not fit the budgets.
 
-    What breaks the budget of its kind is skipped; the total ends the selection. The
-    opening, a line of its own, is paid from the total.
+    Each line counts for the total and for its kind. The opening, a line of its own,
+    counts for the total.
     """
-    purse = BudgetUse(total)
+    total_use = BudgetUse(total)
     if opening:
-        purse.spend(opening)
-        purse.items = 0
-    each = {kind: BudgetUse(budget) for kind, budget in kinds.items()}
-    taken: list[SelectedLine[T]] = []
-    left_out: list[Skipped[T]] = []
+        total_use.spend(opening)
+        total_use.items = 0
+    kind_use = {kind: BudgetUse(budget) for kind, budget in kinds.items()}
+    selected: list[SelectedLine[T]] = []
+    skipped: list[Skipped[T]] = []
     for line in lines:
-        found = _fit(line, purse, each[line.kind])
-        if isinstance(found, Skipped):
-            left_out.append(found)
+        result = _fit(line, total_use, kind_use[line.kind])
+        if isinstance(result, Skipped):
+            skipped.append(result)
             continue
-        taken.append(found)
-        for one in (purse, each[line.kind]):
-            one.spend(found.text)
-    return Selection(taken, left_out, purse, each)
+        selected.append(result)
+        for use in (total_use, kind_use[line.kind]):
+            use.spend(result.text)
+    return Selection(selected, skipped, total_use, kind_use)
 
 
 def _fit(
     line: CandidateLine[T], total: BudgetUse, kind: BudgetUse
 ) -> SelectedLine[T] | Skipped[T]:
-    for purse, name in ((total, "total"), (kind, line.kind)):
-        if purse.items >= purse.budget.items:
+    for use, name in ((total, "total"), (kind, line.kind)):
+        if use.items >= use.budget.items:
             return Skipped(line.item, f"the {name} budget of items is spent")
-    narrow, name = min((total.room, "total"), (kind.room, line.kind))
-    text = cut(line, narrow)
+    room, name = min((total.room, "total"), (kind.room, line.kind))
+    text = cut(line, room)
     if text is None:
         return Skipped(line.item, f"the {name} budget of characters is spent")
     for attempt in (text, cut(line, int(len(text) * RETRY))):
@@ -154,7 +151,7 @@ def _fit(
 
 
 def cut(line: CandidateLine[T], length: int) -> str | None:
-    """The line within `length` characters; None when not even its head fits."""
+    """Return the line within `length` characters; None if its head does not fit."""
     if length < line.head:
         return None
     if len(line.text) <= length:

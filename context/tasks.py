@@ -1,4 +1,4 @@
-"""Celery imports this in a worker: what it imports registers the work it can do."""
+"""Celery imports this module in a worker; its imports register the job handlers."""
 
 from __future__ import annotations
 

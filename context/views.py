@@ -1,4 +1,4 @@
-"""Doors of what an agent is given."""
+"""Views of the file graph and of the task context."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class FileGraphView(ProjectView):
         graph = replicas.read_from_replica(
             lambda: file_graph.build(project, data["path"], self.caller)
         )
-        told = {"caller": self.caller}
-        return Response(forms.GraphOut(graph, context=told).data)
+        extra = {"caller": self.caller}
+        return Response(forms.GraphOut(graph, context=extra).data)
 
 
 class TaskContextView(ProjectView):
@@ -44,7 +44,7 @@ class TaskContextView(ProjectView):
         """The best memories, playbook entries and files for a task."""
         data = self.body(forms.TaskContextRequest)
         project = self.project(data, Role.VIEWER)
-        found = replicas.read_from_replica(
+        context = replicas.read_from_replica(
             lambda: task_context.for_task(
                 project,
                 data["task_description"],
@@ -54,4 +54,4 @@ class TaskContextView(ProjectView):
                 agent_id=data["agent_id"],
             )
         )
-        return Response(forms.TaskContextOut(found).data)
+        return Response(forms.TaskContextOut(context).data)

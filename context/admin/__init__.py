@@ -1,4 +1,4 @@
-"""Every page of the admin that context has; importing it registers them."""
+"""Admin pages of digest settings; importing the package registers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person types about digests: their settings, and a turn to preview."""
+"""Forms for digest settings and for the preview of a digest."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from projects.models import Project
 
 
 class IndentedJSONEncoder(json.JSONEncoder):
-    """Settings as a person writes them, a line each."""
+    """Encode settings with one value on each line."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs | {"indent": 2})
 
 
 class DigestConfigForm(ActionForm):
-    """The settings of a project or an agent: `configs.put`."""
+    """Edit the settings of a project or an agent with `digest_configs.put`."""
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
@@ -44,8 +44,8 @@ class DigestConfigForm(ActionForm):
         required=False,
         initial=dict,
         encoder=IndentedJSONEncoder,
-        help_text="What is to differ from what holds below, as JSON: "
-        '{"semantic": {"enabled": true}}. docs/digest.md tells what there is.',
+        help_text="The settings that differ from the effective ones below, as JSON: "
+        '{"semantic": {"enabled": true}}. docs/digest.md lists all settings.',
         widget=UnfoldAdminTextareaWidget({"rows": 12}),
     )
 
@@ -85,24 +85,24 @@ class DigestConfigForm(ActionForm):
                 project, agent_id, config, self.caller, version=version
             )
         except errors.Invalid as refusal:
-            told = [f"{name}: {' '.join(e)}" for name, e in refusal.errors.items()]
-            raise errors.Invalid(errors={"config": told}) from refusal
+            messages = [f"{name}: {' '.join(e)}" for name, e in refusal.errors.items()]
+            raise errors.Invalid(errors={"config": messages}) from refusal
 
 
 class DigestPreviewForm(ProjectPageForm):
-    """A turn of an agent: `making.for_agent`."""
+    """Preview the digest for a turn of an agent, with `assemble.for_agent`."""
 
     agent_id = forms.CharField(
         label="Agent",
         max_length=255,
         required=False,
-        help_text="Its settings, its memories and those without an agent.",
+        help_text="Its settings apply; its memories and those without an agent are used.",
         widget=UnfoldAdminTextInputWidget,
     )
     query = forms.CharField(
         max_length=10_000,
         required=False,
-        help_text="What the turn is about; empty: only the structured sources.",
+        help_text="The subject of the turn; empty: only the structured sources.",
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
     )
     user_id = forms.CharField(
@@ -116,7 +116,7 @@ class DigestPreviewForm(ProjectPageForm):
         label="Session",
         max_length=255,
         required=False,
-        help_text="Adds those of this session; of the user's, if one is named.",
+        help_text="Adds the memories of this session, of the user above if there is one.",
         widget=UnfoldAdminTextInputWidget,
     )
     object_type = forms.CharField(
@@ -129,7 +129,7 @@ class DigestPreviewForm(ProjectPageForm):
         label="Object",
         max_length=255,
         required=False,
-        help_text="Adds those about this object; name both.",
+        help_text="Adds the memories about this object; fill in both fields.",
         widget=UnfoldAdminTextInputWidget,
     )
 

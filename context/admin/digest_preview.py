@@ -1,4 +1,4 @@
-"""A digest on a page: its text, each line with its reasons, and what was left out."""
+"""Panels of a digest: its text, its lines with their sources, the omitted memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from context.digest.assemble import Digest
 from memories.models import Memory
 
 MEMORY = "memories_memory"
-# Candidates shown on each side; the sources give no more than 380.
+# Rows of each table; the sources return at most 380 candidates.
 MAX_CANDIDATES = 400
 
 
@@ -46,29 +46,29 @@ def render(request: HttpRequest, digest: Digest) -> Iterable[Panel]:
 
 
 def found_by(sources: Iterable[str], scores: Mapping[str, float]) -> str:
-    told = (
+    names = (
         f"{name} {scores[name]:.3f}" if name in scores else name for name in sources
     )
-    return ", ".join(told)
+    return ", ".join(names)
 
 
 def _left_out(request: HttpRequest, digest: Digest) -> Panel:
     ids = [one.memory_id for one in digest.omitted]
-    seen = Memory.objects.visible_to(caller_of(request)).light().in_bulk(ids)
+    memories = Memory.objects.visible_to(caller_of(request)).light().in_bulk(ids)
     return panels.table(
         "Left out",
         ["Rank", "Memory", "Kind", "Found by", "Why"],
         (
             [
                 one.rank,
-                row_link(MEMORY, one.memory_id, seen.get(one.memory_id, "")),
+                row_link(MEMORY, one.memory_id, memories.get(one.memory_id, "")),
                 one.kind,
                 ", ".join(one.sources),
                 one.reason,
             ]
             for one in digest.omitted
         ),
-        empty="Nothing that was found.",
+        empty="No candidate.",
         most=MAX_CANDIDATES,
     )
 

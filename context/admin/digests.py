@@ -26,8 +26,8 @@ PREVIEW = AdminPage(
     DigestPreviewForm,
     render,
     "Show the digest",
-    description="What an agent would be told before a turn: every line that is in, and why "
-    "the others are not. Nothing is recorded.",
+    description="The digest of an agent before a turn: its lines, and the reason why each "
+    "other candidate is left out. Nothing is recorded.",
     query_for_row=lambda row: {"project": row.project_id, "agent_id": row.agent_id},
 )
 
@@ -89,10 +89,10 @@ class DigestConfigAdmin(RowsAdmin):
 
     @admin.display(description="settings")
     def config_display(self, row: DigestConfig) -> Any:
-        told = [
+        settings = [
             f"{name} = {_json(value)}" for name, value in flatten(row.config).items()
         ]
-        return short_text("; ".join(told) or "nothing set")
+        return short_text("; ".join(settings) or "nothing set")
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         caller = caller_of(request)
@@ -113,13 +113,13 @@ class DigestConfigAdmin(RowsAdmin):
 def settings_panel(
     holds: digest_options.DigestOptions, layers: list[tuple[str, dict[str, Any]]]
 ) -> Panel:
-    """Every setting with its value, and where that was set."""
+    """List every setting with its value and the layer that sets it."""
 
     def origin(setting: str) -> str:
-        return next((name for name, told in layers if setting in told), "default")
+        return next((name for name, config in layers if setting in config), "default")
 
     return panels.table(
-        "What holds",
+        "Effective settings",
         ["Setting", "Value", "Set by"],
         (
             [setting, short_text(_json(value), PANEL_LIMIT), origin(setting)]
@@ -133,11 +133,11 @@ def _json(value: Any) -> str:
 
 
 def flatten(config: Any, path: str = "") -> dict[str, Any]:
-    """{"budgets.total.max_items": 12}: a config without its nesting."""
-    found: dict[str, Any] = {}
+    """Return a config without nesting: {"budgets.total.max_items": 12}."""
+    result: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
-            found |= flatten(value, f"{path}{name}.")
+            result |= flatten(value, f"{path}{name}.")
         else:
-            found[f"{path}{name}"] = value
-    return found
+            result[f"{path}{name}"] = value
+    return result

@@ -1,4 +1,4 @@
-"""The budgeted digest of requirement 001: what an agent is told before a turn.
+"""The digest of requirement 001: memories for an agent before a turn, within budgets.
 
-`of` gathers candidates, orders and cuts them. It may import memories and below.
+May import `context.selection`, `context.models`, `memories` and the apps below.
 """

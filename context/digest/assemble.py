@@ -1,4 +1,4 @@
-"""Make a digest: deterministic, attributed, inside its budgets."""
+"""Assemble a digest: gather candidates, order them, select lines within the budgets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OPENING = "Memory digest:"
 DISABLED = "The memory digest is disabled."
 EMPTY = "There are no memories to show."
 NOTHING = "No memory fits this turn."
-# Jobs whose end a digest may be waiting for.
+# Kinds of jobs whose results a digest may lack.
 LEARNING, EMBEDDING = "ace", "embed"
 
 
 @dataclass(frozen=True)
 class IncludedMemory:
-    """A line that is in. `rank` is its place among all candidates, from 1."""
+    """A memory in the digest; `rank` is its place among all candidates, from 1."""
 
     memory: Memory
     sources: list[str]
@@ -58,7 +58,7 @@ class OmittedMemory:
 
 @dataclass(frozen=True)
 class Digest:
-    """`used` and `budget` are {"total" or a kind: {items, chars, tokens}}."""
+    """A digest and its parts; `used` is {"total" or a kind: {items, chars, tokens}}."""
 
     text: str
     included: list[IncludedMemory] = field(default_factory=list)
@@ -78,10 +78,10 @@ def for_agent(
     scopes: Sequence[Scope] = (),
     overrides: Mapping[str, Any] | None = None,
 ) -> Digest:
-    """What an agent is told before a turn (docs/digest.md).
+    """Return the digest of an agent before a turn (docs/digest.md).
 
-    The same rows and settings give the same bytes. `scopes` join what a read without
-    scope covers: the project's and its organization's memories.
+    Equal rows and settings give equal bytes. `scopes` add memories to those of a read
+    without scope, which covers the project and its organization.
     """
     caller.require(Role.VIEWER, project.pk)
     options = digest_configs.effective_options(project, agent_id, caller, overrides)
@@ -89,48 +89,48 @@ def for_agent(
     if not options.enabled:
         return Digest(_sentence(DISABLED, options), behind=behind)
     rows = readable(project, caller, options, agent_id, scopes)
-    gathered = digest_sources.gather(project, rows, options, query)
-    if not gathered.candidates:
-        found = rows.exists() if options.allow_sensitivities else False
-        text = _sentence(NOTHING if found else EMPTY, options)
-        return Digest(text, counts=gathered.counts, behind=behind, notes=gathered.notes)
-    kinds = _kinds(gathered.candidates)
-    shown = [one for one in gathered.candidates if one.id in kinds]
-    memories = LazyMemories([one.id for one in shown])
+    sources = digest_sources.gather(project, rows, options, query)
+    if not sources.candidates:
+        has_rows = rows.exists() if options.allow_sensitivities else False
+        text = _sentence(NOTHING if has_rows else EMPTY, options)
+        return Digest(text, counts=sources.counts, behind=behind, notes=sources.notes)
+    kinds = _kinds(sources.candidates)
+    candidates = [one for one in sources.candidates if one.id in kinds]
+    memories = LazyMemories([one.id for one in candidates])
     chosen = selection.select(
-        (_line(one, kinds[one.id], memories) for one in shown),
+        (_line(one, kinds[one.id], memories) for one in candidates),
         total=options.budgets.total.budget,
         kinds={kind: options.budget_of(kind) for kind in KINDS},
         opening=OPENING,
     )
-    ranks = {one.id: place for place, one in enumerate(shown, start=1)}
+    ranks = {one.id: place for place, one in enumerate(candidates, start=1)}
     return Digest(
         text=_text(chosen, options),
         included=[
             IncludedMemory(
-                memories[taken.item.id],
-                taken.item.sources,
-                taken.item.scores,
-                ranks[taken.item.id],
-                taken.text,
-                taken.is_cut,
+                memories[line.item.id],
+                line.item.sources,
+                line.item.scores,
+                ranks[line.item.id],
+                line.text,
+                line.is_cut,
             )
-            for taken in chosen.taken
+            for line in chosen.lines
         ],
         omitted=[
             OmittedMemory(
-                one.id, kinds[one.id], one.sources, ranks[one.id], left.reason
+                one.id, kinds[one.id], one.sources, ranks[one.id], skipped_line.reason
             )
-            for left in chosen.left_out
-            for one in [left.item]
+            for skipped_line in chosen.skipped
+            for one in [skipped_line.item]
         ],
-        counts=gathered.counts,
+        counts=sources.counts,
         used={
             "total": chosen.total.used,
-            **{kind: purse.used for kind, purse in chosen.kinds.items()},
+            **{kind: use.used for kind, use in chosen.kinds.items()},
         },
         behind=behind,
-        notes=gathered.notes,
+        notes=sources.notes,
     )
 
 
@@ -141,11 +141,11 @@ def readable(
     agent_id: str,
     scopes: Sequence[Scope],
 ) -> MemoryQuerySet:
-    """The current memories that a digest may show."""
-    seen = Memory.objects.visible_to(caller)
-    rows: MemoryQuerySet = seen.in_reach(project, None)
+    """Return the current memories that a digest may use."""
+    visible = Memory.objects.visible_to(caller)
+    rows: MemoryQuerySet = visible.in_reach(project, None)
     for scope in scopes:
-        rows = rows | seen.in_reach(project, scope)
+        rows = rows | visible.in_reach(project, scope)
     allowed = tuple(options.allow_sensitivities)
     if not allowed:
         return rows.none()
@@ -163,7 +163,7 @@ def _kinds(candidates: Sequence[DigestCandidate]) -> dict[uuid.UUID, str]:
 
 
 class LazyMemories:
-    """Memories in a known order, read some at a time: most are never looked at."""
+    """Memories read in batches, in a known order; most are never read."""
 
     AT_ONCE = 32
 
@@ -192,13 +192,13 @@ def _line(
 
 
 def _text(chosen: Selection[DigestCandidate], options: DigestOptions) -> str:
-    if not chosen.taken:
+    if not chosen.lines:
         return _sentence(NOTHING, options)
-    return "".join(f"{line}\n" for line in [OPENING, *(t.text for t in chosen.taken)])
+    return "".join(f"{line}\n" for line in [OPENING, *(t.text for t in chosen.lines)])
 
 
 def _sentence(sentence: str, options: DigestOptions) -> str:
-    """The opening and a fixed sentence, as far as the total has room for them."""
+    """Return the opening and a fixed sentence if the total budget has room, else blank."""
     text = f"{OPENING}\n{sentence}\n"
     limits = options.budgets.total
     if len(text) > limits.max_chars:
@@ -208,7 +208,7 @@ def _sentence(sentence: str, options: DigestOptions) -> str:
 
 
 def _pending_work(project: Project) -> dict[str, bool]:
-    """Whether finished tasks or new texts wait for a worker still."""
+    """Return whether finished tasks or new texts still wait for a worker."""
     waiting = Job.objects.filter(
         project_id=project.pk,
         kind__in=[LEARNING, EMBEDDING],

@@ -1,4 +1,4 @@
-"""The stored configuration of a project's digests, and of one agent's."""
+"""Read and replace the digest configuration of a project or of one of its agents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from projects.models import Project
 
 
 def find(project: Project, agent_id: str, caller: Caller) -> DigestConfig | None:
-    """The row of exactly this agent, or of the project for an empty one."""
+    """Return the row of this agent; for an empty agent, that of the project."""
     caller.require(Role.VIEWER, project.pk)
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
-    found: DigestConfig | None = rows.filter(agent_id=agent_id).first()
-    return found
+    row: DigestConfig | None = rows.filter(agent_id=agent_id).first()
+    return row
 
 
 def effective_options(
@@ -29,10 +29,10 @@ def effective_options(
     caller: Caller,
     overrides: Mapping[str, Any] | None = None,
 ) -> DigestOptions:
-    """The defaults, the project's settings, the agent's, and those of this request."""
+    """Merge the defaults, the settings of the project, of the agent and of this request."""
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
-    found = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
-    layers = found.values_list("config", flat=True)
+    levels = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
+    layers = levels.values_list("config", flat=True)
     return digest_options.merge_layers(*layers, overrides or {})
 
 
@@ -45,7 +45,7 @@ def put(
     *,
     version: int | None = None,
 ) -> DigestConfig:
-    """Replace what a project or one of its agents sets. Raises Invalid, StaleVersion."""
+    """Replace the settings of a project or an agent. Raises Invalid, StaleVersion."""
     caller.require(Role.CURATOR, project.pk)
     digest_options.merge_layers(config)
     rows = DigestConfig.objects.select_for_update(no_key=True)

@@ -1,4 +1,4 @@
-"""A memory as one line of a digest: attributed, short, and harmless as a prompt."""
+"""Write a memory as one line of a digest: attributed, short, safe in a prompt."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from memories.models import Memory
 
 MAX_SNIPPET = 600  # characters
 MAX_FIELD = 200  # of a title, a key or a value
-MAX_READ = 5_000  # of a content: more is never shown
-MAX_REFS = 5  # named of those there are
-# Channel, thread and conversation of captured work, by their names in `provenance`.
+MAX_READ = 5_000  # characters read of a value
+MAX_REFS = 5  # references named in a line
+# Channel, thread and conversation of a memory: names in the line, keys of `provenance`.
 ORIGINS = (
     ("channel", "channel"),
     ("thread", "thread_id"),
@@ -23,7 +23,7 @@ ORIGINS = (
 )
 
 
-# The columns that a line is made of.
+# The columns that a line uses.
 COLUMNS = (
     "kind",
     "sensitivity",
@@ -39,14 +39,14 @@ COLUMNS = (
 
 
 def of_memory(memory: Memory) -> CandidateLine[Memory]:
-    """`- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
+    """Return `- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
     return CandidateLine(
         memory, memory.kind, len(head(memory.kind, memory.pk)), partial(render, memory)
     )
 
 
 def head(kind: str, memory_id: uuid.UUID) -> str:
-    """What of a line is never cut."""
+    """Return the part of a line that is never cut."""
     return f"- [{kind}] {memory_id}"
 
 
@@ -68,10 +68,10 @@ def _header(memory: Memory) -> str:
 
 def _fact(memory: Memory) -> list[str]:
     value = json.dumps(memory.value, ensure_ascii=False, sort_keys=True)
-    found = [f"key={flatten(memory.key)}", f"value={flatten(value)}"]
+    parts = [f"key={flatten(memory.key)}", f"value={flatten(value)}"]
     if memory.confidence is not None:
-        found.append(f"conf={memory.confidence:.2f}")
-    return found
+        parts.append(f"conf={memory.confidence:.2f}")
+    return parts
 
 
 def _provenance(memory: Memory) -> str:
@@ -94,9 +94,9 @@ def _snippet(content: str) -> str:
 
 
 def flatten(value: Any, length: int = MAX_FIELD) -> str:
-    """One line of any value: nothing in it can begin a line of its own.
+    """Write any value on one line, so that nothing in it begins a line.
 
-    Neutralised before white space is collapsed: a speaker's tag is known by its line.
+    It is defused before white space is collapsed: the tag of a speaker begins a line.
     """
     text = " ".join(prompt_injection.defuse(str(value)[:MAX_READ]).split())
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""What can be set about a digest (`memory.v1` of requirement 001): docs/digest.md."""
+"""The settings of a digest (`memory.v1` of requirement 001): docs/digest.md."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DigestOptions(DigestSection):
 
     enabled: bool = True
     allow_sensitivities: list[Sensitivity] = ["public", "private"]
-    # Whose memories: the agent's and those without one, or everybody's.
+    # "own": memories of the agent and those without an agent; "all": of every agent.
     agents: Literal["own", "all"] = "own"
     structured: Structured = Structured()
     keyword: Keyword = Keyword()
@@ -79,7 +79,7 @@ KINDS: tuple[Kind, ...] = ("fact", "note", "procedure", "episode")
 
 
 def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
-    """The options that layers of settings make, later ones over earlier ones.
+    """Merge layers of settings into options; a later layer overrides earlier ones.
 
     Raises Invalid with a field error for each wrong setting.
     """
@@ -90,7 +90,7 @@ def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
         return DigestOptions.model_validate(merged)
     except ValidationError as error:
         raise errors.Invalid(
-            "This is no digest configuration; each field error says what would fit.",
+            "The digest configuration is invalid; see the field errors.",
             errors={
                 ".".join(map(str, wrong["loc"])): [wrong["msg"]]
                 for wrong in error.errors()
@@ -99,7 +99,7 @@ def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
 
 
 def overlay(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings are merged key by key; everything else is replaced."""
+    """Merge mappings key by key, and replace every other value."""
     merged = dict(below)
     for key, value in layer.items():
         known = merged.get(key)

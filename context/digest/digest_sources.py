@@ -1,4 +1,4 @@
-"""Where the candidates of a digest come from, and in which order they stand."""
+"""Gather the candidates of a digest from its sources, and order them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memories.read.search import MemorySearch
 from projects.models import Project
 from search.search import Mode
 
-# Tagged memories looked at; far more than any budget has room for.
+# Far more memories than any budget has room for.
 MAX_TAGGED = 200
 
 
 @dataclass
 class DigestCandidate:
-    """A memory by its id: its place among the structured ones, its scores by source."""
+    """The id of a memory, its place among the structured ones, its scores by source."""
 
     id: uuid.UUID
     structured: int | None = None
@@ -36,9 +36,9 @@ class DigestCandidate:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Structured first, then by how many sources, by score, newest, id.
+        """Sort structured ones first, then by number of sources, by scores, newest first.
 
-        Ids are ordered by time, so that the greater one is the newer one.
+        Ids are ordered by time: a greater id is newer.
         """
         place = self.structured
         return (
@@ -53,7 +53,7 @@ class DigestCandidate:
 
 @dataclass(frozen=True)
 class DigestCandidates:
-    """Candidates in order; how many each source gave; what a source could not do."""
+    """Candidates in order, the number from each source, and notes of failed sources."""
 
     candidates: list[DigestCandidate]
     counts: dict[str, int]
@@ -63,15 +63,15 @@ class DigestCandidates:
 def gather(
     project: Project, rows: MemoryQuerySet, options: DigestOptions, query: str
 ) -> DigestCandidates:
-    """Ask every source. One that fails is noted and left out, never fatal."""
-    found: dict[uuid.UUID, DigestCandidate] = {}
+    """Ask every source; a failure is noted and does not stop the others."""
+    candidates: dict[uuid.UUID, DigestCandidate] = {}
     counts: dict[str, int] = {}
     notes: list[str] = []
     for name, ids in _structured(rows, options):
         counts[name] = len(ids)
         for pk in ids:
-            place = len(found)
-            found.setdefault(pk, DigestCandidate(pk, structured=place))
+            place = len(candidates)
+            candidates.setdefault(pk, DigestCandidate(pk, structured=place))
     for name, source in _searches(project, rows, options, query):
         try:
             with transaction.atomic():
@@ -81,23 +81,23 @@ def gather(
             continue
         counts[name] = len(scores)
         for pk, score in scores.items():
-            found.setdefault(pk, DigestCandidate(pk)).scores[name] = score
-    ordered = sorted(found.values(), key=lambda candidate: candidate.key)
+            candidates.setdefault(pk, DigestCandidate(pk)).scores[name] = score
+    ordered = sorted(candidates.values(), key=lambda candidate: candidate.key)
     return DigestCandidates(ordered, counts, tuple(notes))
 
 
 def _structured(
     rows: MemoryQuerySet, options: DigestOptions
 ) -> list[tuple[str, Sequence[uuid.UUID]]]:
-    """The newest fact of each key in the configured order, then what is tagged."""
-    wanted = options.structured
-    found: list[tuple[str, Sequence[uuid.UUID]]] = []
-    if wanted.fact_keys:
-        found.append(("facts", _facts(rows, wanted.fact_keys)))
-    if wanted.tags:
-        tagged = rows.filter(tags__overlap=wanted.tags).order_by("-pk")
-        found.append(("tags", list(tagged.values_list("pk", flat=True)[:MAX_TAGGED])))
-    return found
+    """Return the newest fact of each key in the configured order, then tagged memories."""
+    structured = options.structured
+    sources: list[tuple[str, Sequence[uuid.UUID]]] = []
+    if structured.fact_keys:
+        sources.append(("facts", _facts(rows, structured.fact_keys)))
+    if structured.tags:
+        tagged = rows.filter(tags__overlap=structured.tags).order_by("-pk")
+        sources.append(("tags", list(tagged.values_list("pk", flat=True)[:MAX_TAGGED])))
+    return sources
 
 
 def _facts(rows: MemoryQuerySet, keys: Sequence[str]) -> list[uuid.UUID]:
@@ -117,9 +117,9 @@ def _searches(
         return {hit.id: hit.lanes[mode].score for hit in ranked.hits[:limit]
                 if mode in hit.lanes}  # fmt: skip
 
-    found: list[tuple[str, Callable[[], dict[uuid.UUID, float]]]] = []
+    sources: list[tuple[str, Callable[[], dict[uuid.UUID, float]]]] = []
     if options.keyword.enabled:
-        found.append(("keyword", lambda: scores("keyword", options.keyword.limit)))
+        sources.append(("keyword", lambda: scores("keyword", options.keyword.limit)))
     if options.semantic.enabled:
-        found.append(("semantic", lambda: scores("semantic", options.semantic.limit)))
-    return found
+        sources.append(("semantic", lambda: scores("semantic", options.semantic.limit)))
+    return sources

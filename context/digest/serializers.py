@@ -1,4 +1,4 @@
-"""Digests and their configuration, as they come in and go out."""
+"""Serializers of digests and of their configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memories.serializers.fields import ScopeSerializer
 
 
 class DigestRequest(InProject):
-    """`scope` joins the memories that everybody of the project shares."""
+    """`scope` adds memories to those that everybody in the project shares."""
 
     agent_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True, default=""
@@ -26,7 +26,7 @@ class DigestRequest(InProject):
         required=False, help_text="A part of a configuration, for this digest only."
     )
     explain = serializers.BooleanField(
-        default=False, help_text="Tell what was left out, and why."
+        default=False, help_text="List the omitted memories with their reasons."
     )
 
 
@@ -76,7 +76,7 @@ class PutDigestConfig(DigestConfigQuery):
 
 
 class DigestConfigOut(serializers.ModelSerializer[DigestConfig]):
-    """What is set, and what holds with everything above it."""
+    """The settings of this level, and the effective ones with those of all levels."""
 
     project_id = serializers.UUIDField(read_only=True)
     config = serializers.DictField(read_only=True)
@@ -96,5 +96,5 @@ class DigestConfigOut(serializers.ModelSerializer[DigestConfig]):
         read_only_fields = fields
 
     def get_effective(self, row: DigestConfig) -> dict[str, Any]:
-        found: dict[str, Any] = self.context["effective"].model_dump()
-        return found
+        options: dict[str, Any] = self.context["effective"].model_dump()
+        return options

@@ -1,4 +1,4 @@
-"""Doors of the digest and of its configuration."""
+"""Views of the digest and of its configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DigestView(ProjectView):
         responses=forms.DigestOut,
     )
     def post(self, request: Request) -> Response:
-        """What an agent should be told before a turn, inside its budgets."""
+        """The digest of an agent before a turn, within its budgets."""
         data = self.body(forms.DigestRequest)
         project = self.project(data, Role.VIEWER)
         named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
@@ -43,8 +43,8 @@ class DigestView(ProjectView):
                 overrides=data.get("overrides"),
             )
         )
-        told = digest if data["explain"] else replace(digest, omitted=[])
-        return Response(represent(forms.DigestOut, told))
+        answer = digest if data["explain"] else replace(digest, omitted=[])
+        return Response(represent(forms.DigestOut, answer))
 
 
 class DigestConfigView(ProjectView):
@@ -54,12 +54,12 @@ class DigestConfigView(ProjectView):
         responses=forms.DigestConfigOut,
     )
     def get(self, request: Request) -> Response:
-        """What a project, or one agent of it, sets; and what holds by that."""
+        """The settings of a project or an agent, and the effective ones."""
         data = self.query(forms.DigestConfigQuery)
         project = self.project(data)
         row = digest_configs.find(project, data["agent_id"], self.caller)
         blank = DigestConfig(project=project, agent_id=data["agent_id"], version=0)
-        return Response(self.shown(project, row or blank))
+        return Response(self.represent_config(project, row or blank))
 
     @extend_schema(
         operation_id="context_digest_config_put",
@@ -67,7 +67,7 @@ class DigestConfigView(ProjectView):
         responses=forms.DigestConfigOut,
     )
     def put(self, request: Request) -> Response:
-        """Replace what a project or an agent sets; an empty one sets nothing."""
+        """Replace the settings of a project or an agent; an empty config sets nothing."""
         data = self.body(forms.PutDigestConfig)
         project = self.project(data, Role.CURATOR)
         row = digest_configs.put(
@@ -77,8 +77,8 @@ class DigestConfigView(ProjectView):
             self.caller,
             version=data.get("expected_version"),
         )
-        return Response(self.shown(project, row))
+        return Response(self.represent_config(project, row))
 
-    def shown(self, project: Project, row: DigestConfig) -> dict[str, Any]:
+    def represent_config(self, project: Project, row: DigestConfig) -> dict[str, Any]:
         holds = digest_configs.effective_options(project, row.agent_id, self.caller)
         return forms.DigestConfigOut(row, context={"effective": holds}).data

@@ -53,11 +53,11 @@ def test_no_budget_is_exceeded(lines, total, fact, note):
 
     found = selection.select(lines, total=total, kinds=kinds, opening=OPENING)
 
-    if found.taken:
-        parts = [OPENING, *(one.text for one in found.taken)]
-        assert within(parts, total, len(found.taken))
+    if found.lines:
+        parts = [OPENING, *(one.text for one in found.lines)]
+        assert within(parts, total, len(found.lines))
     for kind, budget in kinds.items():
-        own = [one.text for one in found.taken if one.kind == kind]
+        own = [one.text for one in found.lines if one.kind == kind]
         assert within(own, budget, len(own))
 
 
@@ -67,9 +67,9 @@ def test_every_line_is_in_or_left_out_with_a_reason(lines, total, each):
 
     found = selection.select(lines, total=total, kinds=kinds)
 
-    told = [one.item for one in found.taken] + [one.item for one in found.left_out]
+    told = [one.item for one in found.lines] + [one.item for one in found.skipped]
     assert sorted(told) == [line.item for line in lines]
-    assert all(one.reason for one in found.left_out)
+    assert all(one.reason for one in found.skipped)
 
 
 @given(lines(), budgets, budgets)
@@ -78,7 +78,7 @@ def test_no_line_is_without_its_whole_head(lines, total, each):
 
     found = selection.select(lines, total=total, kinds=dict.fromkeys(KINDS, each))
 
-    assert all(one.text.startswith(heads[one.item]) for one in found.taken)
+    assert all(one.text.startswith(heads[one.item]) for one in found.lines)
 
 
 @given(lines(), budgets)
@@ -87,7 +87,7 @@ def test_the_order_stays(lines, total):
 
     found = selection.select(lines, total=total, kinds=dict.fromkeys(KINDS, wide))
 
-    places = [one.item for one in found.taken]
+    places = [one.item for one in found.lines]
     assert places == sorted(places)
 
 
@@ -103,4 +103,4 @@ def test_no_text_is_written_that_there_is_no_room_for():
     chosen = selection.select(map(line, range(9)), total=most, kinds={"note": most})
 
     assert written == [0, 1]
-    assert len(chosen.left_out) == 7
+    assert len(chosen.skipped) == 7
