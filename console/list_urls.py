@@ -1,4 +1,4 @@
-"""Addresses of the admin's lists: every number leads to the rows that it counts."""
+"""URLs of the admin's lists: every number on a page links to the rows that it counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from projects.models import Project
 
 
 def admin_list(model: str, project: Project, **where: object) -> str:
-    """The list of a model (`app_model`), narrowed by its own filters."""
-    asked = {"project": project.pk, **where}
-    return f"{reverse(f'admin:{model}_changelist')}?{urlencode(asked)}"
+    """Return the URL of a model's list (`app_model`), with the list's own filters."""
+    query = {"project": project.pk, **where}
+    return f"{reverse(f'admin:{model}_changelist')}?{urlencode(query)}"
 
 
 def inbox_list(project: Project) -> str:
-    """Where the project's waiting changes are decided."""
+    """Return the URL of the project's review inbox."""
     return f"{reverse('console:inbox')}?{urlencode({'project': project.pk})}"
 
 
@@ -28,5 +28,5 @@ def link(url: str, label: str) -> SafeString:
 
 
 def week_filter(column: str, first: Week, last: Week) -> dict[str, object]:
-    """The filter of a list for whole weeks."""
+    """Return the filter of a list that keeps whole weeks."""
     return {f"{column}_from": first.monday, f"{column}_to": last.sunday}

@@ -1,4 +1,4 @@
-"""The base of the console's pages: one project at a time, chosen in the address."""
+"""The base view of the console's pages, which show one project at a time."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from common.admin.model_admin import caller_of
 from common.caller import Caller, Role
 from projects.models import Project
 
-SESSION_KEY = "console_project"  # in the session: the project that was looked at last
+SESSION_KEY = (
+    "console_project"  # in the session: the project that the person opened last
+)
 
 
 class ProjectPage(View):
     """A page about one project, for people who hold `role` in it.
 
-    The project is `?project=ID`, else the one looked at last, else the first by name.
-    Another's project, or none, is the page that says so.
+    The project is that of `?project=ID`, else the one opened last, else the first by
+    name. Without one that the person may see, the page says so.
     """
 
     role = Role.VIEWER
     title = ""
     template = ""
-    style = ""  # its style sheet, beside the console's
-    switches_to = ""  # the route that another project is shown at; empty is this page
+    style = ""  # a style sheet beside that of the console
+    switch_route = ""  # the route that opens another project; empty for this page
 
     request: HttpRequest
     caller: Caller
@@ -42,16 +44,16 @@ class ProjectPage(View):
     ) -> HttpResponseBase:
         self.caller = caller_of(request)
         self.names = projects_for(request, self.role)
-        chosen = _chosen_project(request, self.names)
-        if chosen is None:
+        project_id = _chosen_project(request, self.names)
+        if project_id is None:
             return self.no_project()
         self.project = (
             Project.objects.visible_to(self.caller)
             .select_related("organization")
-            .get(pk=chosen)
+            .get(pk=project_id)
         )
-        if request.session.get(SESSION_KEY) != str(chosen):
-            request.session[SESSION_KEY] = str(chosen)
+        if request.session.get(SESSION_KEY) != str(project_id):
+            request.session[SESSION_KEY] = str(project_id)
         return super().dispatch(request, *args, **kwargs)
 
     def no_project(self) -> HttpResponseBase:
@@ -65,7 +67,7 @@ class ProjectPage(View):
             raise PermissionDenied
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """The page's template, within the theme."""
+        """Render the page's own template."""
         return self.render(self.template, status=status, **context)
 
     def render(
@@ -83,33 +85,36 @@ class ProjectPage(View):
         )
 
     def _switches(self) -> list[dict[str, str]]:
-        """The projects to change to, with the same filters."""
-        page = reverse(self.switches_to) if self.switches_to else ""
-        kept = [(k, v) for k, v in self.request.GET.items() if k != "project"]
+        """Return the projects to switch to; the filters of the page stay."""
+        page = reverse(self.switch_route) if self.switch_route else ""
+        filters = [(k, v) for k, v in self.request.GET.items() if k != "project"]
         return [
-            {"name": name, "url": f"{page}?{urlencode([*kept, ('project', str(pk))])}"}
+            {
+                "name": name,
+                "url": f"{page}?{urlencode([*filters, ('project', str(pk))])}",
+            }
             for pk, name in self.names.items()
         ]
 
 
 def projects_for(request: HttpRequest, role: Role) -> dict[uuid.UUID, str]:
-    """{id: name} of the projects in which the person holds the role, by name."""
+    """Return {id: name} of the projects in which the person holds the role, by name."""
     caller = caller_of(request)
     names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
-    held = ((pk, name) for pk, name in names.items() if caller.may(role, pk))
-    return dict(sorted(held, key=lambda one: (one[1], one[0])))
+    allowed = ((pk, name) for pk, name in names.items() if caller.may(role, pk))
+    return dict(sorted(allowed, key=lambda one: (one[1], one[0])))
 
 
 def _chosen_project(
     request: HttpRequest, names: dict[uuid.UUID, str]
 ) -> uuid.UUID | None:
-    asked = request.GET.get("project") or request.POST.get("project")
-    if asked:
-        return next((pk for pk in names if str(pk) == asked), None)
+    requested = request.GET.get("project") or request.POST.get("project")
+    if requested:
+        return next((pk for pk in names if str(pk) == requested), None)
     last = request.session.get(SESSION_KEY)
     return next((pk for pk in names if str(pk) == last), next(iter(names), None))
 
 
 def staff_route(route: str, view: type[View], name: str) -> URLPattern:
-    """A route that only people of the staff reach, by the login page."""
+    """Return a route for staff accounts; others are sent to the login page."""
     return path(route, admin.site.admin_view(view.as_view()), name=name)

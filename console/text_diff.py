@@ -1,4 +1,4 @@
-"""The difference of two texts as pages show it: word by word, within bounds."""
+"""Compare two texts word by word for a page, within bounds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from common.text import word_diff
 from common.text.word_diff import DiffPart
 
-# Characters of a text that are compared and shown.
+# Of each text; the page says how many more there are.
 MAX_CHARACTERS = 4_000
-# Pairs of equal words that are compared: a page shows many texts.
+# Pairs of equal words that one comparison looks at: a page compares many texts.
 MAX_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
 class TextDiff:
-    """`rest` is how many characters of the longer text are not shown."""
+    """`rest` is the number of characters of the longer text that are left out."""
 
     parts: list[DiffPart]
     rest: int = 0

@@ -1,4 +1,4 @@
-"""Weeks as ISO 8601 numbers them, in the reader's time zone."""
+"""Weeks of ISO 8601, in the reader's time zone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Week:
 
     @property
     def end(self) -> datetime:
-        """The first moment after it."""
+        """Return the first moment after the week."""
         return self.later(1).start
 
     def later(self, weeks: int) -> Week:
@@ -46,7 +46,7 @@ def week_of(moment: datetime) -> Week:
 
 
 def parse_label(label: str) -> Week:
-    """The week that `2026-W47` names."""
+    """Return the week of a label such as `2026-W47`."""
     match = _LABEL.fullmatch(label)
     if match is None:
         raise InvalidWeek
@@ -57,6 +57,6 @@ def parse_label(label: str) -> Week:
 
 
 def last_weeks(count: int) -> list[Week]:
-    """This week and those before it, the oldest first."""
+    """Return this week and the weeks before it, oldest first."""
     now = week_of(timezone.now())
     return [now.later(-back) for back in reversed(range(count))]

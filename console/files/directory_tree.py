@@ -1,4 +1,4 @@
-"""What lies in one directory of a project's files, and how much is known of it."""
+"""List a directory of a project's files, with the number of memories of each child."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from common.caller import Caller, Role
 from memories.models import File, Memory, MemoryFile
 from projects.models import Project
 
-MAX_CHILDREN = 500  # children shown of a directory
+MAX_CHILDREN = 500  # children of a directory on its page
 
 
 @dataclass(frozen=True)
 class DirectoryChild:
-    """A file, or a directory with the sums of all that lies in it."""
+    """A file, or a directory with the sums of all files below it."""
 
     name: str  # a directory's ends in its slash
     path: str
     is_directory: bool
     files: int
     memories: int = 0
-    suspect: int = 0  # of the memories: the file changed since
+    suspect: int = 0  # memories that were written before the file changed
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,20 @@ class Directory:
 
     @property
     def ancestors(self) -> list[tuple[str, str, str]]:
-        """(name, path, path of what holds it) of each directory on the way here."""
+        """Return (name, path, parent's path) of each directory from the root to here."""
         names = [f"{name}/" for name in self.path.split("/")[:-1]]
         paths = ["".join(names[:depth]) for depth in range(len(names) + 1)]
         return list(zip(names, paths[1:], paths, strict=False))
 
 
 def list_directory(project: Project, path: str, caller: Caller) -> Directory:
-    """The directory of that path; "" is the root, every other ends in a slash."""
+    """List the directory of a path; "" is the root, every other path ends in a slash."""
     caller.require(Role.VIEWER, project.pk)
     files = _files_below(File.objects.visible_to(caller), project, path)
     rows = _child_rows(files)
     if len(rows) > MAX_CHILDREN:
         files = files.filter(name__in=[row["name"] for row in rows[:MAX_CHILDREN]])
-    known = _count_memories(
+    counts = _count_memories(
         files, Memory.objects.visible_to(caller).filter(project=project)
     )
     children = [
@@ -66,7 +66,7 @@ def list_directory(project: Project, path: str, caller: Caller) -> Directory:
             path + row["name"],
             row["is_directory"],
             row["files"],
-            *known.get(row["name"], (0, 0)),
+            *counts.get(row["name"], (0, 0)),
         )
         for row in rows[:MAX_CHILDREN]
     ]
@@ -74,20 +74,20 @@ def list_directory(project: Project, path: str, caller: Caller) -> Directory:
 
 
 def _child_rows(files: Any) -> list[dict[str, Any]]:
-    """Directories first, each by name; one more than are shown."""
+    """Return directories, then files, each by name; one more than the page lists."""
     is_directory = ExpressionWrapper(Q(name__endswith="/"), output_field=BooleanField())
-    counted = (
+    children = (
         files.annotate(is_directory=is_directory)
         .order_by()
         .values("name", "is_directory")
         .annotate(files=Count("pk"))
         .order_by("-is_directory", "name")
     )
-    return list(counted[: MAX_CHILDREN + 1])
+    return list(children[: MAX_CHILDREN + 1])
 
 
-# A memory counts once for a child, whichever of its files it speaks of. Children are
-# numbered, as comparing their names for each link takes longer than all the rest.
+# A memory counts once for a child, however many of its files it is linked to. Children
+# are numbered, because comparing names for each link takes longer than all the rest.
 COUNT_SQL = """
 WITH file AS ({files}),
 child AS (SELECT id, name, DENSE_RANK() OVER (ORDER BY name) AS number FROM file),
@@ -106,22 +106,24 @@ SELECT DISTINCT name, memories, suspect FROM counted JOIN child USING (number)
 
 
 def _count_memories(files: Any, memories: Any) -> dict[str, tuple[int, int]]:
-    """Current memories of each child, and how many of them are suspect."""
+    """Return {child: (current memories, suspect ones among them)}."""
     current = memories.current().order_by().values("pk").query
     try:
-        chosen = files.order_by().values("id", "name").query.sql_with_params()
-        known = current.sql_with_params()
+        chosen_files = files.order_by().values("id", "name").query.sql_with_params()
+        current_memories = current.sql_with_params()
     except EmptyResultSet:
         return {}
     links = MemoryFile._meta.db_table
-    statement = COUNT_SQL.format(files=chosen[0], memories=known[0], links=links)
+    statement = COUNT_SQL.format(
+        files=chosen_files[0], memories=current_memories[0], links=links
+    )
     with connections[files.db].cursor() as cursor:
-        cursor.execute(statement, [*chosen[1], *known[1]])
+        cursor.execute(statement, [*chosen_files[1], *current_memories[1]])
         return {name: (count, suspect) for name, count, suspect in cursor}
 
 
 def _files_below(files: Any, project: Project, path: str) -> Any:
-    """Files below the path, with the `name` of the child that each one is in."""
+    """Return the files below a path, each with the `name` of the child it is in."""
     rest = Substr("file_path", len(path) + 1)
     end = Coalesce(NullIf(StrIndex(rest, Value("/")), Value(0)), Length(rest))
     below = files.filter(project=project, file_path__startswith=path)

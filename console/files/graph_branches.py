@@ -1,4 +1,4 @@
-"""A file's knowledge graph as a drawing needs it: branches of leaves that lead on."""
+"""The knowledge graph of a file as branches of leaves, each leaf a link."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from playbook.models import PlaybookEntry
 from projects.models import Project
 
 T = TypeVar("T")
-MAX_LEAVES = 12  # leaves of a branch; the list beside the drawing has them all
-MAX_TITLE = 300  # characters of what a leaf is called in full
+MAX_LEAVES = 12  # leaves of a branch; the list beside the drawing has all
+MAX_TITLE = 300  # characters of a leaf's full title
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Branch:
-    """One relation of the file; `count` is of all, drawn or not."""
+    """One relation of the file; `count` includes what is not drawn."""
 
     name: str
     kind: str  # memory, entry, file or tag: how its leaves are drawn
@@ -92,6 +92,6 @@ def _tag_leaf(name: str, count: int, project: Project) -> Leaf:
 
 
 def file_url(project: Project, path: str) -> str:
-    """The page of a file."""
-    asked = urlencode({"project": project.pk, "path": path})
-    return f"{reverse('console:file')}?{asked}"
+    """Return the URL of a file's page."""
+    query = urlencode({"project": project.pk, "path": path})
+    return f"{reverse('console:file')}?{query}"

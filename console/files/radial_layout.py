@@ -1,7 +1,7 @@
-"""A radial drawing: the file in the middle, a branch in each direction.
+"""Arrange a file's graph radially: the file in the middle, its branches around it.
 
-Angles are degrees clockwise from the right, lengths are units of the viewBox. Labels lie
-along their ray, so that no two of a ring can cover each other.
+Angles are degrees clockwise from the right, lengths are units of the viewBox. A label
+lies along its ray, so that labels of a ring never cover each other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from console.files.graph_branches import Branch, Leaf
 HUB_RADIUS, LEAF_RADIUS = 105.0, 235.0  # radius of either ring
 START_ANGLE = -90.0
 MAX_LABEL = 26  # characters of a leaf's label
-# A branch takes the room of so many leaves at least, and of one more to its neighbour.
+# A branch is as wide as this many leaves at least; one more separates it from the next.
 MIN_LEAVES = 2
-THIN, THICK = 1.0, 5.0  # lines to related files, by their strength
+THIN, THICK = 1.0, 5.0  # width of an edge to a related file, by its strength
 
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """Where something stands: `turn` and `shift` go into its `transform`."""
+    """A hub or leaf with its position; `turn` and `shift` go into its `transform`."""
 
     label: str
     angle: float
@@ -41,11 +41,11 @@ class PlacedNode:
 
     @property
     def is_left(self) -> bool:
-        """Its label would stand upside down."""
+        """Whether its label would be upside down."""
         return 90 < self.angle % 360 < 270
 
-    def at(self, radius: float) -> str:
-        """The point of that radius on its ray, as `x y`."""
+    def point_at(self, radius: float) -> str:
+        """Return the point of that radius on its ray, as `x y`."""
         turn = math.radians(self.angle)
         return f"{radius * math.cos(turn):.1f} {radius * math.sin(turn):.1f}"
 
@@ -61,25 +61,25 @@ class Edge:
 class RadialLayout:
     hubs: list[PlacedNode]
     leaves: list[PlacedNode]
-    lines: list[Edge]
+    edges: list[Edge]
 
 
 def arrange(branches: Sequence[Branch]) -> RadialLayout:
     hubs: list[PlacedNode] = []
     leaves: list[PlacedNode] = []
-    lines: list[Edge] = []
-    room = sum(_width(branch) for branch in branches)
+    edges: list[Edge] = []
+    total_width = sum(_width(branch) for branch in branches)
     start = START_ANGLE
     for branch in branches:
-        angle = 360 * _width(branch) / room
+        angle = 360 * _width(branch) / total_width
         hub = PlacedNode(_hub_label(branch), start + angle / 2, HUB_RADIUS, branch.kind)
-        around = list(_leaf_nodes(branch, hub.angle, 360 / room))
+        nodes = list(_leaf_nodes(branch, hub.angle, 360 / total_width))
         hubs.append(hub)
-        leaves += around
-        lines.append(Edge(f"M 0 0 L {hub.at(HUB_RADIUS)}", f"{THIN}"))
-        lines += [_edge(hub, node) for node in around]
+        leaves += nodes
+        edges.append(Edge(f"M 0 0 L {hub.point_at(HUB_RADIUS)}", f"{THIN}"))
+        edges += [_edge(hub, node) for node in nodes]
         start += angle
-    return RadialLayout(hubs, leaves, lines)
+    return RadialLayout(hubs, leaves, edges)
 
 
 def _width(branch: Branch) -> int:
@@ -98,11 +98,11 @@ def _leaf_nodes(branch: Branch, middle: float, step: float) -> Iterator[PlacedNo
 
 
 def _edge(hub: PlacedNode, node: PlacedNode) -> Edge:
-    """It leaves the hub along the hub's ray, and comes in along the leaf's."""
+    """Return a curve that leaves along the hub's ray and arrives along the leaf's."""
     bend = (HUB_RADIUS + LEAF_RADIUS) / 2
     assert node.leaf
     return Edge(
-        f"M {hub.at(HUB_RADIUS)} C {hub.at(bend)} {node.at(bend)} {node.at(LEAF_RADIUS)}",
+        f"M {hub.point_at(HUB_RADIUS)} C {hub.point_at(bend)} {node.point_at(bend)} {node.point_at(LEAF_RADIUS)}",
         f"{THIN + (THICK - THIN) * node.leaf.strength:.1f}",
         node.leaf.is_suspect,
     )

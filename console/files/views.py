@@ -21,12 +21,12 @@ from context import file_graph
 from context.file_graph import FileGraph
 from memories.models import File
 
-MAX_INDENT = 8  # steps of the indent
+MAX_INDENT = 8  # levels
 MEMORY, ENTRY = "memories_memory", "playbook_playbookentry"
 
 
 class FilesPage(ProjectPage):
-    """The directory that `?path=src/` names; the root without one."""
+    """The directory of `?path=src/`; without a path, the root."""
 
     title = "Files"
     template = "console/files/tree.html"
@@ -35,13 +35,13 @@ class FilesPage(ProjectPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         path = request.GET.get("path", "")
         path = path if not path or path.endswith("/") else f"{path}/"
-        found = directory_tree.list_directory(self.project, path, self.caller)
-        is_missing = bool(path) and not found.children
+        directory = directory_tree.list_directory(self.project, path, self.caller)
+        is_missing = bool(path) and not directory.children
         return self.show(
             status=404 if is_missing else 200,
-            directory=found,
+            directory=directory,
             most=directory_tree.MAX_CHILDREN,
-            depth=min(len(found.ancestors), MAX_INDENT),
+            depth=min(len(directory.ancestors), MAX_INDENT),
             opens=directory_url(self.project),
             file=f"{reverse('console:file')}?project={self.project.pk}",
             list=list_urls.admin_list("memories_file", self.project),
@@ -50,7 +50,7 @@ class FilesPage(ProjectPage):
 
 
 class FilePage(ProjectPage):
-    """What is known of the file of `?path=`, drawn and as tables."""
+    """The memories, entries and files linked to the file of `?path=`, drawn and as tables."""
 
     title = "File"
     template = "console/files/file.html"
@@ -61,20 +61,20 @@ class FilePage(ProjectPage):
         try:
             graph = file_graph.build(self.project, path, self.caller)
         except errors.NotFound:
-            return self.missing(path)
-        found = graph_branches.build(graph, self.project)
+            return self.show_missing(path)
+        branches = graph_branches.build(graph, self.project)
         return self.show(
             graph=graph,
-            drawing=radial_layout.arrange(found),
-            is_known=bool(found),
+            drawing=radial_layout.arrange(branches),
+            is_known=bool(branches),
             name=plain_text.clip(PurePosixPath(path).name or path, 30),
             panels=list(self.tables(graph)),
             holder=directory_url(self.project, path.rpartition("/")[0]),
             record=reverse("admin:memories_file_change", args=[graph.file.pk]),
         )
 
-    def missing(self, path: str) -> HttpResponse:
-        """Under its new name it may be known still."""
+    def show_missing(self, path: str) -> HttpResponse:
+        """Link to the files that the missing one was renamed to."""
         renamed = File.objects.visible_to(self.caller).filter(
             project=self.project, renamed_from__contains=[path]
         )
@@ -97,7 +97,7 @@ class FilePage(ProjectPage):
                 ]
                 for one in graph.entries
             ),
-            empty="No entry of the playbook speaks of it.",
+            empty="No entry of the playbook is linked to it.",
         )
         yield panels.table(
             "Related files",
@@ -110,7 +110,7 @@ class FilePage(ProjectPage):
                 ]
                 for one in graph.related
             ),
-            empty="No memory of it speaks of another file.",
+            empty="No memory of it is linked to another file.",
         )
         yield panels.table(
             "Tags",
@@ -129,7 +129,7 @@ class FilePage(ProjectPage):
 
 
 def _memories_panel(graph: FileGraph) -> Panel:
-    shown = [
+    rows = [
         [
             panels.row_link(MEMORY, one.pk, one),
             relation,
@@ -137,24 +137,24 @@ def _memories_panel(graph: FileGraph) -> Panel:
             "changed since" if one.pk in graph.suspect else "as it was",
             panels.time_tag(one.created_at),
         ]
-        for relation, rows in sorted(graph.memories.items())
-        for one in rows
+        for relation, memories in sorted(graph.memories.items())
+        for one in memories
     ]
-    found = panels.table(
+    panel = panels.table(
         f"Memories ({graph.memory_count:,})",
         ["Memory", "Relation", "Type", "File", "Created"],
-        shown,
-        empty="No current memory speaks of it.",
+        rows,
+        empty="No current memory is linked to it.",
         most=file_graph.MAX_MEMORIES,
     )
     links = sum(graph.relations.values())
-    note = "" if links <= len(shown) else f"The newest {len(shown)} of {links:,}."
-    return Panel(found.title, found.head, found.rows, found.empty, note)
+    note = "" if links <= len(rows) else f"The newest {len(rows)} of {links:,}."
+    return Panel(panel.title, panel.head, panel.rows, panel.empty, note)
 
 
 def directory_url(project: Any, path: str = "") -> str:
-    asked = {"project": project.pk} | ({"path": f"{path}/"} if path else {})
-    return f"{reverse('console:files')}?{urlencode(asked)}"
+    query = {"project": project.pk} | ({"path": f"{path}/"} if path else {})
+    return f"{reverse('console:files')}?{urlencode(query)}"
 
 
 def file_link(project: Any, path: str) -> SafeString:

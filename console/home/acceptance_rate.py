@@ -1,4 +1,4 @@
-"""What became of proposals, by who made them."""
+"""How many proposals were accepted, rejected or reverted, by producer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from projects.models import Project
 WEEKS = 12
 DELTA = "playbook_playbookdelta"
 PRODUCERS = PlaybookDelta.Producer
-# What a person decided, then what was applied without one; and how they are drawn.
+# Status and colour: those that a person decided, then the one that the policy applied.
 STATUSES = {
     "accepted": "#16a34a",
     "edited": "#84cc16",
@@ -35,7 +35,7 @@ def chart(project: Project, caller: Caller) -> Chart:
     counts = _counts(project, caller, since)
     return Chart(
         title="Proposals by producer",
-        along="Producer",
+        axis_title="Producer",
         labels=[producer.label.capitalize() for producer in PRODUCERS],
         series=[
             Series(
@@ -51,7 +51,7 @@ def chart(project: Project, caller: Caller) -> Chart:
 
 
 def _counts(project: Project, caller: Caller, since: weeks.Week) -> Counts:
-    """Votes are no proposals; what a gate refused was never before a person."""
+    """Count proposals, without votes and without those that a gate rejected."""
     rows = (
         PlaybookDelta.objects.visible_to(caller)
         .filter(
@@ -81,7 +81,7 @@ def _point(
 def _note(counts: Counts) -> str:
     parts = []
     for producer in PRODUCERS:
-        taken = sum(counts[producer, status] for status in ACCEPTED_STATUSES)
+        accepted = sum(counts[producer, status] for status in ACCEPTED_STATUSES)
         if decided := sum(counts[producer, status] for status in DECIDED_STATUSES):
-            parts.append(f"{producer} {describe_share(taken, decided)}")
+            parts.append(f"{producer} {describe_share(accepted, decided)}")
     return f"Accepted of what a person decided: {'; '.join(parts)}" if parts else ""

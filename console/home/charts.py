@@ -1,4 +1,4 @@
-"""A figure that is drawn: Chart.js draws it, and a table says its numbers."""
+"""A chart: Chart.js draws it, and a table lists its numbers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-AXIS_COLOUR = "#808895"  # of the axes: legible on the theme's light and dark grounds
+AXIS_COLOUR = "#808895"  # legible on the theme's light and dark backgrounds
 
 
 @dataclass(frozen=True)
 class Point:
-    """A number; `text` is how the table says it, `url` the rows that it counts."""
+    """A number; `text` is its form in the table, `url` links to the rows that it counts."""
 
     value: float | None
     text: str = ""
     url: str = ""
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         if self.text or self.value is None:
             return self.text or "none"
         return f"{self.value:,.0f}"
@@ -34,10 +34,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """`labels` are along the axis, with a point of each series above each."""
+    """`labels` name the positions of the axis; each series has a point for each."""
 
     title: str
-    along: str
+    axis_title: str
     labels: Sequence[str]
     series: Sequence[Series]
     note: str = ""
@@ -45,16 +45,16 @@ class Chart:
     empty: str = "Nothing to draw yet."
     kind: str = "bar"
     unit: str = ""
-    most: float | None = None  # where the axis ends; None is where the numbers do
+    axis_max: float | None = None  # None ends the axis at the largest number
 
     @property
     def is_empty(self) -> bool:
-        return not any(point.value for one in self.series for point in one.points)
+        return not any(point.value for series in self.series for point in series.points)
 
     @property
     def rows(self) -> list[tuple[str, list[Point]]]:
         return [
-            (label, [one.points[at] for one in self.series])
+            (label, [series.points[at] for series in self.series])
             for at, label in enumerate(self.labels)
         ]
 
@@ -63,17 +63,17 @@ class Chart:
         return json.dumps(
             {
                 "labels": list(self.labels),
-                "datasets": [_dataset(one, self.kind) for one in self.series],
+                "datasets": [_dataset(series, self.kind) for series in self.series],
             }
         )
 
     @property
     def options(self) -> str:
-        """Instead of the theme's, which stack nothing and name no series."""
+        """Return the options of Chart.js; the theme's neither stack nor name the series."""
         stacked = self.kind == "bar"
         ticks = {"color": AXIS_COLOUR}
         title = {"display": bool(self.unit), "text": self.unit, "color": AXIS_COLOUR}
-        upwards = {"beginAtZero": True, "stacked": stacked, "title": title}
+        y_axis = {"beginAtZero": True, "stacked": stacked, "title": title}
         return json.dumps(
             {
                 "animation": False,
@@ -97,8 +97,8 @@ class Chart:
                         "ticks": {**ticks, "maxRotation": 0},
                     },
                     "y": {
-                        **upwards,
-                        "max": self.most,
+                        **y_axis,
+                        "max": self.axis_max,
                         "grid": {"color": AXIS_COLOUR},
                         "ticks": {**ticks, "precision": 0, "maxTicksLimit": 6},
                     },
@@ -107,12 +107,12 @@ class Chart:
         )
 
 
-def _dataset(one: Series, kind: str) -> dict[str, Any]:
+def _dataset(series: Series, kind: str) -> dict[str, Any]:
     return {
-        "label": one.name,
-        "data": [point.value for point in one.points],
-        "backgroundColor": one.colour,
-        "borderColor": one.colour,
+        "label": series.name,
+        "data": [point.value for point in series.points],
+        "backgroundColor": series.colour,
+        "borderColor": series.colour,
         "maxBarThickness": 28,
         "borderWidth": 2 if kind == "line" else 0,
         "pointRadius": 3,
@@ -121,10 +121,10 @@ def _dataset(one: Series, kind: str) -> dict[str, Any]:
 
 
 def percentage(part: int, of: int) -> float | None:
-    """In per cent; None where there is nothing to divide."""
+    """Return the percentage; None if `of` is 0."""
     return round(100 * part / of, 1) if of else None
 
 
 def describe_share(part: int, of: int) -> str:
-    found = percentage(part, of)
-    return f"{found:.0f} % ({part:,} of {of:,})" if found is not None else "none"
+    share = percentage(part, of)
+    return f"{share:.0f} % ({part:,} of {of:,})" if share is not None else "none"

@@ -1,4 +1,4 @@
-"""Entries that want a look: harmful, contested, suspect and due ones."""
+"""The panels of entries to check: harmful ones, contested ones, suspect ones."""
 
 from __future__ import annotations
 
@@ -40,52 +40,52 @@ def _harmful_panel(rows: EntryQuerySet) -> Panel:
         "Most harmful entries",
         ["Entry", "Rule", VOTES],
         list(_vote_rows(rows.filter(harmful__gt=0).order_by("-harmful", "-pk"))),
-        empty="No task has said that an entry did harm.",
+        empty="No task has reported that an entry did harm.",
     )
 
 
 def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
-    found = filter_contested(rows, caller).order_by(
+    entries = filter_contested(rows, caller).order_by(
         (F("helpful") + F("harmful")).desc(), "-pk"
     )
     return Panel(
         "Most contested entries",
         ["Entry", "Rule", VOTES],
-        list(_vote_rows(found)),
+        list(_vote_rows(entries)),
         empty="No entry is contested: none did harm as often as it helped, "
         "and none is in an open conflict.",
     )
 
 
 def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
-    """Those that `PlaybookEntry.is_contested` says so of."""
-    disputes = Conflict.objects.visible_to(caller).unresolved()
-    disputes = disputes.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
-    doubted = Q(harmful__gte=Greatest(F("helpful"), 1))
-    return rows.filter(doubted | Q(Exists(disputes)))
+    """Keep the entries that `PlaybookEntry.is_contested` is true of."""
+    conflicts = Conflict.objects.visible_to(caller).unresolved()
+    conflicts = conflicts.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
+    is_harmful = Q(harmful__gte=Greatest(F("helpful"), 1))
+    return rows.filter(is_harmful | Q(Exists(conflicts)))
 
 
 def _suspect_panel(rows: EntryQuerySet, project: Project, caller: Caller) -> Panel:
-    changed = freshness.suspect_files(project, caller)
-    found = rows.filter(pk__in=changed).order_by("-updated_at")[:MAX_LISTED]
+    changed_files = freshness.suspect_files(project, caller)
+    suspects = rows.filter(pk__in=changed_files).order_by("-updated_at")[:MAX_LISTED]
     return Panel(
-        "Entries in doubt since a file changed",
+        "Suspect entries: a file changed since",
         ["Entry", "Rule", "Changed files", "Confirmed"],
         [
             [
                 *_entry_cells(entry),
-                short_text(", ".join(changed[entry.pk])),
+                short_text(", ".join(changed_files[entry.pk])),
                 format_time(entry.verified_at or entry.updated_at),
             ]
-            for entry in found
+            for entry in suspects
         ],
         note=list_urls.link(
             list_urls.admin_list(ENTRY, project, status="active", freshness="suspect"),
-            "All entries in doubt",
+            "All suspect entries",
         )
-        if len(changed) > MAX_LISTED
+        if len(changed_files) > MAX_LISTED
         else "",
-        empty="No entry stands on a file that changed since.",
+        empty="No entry depends on a file that changed since.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The numbers on top of the page, each a link to the rows that it counts."""
+"""The figures at the top of the page, each a link to the rows that it counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """`part` of `whole` is drawn as a bar; `alarms` asks for attention."""
+    """`part` of `whole` is drawn as a bar; `is_alarm` highlights the figure."""
 
     title: str
     figure: str
@@ -31,7 +31,7 @@ class KeyFigure:
     note: str = ""
     part: int = 0
     whole: int = 0
-    alarms: bool = False
+    is_alarm: bool = False
 
 
 def build(project: Project, caller: Caller) -> Iterable[KeyFigure]:
@@ -66,18 +66,18 @@ def _row_count(
 
 def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
     waiting = PlaybookDelta.objects.visible_to(caller).filter(project=project).pending()
-    found = waiting.order_by("pk")[: COUNT_LIMIT + 1].aggregate(
+    queue = waiting.order_by("pk")[: COUNT_LIMIT + 1].aggregate(
         n=Count("pk"), oldest=Min("created_at")
     )
     limit = project.options.review.alarm_hours
-    oldest: datetime | None = found["oldest"]
+    oldest: datetime | None = queue["oldest"]
     age = timezone.now() - oldest if oldest else timedelta()
     return KeyFigure(
         "Waiting changes",
-        format_count(found["n"]),
+        format_count(queue["n"]),
         list_urls.inbox_list(project),
         note=f"the oldest for {format_age(age)}" if oldest else "nothing to decide",
-        alarms=limit is not None and age > timedelta(hours=limit),
+        is_alarm=limit is not None and age > timedelta(hours=limit),
     )
 
 

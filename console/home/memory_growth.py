@@ -17,7 +17,7 @@ from memories.models import Memory
 from projects.models import Project
 
 WEEKS = 12
-MAX_MEMORIES = 100_000  # memories that are looked at, the newest
+MAX_MEMORIES = 100_000  # the newest, which are counted
 COLOURS = {
     "error_fix": "#16a34a",
     "discovery": "#0ea5e9",
@@ -30,21 +30,21 @@ MEMORY = "memories_memory"
 
 
 def chart(project: Project, caller: Caller) -> Chart:
-    shown = weeks.last_weeks(WEEKS)
+    all_weeks = weeks.last_weeks(WEEKS)
     counts: Counter[tuple[Week, str]] = Counter()
     duplicates = 0
-    for row in _rows(project, caller, shown[0].start):
+    for row in _rows(project, caller, all_weeks[0].start):
         counts[weeks.week_of(row["week"]), row["memory_type"]] += row["n"]
         duplicates += row["n"] if row["is_duplicate"] else 0
     return Chart(
         title="Memories stored",
-        along="Week",
-        labels=[str(week)[5:] for week in shown],
+        axis_title="Week",
+        labels=[str(week)[5:] for week in all_weeks],
         series=[
             Series(
                 Memory.Type(name).label,
                 colour,
-                [_point(project, week, name, counts[week, name]) for week in shown],
+                [_point(project, week, name, counts[week, name]) for week in all_weeks],
             )
             for name, colour in COLOURS.items()
         ],
@@ -53,14 +53,14 @@ def chart(project: Project, caller: Caller) -> Chart:
             MEMORY,
             project,
             state="duplicate",
-            **list_urls.week_filter("created_at", shown[0], shown[-1]),
+            **list_urls.week_filter("created_at", all_weeks[0], all_weeks[-1]),
         ),
         empty=f"No memory was stored in the last {WEEKS} weeks.",
     )
 
 
 def _rows(project: Project, caller: Caller, start: datetime) -> list[dict[str, Any]]:
-    """Answered by the index `memory_stored` alone."""
+    """Count memories by week, type and duplicate, in the index `memory_stored` alone."""
     rows = Memory.objects.visible_to(caller).filter(
         project=project, created_at__gte=start
     )

@@ -1,4 +1,4 @@
-"""Panels for whoever owns the installation, registered by the apps above."""
+"""Panels for the owners of the installation; apps above the console register them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OWNER_PANELS: list[Callable[[], Panel]] = []
 
 
 def register(panel: Callable[[], Panel]) -> Callable[[], Panel]:
-    """Show a panel on the first page to those who own every project."""
+    """Show a panel on the home page of the people who own every project."""
     if panel not in OWNER_PANELS:
         OWNER_PANELS.append(panel)
     return panel

@@ -1,4 +1,4 @@
-"""How the playbook grows: entries that each hundred finished tasks brought and took."""
+"""How the playbook grows: entries added and removed per hundred runs."""
 
 from __future__ import annotations
 
@@ -26,26 +26,28 @@ def chart(project: Project, caller: Caller) -> Chart:
     groups = [
         runs[at : at + RUNS_PER_GROUP] for at in range(0, len(runs), RUNS_PER_GROUP)
     ][::-1]
-    brought = [sum(run["added"] for run in group) for group in groups]
-    took = [sum(run["retired"] for run in group) for group in groups]
+    added = [sum(run["added"] for run in group) for group in groups]
+    removed = [sum(run["retired"] for run in group) for group in groups]
     return Chart(
         title=f"Playbook growth per {RUNS_PER_GROUP} runs",
-        along="Runs",
+        axis_title="Runs",
         labels=[_days_label(group) for group in groups],
         series=[
-            Series("Added", COLOURS["add"], [Point(n) for n in brought]),
+            Series("Added", COLOURS["add"], [Point(n) for n in added]),
             Series(
-                "Taken out", COLOURS["delete"], [Point(-n or 0, f"{n:,}") for n in took]
+                "Removed",
+                COLOURS["delete"],
+                [Point(-n or 0, f"{n:,}") for n in removed],
             ),
         ],
-        note=_note(sum(brought) - sum(took), len(runs)),
+        note=_note(sum(added) - sum(removed), len(runs)),
         note_url=_changes_url(project, runs) if runs else "",
         empty="No run has changed the playbook yet.",
     )
 
 
 def _rows(project: Project, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """The newest runs, each with the entries that it added and retired."""
+    """Return the newest runs, each with the numbers of entries it added and retired."""
     runs = AceRun.objects.visible_to(caller).filter(project=project).order_by("-pk")
     return list(
         runs.annotate(
@@ -67,14 +69,14 @@ def _count_changes(operation: str, caller: Caller) -> Coalesce:
 
 
 def _days_label(group: Sequence[Mapping[str, Any]]) -> str:
-    """The days of the runs, of which the newest is first."""
+    """Return the days of a group of runs, whose newest run is first."""
     first, last = (f"{run['created_at']:%b %-d}" for run in (group[-1], group[0]))
     return first if first == last else f"{first} to {last}"
 
 
-def _note(grown: int, runs: int) -> str:
+def _note(growth: int, runs: int) -> str:
     return (
-        f"{grown * RUNS_PER_GROUP / runs:+.1f} entries per {RUNS_PER_GROUP} runs"
+        f"{growth * RUNS_PER_GROUP / runs:+.1f} entries per {RUNS_PER_GROUP} runs"
         if runs
         else ""
     )

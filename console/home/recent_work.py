@@ -1,4 +1,4 @@
-"""What came in last, what waits longest, and what failed."""
+"""The panels of recent work: longest waiting proposals, latest runs, failed jobs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DELTA, RUN, JOB = "playbook_playbookdelta", "ace_acerun", "jobs_job"
 def build_panels(project: Project, caller: Caller) -> Iterable[Panel]:
     yield _waiting_panel(project, caller)
     yield _runs_panel(project, caller)
-    failed = _failed_jobs_panel(project, caller)
-    if failed.rows:
-        yield failed
+    failures = _failed_jobs_panel(project, caller)
+    if failures.rows:
+        yield failures
 
 
 def _waiting_panel(project: Project, caller: Caller) -> Panel:
@@ -40,7 +40,7 @@ def _waiting_panel(project: Project, caller: Caller) -> Panel:
             for delta in rows.order_by("pk")[:MAX_LISTED]
         ],
         empty="Nothing waits for a decision.",
-        note=list_urls.link(list_urls.inbox_list(project), "All that waits"),
+        note=list_urls.link(list_urls.inbox_list(project), "All waiting changes"),
     )
 
 

@@ -1,4 +1,4 @@
-"""How tasks end with entries of the playbook at hand, and how without."""
+"""How many tasks succeed when the agent was given entries, and when it was not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from playbook.models import Exposure
 from projects.models import Project
 
 WEEKS = 12
-MAX_RUNS = 5_000  # runs that are looked at, the newest
+MAX_RUNS = 5_000  # the newest, which are counted
 RUN = "ace_acerun"
 ARMS = {
     "given": ("With entries", "#8b5cf6"),
@@ -31,7 +31,7 @@ ARMS = {
 
 @dataclass(frozen=True)
 class TaskOutcomes:
-    """How many tasks succeeded, of those whose end is known."""
+    """How many tasks succeeded, of those whose outcome is known."""
 
     succeeded: int = 0
     known: int = 0
@@ -41,25 +41,25 @@ class TaskOutcomes:
 
 
 def chart(project: Project, caller: Caller) -> Chart:
-    shown = weeks.last_weeks(WEEKS)
-    ended = _count_outcomes(_rows(project, caller, shown[0].start))
+    all_weeks = weeks.last_weeks(WEEKS)
+    outcomes = _count_outcomes(_rows(project, caller, all_weeks[0].start))
     return Chart(
         title="Success with and without the playbook",
-        along="Week",
-        labels=[str(week)[5:] for week in shown],
+        axis_title="Week",
+        labels=[str(week)[5:] for week in all_weeks],
         series=[
             Series(
                 name,
                 colour,
-                [_point(project, week, arm, ended[week, arm]) for week in shown],
+                [_point(project, week, arm, outcomes[week, arm]) for week in all_weeks],
             )
             for arm, (name, colour) in ARMS.items()
         ],
-        note=_note(ended),
+        note=_note(outcomes),
         empty=f"No outcome is known of the last {WEEKS} weeks' tasks.",
         kind="line",
         unit="% successful",
-        most=100,
+        axis_max=100,
     )
 
 
@@ -86,31 +86,35 @@ def _count_outcomes(rows: Iterable[Any]) -> dict[tuple[Week, str], TaskOutcomes]
     known: Counter[tuple[Week, str]] = Counter()
     succeeded: Counter[tuple[Week, str]] = Counter()
     for row in rows:
-        of = weeks.week_of(row["week"]), "given" if row["given"] else "none"
-        known[of] += row["n"]
-        succeeded[of] += row["n"] if row["outcome"] == "success" else 0
-    return _OutcomesByArm({of: TaskOutcomes(succeeded[of], known[of]) for of in known})
-
-
-class _OutcomesByArm(dict[tuple[Week, str], TaskOutcomes]):
-    def __missing__(self, of: tuple[Week, str]) -> TaskOutcomes:
-        return TaskOutcomes()
-
-
-def _point(project: Project, week: Week, arm: str, ended: TaskOutcomes) -> Point:
-    where = list_urls.week_filter("created_at", week, week)
-    return Point(
-        percentage(ended.succeeded, ended.known),
-        describe_share(ended.succeeded, ended.known),
-        list_urls.admin_list(RUN, project, entries=arm, **where) if ended.known else "",
+        key = weeks.week_of(row["week"]), "given" if row["given"] else "none"
+        known[key] += row["n"]
+        succeeded[key] += row["n"] if row["outcome"] == "success" else 0
+    return _OutcomesByArm(
+        {key: TaskOutcomes(succeeded[key], known[key]) for key in known}
     )
 
 
-def _note(ended: dict[tuple[Week, str], TaskOutcomes]) -> str:
-    if not ended:
+class _OutcomesByArm(dict[tuple[Week, str], TaskOutcomes]):
+    def __missing__(self, key: tuple[Week, str]) -> TaskOutcomes:
+        return TaskOutcomes()
+
+
+def _point(project: Project, week: Week, arm: str, outcome: TaskOutcomes) -> Point:
+    where = list_urls.week_filter("created_at", week, week)
+    return Point(
+        percentage(outcome.succeeded, outcome.known),
+        describe_share(outcome.succeeded, outcome.known),
+        list_urls.admin_list(RUN, project, entries=arm, **where)
+        if outcome.known
+        else "",
+    )
+
+
+def _note(outcomes: dict[tuple[Week, str], TaskOutcomes]) -> str:
+    if not outcomes:
         return ""
     parts = []
     for arm, (name, _) in ARMS.items():
-        total = sum((e for (_, a), e in ended.items() if a == arm), TaskOutcomes())
+        total = sum((e for (_, a), e in outcomes.items() if a == arm), TaskOutcomes())
         parts.append(f"{name}: {describe_share(total.succeeded, total.known)}")
     return " · ".join(parts)

@@ -18,45 +18,50 @@ from console.project_page import ProjectPage
 
 
 class HomePage(ProjectPage):
-    """How a project is doing, and what wants a person's attention."""
+    """A project's figures, and what needs a person's attention."""
 
     title = "Home"
     template = "console/home/home.html"
     style = "console/home.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        about = self.project, self.caller
+        scope = self.project, self.caller
         charts = [
-            of.chart(*about)
-            for of in (memory_growth, playbook_growth, success_rate, acceptance_rate)
+            module.chart(*scope)
+            for module in (
+                memory_growth,
+                playbook_growth,
+                success_rate,
+                acceptance_rate,
+            )
         ]
         is_new = all(chart.is_empty for chart in charts)
         panels = [
-            *flagged_entries.build_panels(*about),
-            *recent_work.build_panels(*about),
+            *flagged_entries.build_panels(*scope),
+            *recent_work.build_panels(*scope),
         ]
         return self.show(
-            cards=list(key_figures.build(*about)),
+            figures=list(key_figures.build(*scope)),
             charts=[] if is_new else charts,
             is_new=is_new,
             owns=self.may(Role.OWNER),
             complete_task=request.build_absolute_uri("/api/v1/complete-task"),
             panels=[
                 *(panel for panel in panels if panel.rows or not is_new),
-                *self.of_the_installation(),
+                *self.installation_panels(),
             ],
         )
 
     def no_project(self) -> HttpResponseBase:
-        """What to do next; an address that names a wrong project stays a 404."""
+        """Say how to begin; a URL that names an unknown project stays a 404."""
         if self.names or self.request.GET.get("project"):
             return super().no_project()
         return self.render(
             "console/home/beginning.html",
             owns_all=self.caller.everywhere == Role.OWNER,
-            panels=self.of_the_installation(),
+            panels=self.installation_panels(),
         )
 
-    def of_the_installation(self) -> list[Panel]:
+    def installation_panels(self) -> list[Panel]:
         owns_all = self.caller.everywhere == Role.OWNER
         return [panel() for panel in OWNER_PANELS] if owns_all else []

@@ -1,4 +1,4 @@
-"""The doors of conflicts and of memories that are alike."""
+"""The views that decide about conflicts and about possible duplicates."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ConflictResult = tuple[str, Conflict]
 
 
 def _supersede_conflict(
-    conflict: Conflict, caller: Caller, told: FormInput
+    conflict: Conflict, caller: Caller, fields: FormInput
 ) -> ConflictResult:
-    data = validate_filled(forms.SupersedeConflict, told)
+    data = validate_filled(forms.SupersedeConflict, fields)
     winner = data["winner"]
     decided = resolve_conflict.supersede(
         conflict,
@@ -44,9 +44,9 @@ def _supersede_conflict(
 
 
 def _split_conflict(
-    conflict: Conflict, caller: Caller, told: FormInput
+    conflict: Conflict, caller: Caller, fields: FormInput
 ) -> ConflictResult:
-    data = validate_filled(forms.SplitConflict, told)
+    data = validate_filled(forms.SplitConflict, fields)
     left = SplitPart(data["left_condition"], data["left_content"])
     right = SplitPart(data["right_condition"], data["right_content"])
     decided = resolve_conflict.split(
@@ -56,9 +56,9 @@ def _split_conflict(
 
 
 def _reject_newer(
-    conflict: Conflict, caller: Caller, told: FormInput
+    conflict: Conflict, caller: Caller, fields: FormInput
 ) -> ConflictResult:
-    data = validate_filled(forms.ConflictDecision, told)
+    data = validate_filled(forms.ConflictDecision, fields)
     decided = resolve_conflict.reject(
         conflict, caller, note=data["note"], versions=_seen_versions(data)
     )
@@ -66,15 +66,15 @@ def _reject_newer(
 
 
 def _reopen_conflict(
-    conflict: Conflict, caller: Caller, told: FormInput
+    conflict: Conflict, caller: Caller, fields: FormInput
 ) -> ConflictResult:
-    data = validate_filled(forms.ReopenConflict, told)
+    data = validate_filled(forms.ReopenConflict, fields)
     decided_at = data.get("decided_at")
     opened = reopen.reopen_conflict(conflict, caller, decided_at=decided_at)
     return "Reopened: it waits for a decision again.", opened
 
 
-# Each answers its words, and the conflict as its own transaction left it.
+# Each returns a message, and the conflict as its own transaction left it.
 RESOLUTIONS: dict[str, Callable[[Conflict, Caller, FormInput], ConflictResult]] = {
     "supersede": _supersede_conflict,
     "split": _split_conflict,
@@ -88,37 +88,41 @@ DUPLICATE_DECISIONS = {
     ),
     "keep": (
         PossibleDuplicate.PairState.KEPT_BOTH,
-        "Kept both; they are not asked again.",
+        "Kept both: the pair is not listed again.",
     ),
 }
 
 
 class ResolveConflictView(InboxPage):
-    """One of the three decisions about a conflict, or the last one taken back."""
+    """Decide about a conflict in one of three ways, or undo the last decision."""
 
-    template = "console/inbox/one.html"
+    template = "console/inbox/single_card.html"
 
     def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
         if name not in RESOLUTIONS:
             raise Http404("There is no such decision.")
-        told = form_input.from_request(request)
+        fields = form_input.from_request(request)
         conflict = self.conflict(pk)
         try:
-            words, decided = RESOLUTIONS[name](conflict, self.caller, told)
+            message, decided = RESOLUTIONS[name](conflict, self.caller, fields)
         except errors.Refusal as refusal:
-            return self.refused(pk, told, refusal)
+            return self.render_refusal(pk, fields, refusal)
         if name == "reopen":
-            return self.told(words, then=str(pk), back=[str(pk)])
-        return self.told(words, reopen=decided, then=told.get("next", ""), gone=str(pk))
+            return self.respond(message, next_card=str(pk), back=[str(pk)])
+        return self.respond(
+            message, reopen=decided, next_card=fields.get("next", ""), gone=str(pk)
+        )
 
-    def refused(
-        self, pk: uuid.UUID, told: FormInput, refusal: errors.Refusal
+    def render_refusal(
+        self, pk: uuid.UUID, fields: FormInput, refusal: errors.Refusal
     ) -> HttpResponse:
-        words = form_input.describe_refusal(refusal)
-        card = pair_cards.conflict_card(self.conflict(pk), self.may_decide, told, words)
-        if self.wants_data:
-            part = self.part("conflict.html", card=card)
-            return self.told(words, status=refusal.status, card=part, at=str(pk))
+        message = form_input.describe_refusal(refusal)
+        card = pair_cards.conflict_card(
+            self.conflict(pk), self.may_decide, fields, message
+        )
+        if self.wants_json:
+            part = self.render_part("conflict.html", card=card)
+            return self.respond(message, status=refusal.status, card=part, at=str(pk))
         template = "console/inbox/conflict.html"
         context = {**self.context(), "card": card, "card_template": template}
         return self.render(self.template, status=refusal.status, **context)
@@ -134,14 +138,14 @@ class ResolveConflictView(InboxPage):
 
 
 class DecideDuplicateView(InboxPage):
-    """Whether two memories that are alike are one."""
+    """Decide whether two similar memories are duplicates."""
 
-    template = "console/inbox/one.html"
+    template = "console/inbox/single_card.html"
 
     def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
         if name not in DUPLICATE_DECISIONS:
             raise Http404("There is no such decision.")
-        state, words = DUPLICATE_DECISIONS[name]
+        state, message = DUPLICATE_DECISIONS[name]
         note = request.POST.get("note", "").replace("\0", "")
         pair = self.pair(pk)
         try:
@@ -150,40 +154,40 @@ class DecideDuplicateView(InboxPage):
             card = pair_cards.duplicate_card(
                 self.pair(pk), self.may_decide, refusal.detail
             )
-            if self.wants_data:
-                part = self.part("doubt.html", card=card)
-                return self.told(
+            if self.wants_json:
+                part = self.render_part("duplicate.html", card=card)
+                return self.respond(
                     refusal.detail, status=refusal.status, card=part, at=str(pk)
                 )
-            template = "console/inbox/doubt.html"
+            template = "console/inbox/duplicate.html"
             context = {**self.context(), "card": card, "card_template": template}
             return self.render(self.template, status=refusal.status, **context)
         is_merged = state == PossibleDuplicate.PairState.MERGED
         marked = reverse("console:inbox_marked", args=[pair.memory_id])
-        return self.told(
-            words,
-            then=request.POST.get("next", ""),
+        return self.respond(
+            message,
+            next_card=request.POST.get("next", ""),
             link=marked if is_merged else "",
             gone=str(pk),
         )
 
     def pair(self, pk: uuid.UUID) -> PossibleDuplicate:
         rows = PossibleDuplicate.objects.visible_to(self.caller)
-        pairs_of = rows.filter(project=self.project).select_related("memory", "other")
-        found: PossibleDuplicate | None = pairs_of.filter(pk=pk).first()
+        pairs = rows.filter(project=self.project).select_related("memory", "other")
+        found: PossibleDuplicate | None = pairs.filter(pk=pk).first()
         if found is None:
             raise Http404("There is no such pair in this project.")
         return found
 
 
 class MarkedDuplicatePage(InboxPage):
-    """A memory that is marked as a duplicate, beside its original; to unmark it."""
+    """A memory that is marked as a duplicate, beside its original, with a form to unmark it."""
 
     title = "A marked duplicate"
-    template = "console/inbox/marked.html"
+    template = "console/inbox/marked_duplicate.html"
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-        return self.page(self.memory(pk))
+        return self.render_memory(self.memory(pk))
 
     def post(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         memory = self.memory(pk)
@@ -191,15 +195,15 @@ class MarkedDuplicatePage(InboxPage):
         try:
             decide.unmark(memory, self.caller, note=note)
         except errors.Refusal as refusal:
-            return self.page(self.memory(pk), refusal.detail, refusal.status)
-        return self.told("Unmarked: it is a memory of its own again.")
+            return self.render_memory(self.memory(pk), refusal.detail, refusal.status)
+        return self.respond("Unmarked: it is a memory of its own again.")
 
-    def page(
+    def render_memory(
         self, memory: Memory, refusal: str = "", status: int = 200
     ) -> HttpResponse:
         original = memory.duplicate_of
-        words = text_diff.compare(original.content if original else "", memory.content)
-        context = {"memory": memory, "original": original, "words": words}
+        diff = text_diff.compare(original.content if original else "", memory.content)
+        context = {"memory": memory, "original": original, "diff": diff}
         whole = {**self.context(), **context, "refusal": refusal}
         return self.render(self.template, status=status, **whole)
 

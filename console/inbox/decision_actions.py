@@ -1,6 +1,6 @@
-"""What a person decides about one proposal: what is typed, the function, what is said.
+"""The decisions about one proposal: validate the form, call the function, say the result.
 
-The forms are those of the API, so that both doors refuse the same in the same words.
+The serializers are those of the API, so that page and API refuse alike.
 """
 
 from __future__ import annotations
@@ -32,89 +32,89 @@ from playbook.serializers.entries import EntryText, WithVersion
 
 # In words, as a curator reads them: {code: words}.
 REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
-# Its words, and the proposal as its own transaction left it.
+# A message, and the proposal as its own transaction left it.
 DecisionResult = tuple[str, PlaybookDelta]
 
 
 @dataclass(frozen=True)
 class DecisionAction:
-    """`do` decides; what it did can be undone unless it `is_last`."""
+    """`run` decides; the decision can be undone unless it `is_last`."""
 
-    do: Callable[[PlaybookDelta, Caller, FormInput], DecisionResult]
+    run: Callable[[PlaybookDelta, Caller, FormInput], DecisionResult]
     is_last: bool = False
 
 
-def _accept(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    data = _validated_data(forms.AcceptDelta, typed, "note")
+def _accept(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    data = _validated_data(forms.AcceptDelta, fields, "note")
     version = data.get("expected_version")
-    done = decide.accept(delta, caller, version=version, note=data["note"])
-    return f"Accepted: {_describe_proposal(done)}.", done
+    decided = decide.accept(delta, caller, version=version, note=data["note"])
+    return f"Accepted: {_describe_proposal(decided)}.", decided
 
 
-def _edit(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    changes = validate(EntryText, _changed_fields(delta, typed))
-    version = _version(typed)
-    done = decide.edit_and_accept(delta, changes, caller, version=version)
-    return f"Accepted in your words: {_describe_proposal(done)}.", done
+def _edit(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    changes = validate(EntryText, _changed_fields(delta, fields))
+    version = _version(fields)
+    decided = decide.edit_and_accept(delta, changes, caller, version=version)
+    return f"Accepted in your words: {_describe_proposal(decided)}.", decided
 
 
-def _merge(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    entry = _entry_by_label(delta, typed.get("label", "").strip(), caller)
-    told = {**typed, "entry_id": str(entry.pk), "content": typed.get("merged", "")}
+def _merge(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    entry = _entry_by_label(delta, fields.get("label", "").strip(), caller)
+    values = {**fields, "entry_id": str(entry.pk), "content": fields.get("merged", "")}
     data = _validated_data(
-        forms.MergeDelta, told, "entry_id", "entry_version", "content"
+        forms.MergeDelta, values, "entry_id", "entry_version", "content"
     )
     try:
-        made = merge_into_entry.make_text(delta, entry, data.get("content", ""))
+        text = merge_into_entry.make_text(delta, entry, data.get("content", ""))
     except NoMergedText as refusal:
-        # For the field in which the person makes one text of the two.
+        # For the field in which the person writes one text from the two.
         refusal.extra["merged"] = f"{entry.content} {delta.content}"
         raise
-    done = merge_into_entry.merge(
+    decided = merge_into_entry.merge(
         delta,
         entry,
         caller,
-        embedded_text=made,
+        embedded_text=text,
         version=data.get("expected_version"),
         entry_version=data.get("entry_version"),
     )
-    return f"Merged into {entry.label}.", done
+    return f"Merged into {entry.label}.", decided
 
 
-def _reject(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    code = typed.get("reason_code", "")
-    told = {**typed, "reason": typed.get("reason") or REASONS.get(code, "")}
-    data = _validated_data(forms.RejectDelta, told, "reason", "reason_code")
-    done = decide.reject(
+def _reject(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    code = fields.get("reason_code", "")
+    values = {**fields, "reason": fields.get("reason") or REASONS.get(code, "")}
+    data = _validated_data(forms.RejectDelta, values, "reason", "reason_code")
+    decided = decide.reject(
         delta,
         caller,
         reason=data["reason"],
         reason_code=data["reason_code"],
         version=data.get("expected_version"),
     )
-    return f"Rejected: {data['reason']}.", done
+    return f"Rejected: {data['reason']}.", decided
 
 
-def _rebase(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = rebase.rebase_delta(delta, caller, version=_version(typed)).delta
-    named = done.entry.label if done.entry else "a decision"
-    return f"Renewed: it waits for {named} as it is now.", done
+def _rebase(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    decided = rebase.rebase_delta(delta, caller, version=_version(fields)).delta
+    label = decided.entry.label if decided.entry else "a decision"
+    return f"Renewed: it waits for {label} as it is now.", decided
 
 
-def _undo(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    reason = typed.get("reason", "")[:1000]
-    done = revert.undo_delta(delta, caller, reason=reason, version=_version(typed))
-    return f"Undone: {_describe_proposal(done)} is as it was before.", done
+def _undo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    reason = fields.get("reason", "")[:1000]
+    decided = revert.undo_delta(delta, caller, reason=reason, version=_version(fields))
+    return f"Undone: {_describe_proposal(decided)} is as it was before.", decided
 
 
-def _redo(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = revert.redo_delta(delta, caller, version=_version(typed))
-    return f"In force again: {_describe_proposal(done)}.", done
+def _redo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    decided = revert.redo_delta(delta, caller, version=_version(fields))
+    return f"In force again: {_describe_proposal(decided)}.", decided
 
 
-def _reopen(delta: PlaybookDelta, caller: Caller, typed: FormInput) -> DecisionResult:
-    done = reopen.reopen_delta(delta, caller, version=_version(typed))
-    return "Reopened: it waits for a decision again.", done
+def _reopen(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
+    decided = reopen.reopen_delta(delta, caller, version=_version(fields))
+    return "Reopened: it waits for a decision again.", decided
 
 
 DECISION_ACTIONS = {
@@ -132,34 +132,36 @@ DECISION_ACTIONS = {
 def undo_last_decision(
     delta: PlaybookDelta, caller: Caller, version: str
 ) -> DecisionResult:
-    """The opposite of the last decision: what was undone is in force, else it waits."""
+    """Redo what was undone; reopen what was decided otherwise."""
     is_undone = delta.status == PlaybookDelta.DeltaStatus.REVERTED
     return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
 
 
 def _validated_data(
-    form: type[serializers.Serializer[Any]], typed: FormInput, *names: str
+    form: type[serializers.Serializer[Any]], fields: FormInput, *names: str
 ) -> dict[str, Any]:
-    """The named fields; a version stands in every form."""
-    told = {name: typed.get(name, "") for name in names}
-    return validate_filled(form, {**told, "expected_version": typed.get("version", "")})
+    """Validate the fields of these names, and the version, which every form has."""
+    values = {name: fields.get(name, "") for name in names}
+    return validate_filled(
+        form, {**values, "expected_version": fields.get("version", "")}
+    )
 
 
-def _version(typed: FormInput) -> int | None:
-    version: int | None = _validated_data(WithVersion, typed).get("expected_version")
+def _version(fields: FormInput) -> int | None:
+    version: int | None = _validated_data(WithVersion, fields).get("expected_version")
     return version
 
 
-def _changed_fields(delta: PlaybookDelta, typed: FormInput) -> dict[str, str]:
-    """A browser sends every field of a form, also those that nobody touched.
+def _changed_fields(delta: PlaybookDelta, fields: FormInput) -> dict[str, str]:
+    """Return the fields that differ from the proposal.
 
-    One that was emptied is sent as it is.
+    A browser sends every field of a form. One that was emptied counts as changed.
     """
     return {
-        name: typed[name]
+        name: fields[name]
         for name, stored in proposal_cards.edit_defaults(delta).items()
-        if name in typed
-        and typed[name].strip() != plain_text.with_newlines(stored).strip()
+        if name in fields
+        and fields[name].strip() != plain_text.with_newlines(stored).strip()
     }
 
 

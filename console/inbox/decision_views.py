@@ -1,4 +1,4 @@
-"""The doors of decisions about proposals: one, many, and the last one taken back."""
+"""The views that decide about proposals: one, many at once, and undoing the last."""
 
 from __future__ import annotations
 
@@ -26,115 +26,126 @@ MAX_IN_BULK = 100
 
 
 class DecideView(CardPage):
-    """A decision about one proposal, as a form or from the script.
+    """Decide about one proposal, from a form or from the page's script.
 
-    Whoever comes by its address, as after signing in, is led to the card.
+    A GET of its URL, as after signing in, is redirected to the card.
     """
 
     def get(self, request: HttpRequest, pk: uuid.UUID, name: str = "") -> HttpResponse:
         card = reverse("console:inbox_card", args=[pk])
-        return redirect(f"{card}?{urlencode(self.asked)}")
+        return redirect(f"{card}?{urlencode(self.list_query)}")
 
     def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
         if name not in DECISION_ACTIONS:
             raise Http404("There is no such decision.")
         delta, decision = self.delta(pk), DECISION_ACTIONS[name]
-        told = form_input.from_request(request)
+        fields = form_input.from_request(request)
         try:
-            words, decided = decision.do(delta, self.caller, told)
+            message, decided = decision.run(delta, self.caller, fields)
         except errors.Refusal as refusal:
-            return self.refused(pk, told, refusal)
+            return self.render_refusal(pk, fields, refusal)
         if name == "rebase":
-            return self.renewed(pk, told, words)
+            return self.render_renewed(pk, fields, message)
         undo = {} if decision.is_last else {pk: decided.version}
-        return self.told(words, undo=undo, then=told.get("next", ""), gone=str(pk))
+        return self.respond(
+            message, undo=undo, next_card=fields.get("next", ""), gone=str(pk)
+        )
 
-    def refused(
-        self, pk: uuid.UUID, told: FormInput, refusal: errors.Refusal
+    def render_refusal(
+        self, pk: uuid.UUID, fields: FormInput, refusal: errors.Refusal
     ) -> HttpResponse:
-        """The card as it is now, why not, and what was typed."""
-        words = form_input.describe_refusal(refusal)
-        merged = told.get("merged") or refusal.extra.get("merged", "")
-        card = self.card(self.delta(pk), {**told, "merged": merged}, words)
-        if self.wants_data:
-            part = self.part("card.html", card=card)
-            return self.told(words, status=refusal.status, card=part, at=str(pk))
-        return self.page(card, refusal.status)
+        """Show the card as it is now, the reason, and what was typed."""
+        message = form_input.describe_refusal(refusal)
+        merged = fields.get("merged") or refusal.extra.get("merged", "")
+        card = self.card(self.delta(pk), {**fields, "merged": merged}, message)
+        if self.wants_json:
+            part = self.render_part("card.html", card=card)
+            return self.respond(message, status=refusal.status, card=part, at=str(pk))
+        return self.render_card(card, refusal.status)
 
-    def renewed(self, pk: uuid.UUID, told: FormInput, words: str) -> HttpResponse:
-        card = self.card(self.delta(pk), told, "")
-        if self.wants_data:
-            return self.told(words, card=self.part("card.html", card=card), at=str(pk))
-        if "content" in told:
-            return self.page(card)
-        return self.told(words, then=str(pk))
+    def render_renewed(
+        self, pk: uuid.UUID, fields: FormInput, message: str
+    ) -> HttpResponse:
+        card = self.card(self.delta(pk), fields, "")
+        if self.wants_json:
+            return self.respond(
+                message, card=self.render_part("card.html", card=card), at=str(pk)
+            )
+        if "content" in fields:
+            return self.render_card(card)
+        return self.respond(message, next_card=str(pk))
 
 
 class UndoView(InboxPage):
-    """The last decision taken back, of one proposal or of many at once."""
+    """Undo the last decision about one proposal, or about many at once."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        told, refused = [], []
-        seen = dict(zip_longest(_chosen_ids(request), request.POST.getlist("version")))
-        for pk, version in seen.items():
+        messages, refusals = [], []
+        versions = dict(
+            zip_longest(_chosen_ids(request), request.POST.getlist("version"))
+        )
+        for pk, version in versions.items():
             try:
                 delta = self.delta(pk, Role.CURATOR)
-                done, _ = undo_last_decision(delta, self.caller, version or "")
-                told.append(done)
+                message, _ = undo_last_decision(delta, self.caller, version or "")
+                messages.append(message)
             except errors.Refusal as refusal:
-                refused.append(refusal.detail)
-        many = [f"Undone: {len(told)} wait again."] if len(told) > 1 else told
-        words = " ".join([*many, *dict.fromkeys(refused)])
-        status = 200 if told else 409
-        back = [str(pk) for pk in seen]
-        if not seen:
-            return self.told("There is nothing to undo.", status=400, back=[])
-        return self.told(words, status=status, then=back[0], back=back)
+                refusals.append(refusal.detail)
+        if len(messages) > 1:
+            messages = [f"Undone: {len(messages)} wait again."]
+        message = " ".join([*messages, *dict.fromkeys(refusals)])
+        status = 200 if messages else 409
+        back = [str(pk) for pk in versions]
+        if not versions:
+            return self.respond("There is nothing to undo.", status=400, back=[])
+        return self.respond(message, status=status, next_card=back[0], back=back)
 
 
 class BulkView(InboxPage):
-    """One decision about the chosen cards; accepting is for those of low risk only."""
+    """Decide about the selected cards; only those of low risk can be accepted."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         ids = _chosen_ids(request)
         if not ids:
-            return self.told("Choose some proposals first.", status=400, gone_all=[])
+            return self.respond("Choose some proposals first.", status=400, gone_all=[])
         action = request.POST.get("action")
         if action == "reject":
             reason = REASONS.get(request.POST.get("reason_code", ""), "other")
             return self.decide(ids, action, reason)
         if action != "accept":
-            words = "Say whether to accept or to reject them."
-            return self.told(words, status=400, gone_all=[])
+            message = "Say whether to accept or to reject them."
+            return self.respond(message, status=400, gone_all=[])
         rows = PlaybookDelta.objects.visible_to(self.caller).filter(risk="low")
         low = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
-        chosen = [pk for pk in ids if pk in low]
-        return self.decide(chosen, action, "", left=len(ids) - len(chosen))
+        acceptable = [pk for pk in ids if pk in low]
+        skipped = len(ids) - len(acceptable)
+        return self.decide(acceptable, action, "", skipped=skipped)
 
     def decide(
-        self, ids: Sequence[uuid.UUID], action: Any, reason: str, left: int = 0
+        self, ids: Sequence[uuid.UUID], action: Any, reason: str, skipped: int = 0
     ) -> HttpResponse:
         try:
             outcomes = bulk.decide_all(
                 self.project, ids, action, self.caller, reason=reason
             )
         except errors.Refusal as refusal:
-            return self.told(refusal.detail, status=refusal.status, gone_all=[])
-        done = {one.delta_id: one.version for one in outcomes if one.version}
-        words = " ".join(_summarise(action, len(done), outcomes, left))
-        gone = [str(pk) for pk in done]
-        return self.told(words, undo=done, gone_all=gone)
+            return self.respond(refusal.detail, status=refusal.status, gone_all=[])
+        versions = {one.delta_id: one.version for one in outcomes if one.version}
+        message = " ".join(_summarise(action, len(versions), outcomes, skipped))
+        gone = [str(pk) for pk in versions]
+        return self.respond(message, undo=versions, gone_all=gone)
 
 
 def _summarise(
-    action: str, done: int, outcomes: Iterable[bulk.BulkOutcome], left: int
+    action: str, done: int, outcomes: Iterable[bulk.BulkOutcome], skipped: int
 ) -> Iterable[str]:
     yield f"{'Accepted' if action == 'accept' else 'Rejected'}: {done}."
-    if left:
-        yield f"Left, because they are not of low risk: {left}."
-    refused = [one.refusal.detail for one in outcomes if one.refusal]
-    if refused:
-        yield f"Refused: {len(refused)}. {' '.join(list(dict.fromkeys(refused))[:3])}"
+    if skipped:
+        yield f"Left, because they are not of low risk: {skipped}."
+    refusals = [one.refusal.detail for one in outcomes if one.refusal]
+    if refusals:
+        reasons = " ".join(list(dict.fromkeys(refusals))[:3])
+        yield f"Refused: {len(refusals)}. {reasons}"
 
 
 def _chosen_ids(request: HttpRequest) -> list[uuid.UUID]:

@@ -1,4 +1,4 @@
-"""What somebody typed, read as the API reads it, and a refusal in words."""
+"""Validate what a person typed with the API's serializers, and describe refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FormInput = Mapping[str, str]
 
 
 def from_request(request: HttpRequest) -> dict[str, str]:
-    """A browser sends every line break as CR LF; texts are kept with LF."""
+    """Return the posted fields, with LF for the CR LF that a browser sends."""
     return {
         name: plain_text.with_newlines(str(value))
         for name, value in request.POST.items()
@@ -24,16 +24,16 @@ def from_request(request: HttpRequest) -> dict[str, str]:
 
 
 def validate_filled(
-    form: type[serializers.Serializer[Any]], typed: FormInput
+    form: type[serializers.Serializer[Any]], fields: FormInput
 ) -> dict[str, Any]:
-    """An empty field of a page is one that the API would not be sent."""
-    return validate(form, {name: value for name, value in typed.items() if value})
+    """Validate without the empty fields, which an API client would not send."""
+    return validate(form, {name: value for name, value in fields.items() if value})
 
 
 def validate(
-    form: type[serializers.Serializer[Any]], typed: FormInput
+    form: type[serializers.Serializer[Any]], fields: FormInput
 ) -> dict[str, Any]:
-    bound = form(data=typed)
+    bound = form(data=fields)
     if not bound.is_valid():
         raise errors.Invalid(errors=field_errors(bound.errors, bound))
     data: dict[str, Any] = bound.validated_data
@@ -41,5 +41,7 @@ def validate(
 
 
 def describe_refusal(refusal: errors.Refusal) -> str:
-    fields = (f"{name}: {' '.join(told)}" for name, told in refusal.errors.items())
+    fields = (
+        f"{name}: {' '.join(messages)}" for name, messages in refusal.errors.items()
+    )
     return " ".join([refusal.detail, *fields])

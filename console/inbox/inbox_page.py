@@ -1,4 +1,4 @@
-"""The base of the inbox's pages: the list that the reader came from, and what is told."""
+"""The base view of the inbox: it knows the reader's list and answers after a decision."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from console.project_page import ProjectPage
 from playbook.models import Conflict, PlaybookDelta
 from playbook.reading import delta_list
 
-FLASH_KEY = "inbox_said"  # in the session: what the page after a decision tells
+FLASH_KEY = (
+    "inbox_said"  # in the session: the message that the page after a decision shows
+)
 
 
 class InboxPage(ProjectPage):
-    """Any page of the inbox: it knows the list that the reader came from."""
+    """A page of the inbox; its query string names the list that the reader came from."""
 
     title = "Review"
     style = "console/inbox.css"
-    switches_to = "console:inbox"
+    switch_route = "console:inbox"
 
     def http_method_not_allowed(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Who comes by the address of a decision, as after signing in, gets the list."""
+        """Redirect a GET of a decision's URL, as after signing in, to the list."""
         if request.method == "GET":
             return redirect(self.list_url)
         return super().http_method_not_allowed(request, *args, **kwargs)
@@ -48,28 +50,30 @@ class InboxPage(ProjectPage):
         return TABS_BY_NAME[name]
 
     @property
-    def asked(self) -> dict[str, str]:
-        """What of the address every link and form of the list carries on."""
-        kept = ("tab", "category", "producer", "cause", "run", "page")
-        given = {name: self.request.GET.get(name, "") for name in kept}
-        return {"project": str(self.project.pk)} | {n: v for n, v in given.items() if v}
+    def list_query(self) -> dict[str, str]:
+        """Return the parameters that every link and form of the list passes on."""
+        names = ("tab", "category", "producer", "cause", "run", "page")
+        values = {name: self.request.GET.get(name, "") for name in names}
+        return {"project": str(self.project.pk)} | {
+            n: v for n, v in values.items() if v
+        }
 
     @property
     def may_decide(self) -> bool:
         return self.may(Role.CURATOR)
 
     @property
-    def wants_data(self) -> bool:
-        """Whether a script asks, which puts the answer into the page that is there."""
+    def wants_json(self) -> bool:
+        """Whether the page's script asks, which puts the answer into the page."""
         return self.request.headers.get("Accept") == "application/json"
 
     @property
     def list_url(self) -> str:
-        return f"{reverse('console:inbox')}?{urlencode(self.asked)}"
+        return f"{reverse('console:inbox')}?{urlencode(self.list_query)}"
 
     def context(self) -> dict[str, Any]:
         return {
-            "asked": urlencode(self.asked),
+            "list_query": urlencode(self.list_query),
             "may_decide": self.may_decide,
             "role": (self.caller.role_in(self.project.pk) or Role.VIEWER).label,
             "reasons": REASONS.items(),
@@ -84,12 +88,12 @@ class InboxPage(ProjectPage):
             name: format_count(count_bounded(found)) for name, found in rows.items()
         }
 
-    def part(self, template: str, **context: Any) -> str:
+    def render_part(self, template: str, **context: Any) -> str:
         whole = {**self.context(), **context}
         return render_to_string(f"console/inbox/{template}", whole, self.request)
 
     def delta(self, pk: uuid.UUID, role: Role = Role.VIEWER) -> PlaybookDelta:
-        """A proposal of the project that is looked at."""
+        """Return a proposal of this page's project."""
         try:
             found = delta_list.get(pk, self.caller, role)
         except errors.NotFound as missing:
@@ -99,43 +103,45 @@ class InboxPage(ProjectPage):
         return found
 
     def card(
-        self, delta: PlaybookDelta, typed: Mapping[str, str], refusal: str
+        self, delta: PlaybookDelta, form_input: Mapping[str, str], refusal: str
     ) -> proposal_cards.ProposalCard:
         return proposal_cards.build_cards(
             [delta],
             self.caller,
             may_decide=self.may_decide,
-            typed=typed,
+            form_input=form_input,
             refusal=refusal,
         )[0]
 
-    def told(
+    def respond(
         self,
-        words: str,
+        message: str,
         *,
         undo: Mapping[uuid.UUID, int] | None = None,
         reopen: Conflict | None = None,
         status: int = 200,
-        then: str = "",
+        next_card: str = "",
         link: str = "",
         **data: Any,
     ) -> HttpResponse:
-        """What happened: to the script, or on the list that the reader goes back to.
+        """Send a message to the script, or redirect to the list, which shows it.
 
-        `undo`, {id: version of the decision}, and `reopen` are what was decided, and may
-        be taken back by a button while no later decision stands on it;
-        `then` is the card that comes next, `link` the page that takes it back.
+        A button takes the decision back, unless a later one depends on it: `undo`, {id:
+        version of the decision}, for proposals, `reopen` for a conflict. `link` is the
+        page that takes it back instead; `next_card` is the card to go to.
         """
-        said: dict[str, Any] = {"words": words, "link": link, "bad": status >= 400}
-        said["undo"] = [
+        flash: dict[str, Any] = {"words": message, "link": link, "bad": status >= 400}
+        flash["undo"] = [
             {"id": str(pk), "version": version} for pk, version in (undo or {}).items()
         ]
         if reopen and reopen.decided_at:
             at = reopen.decided_at.isoformat()
-            said["reopen"] = {"id": str(reopen.pk), "decided_at": at}
-        if self.wants_data:
-            part = self.part("said.html", said=said)
+            flash["reopen"] = {"id": str(reopen.pk), "decided_at": at}
+        if self.wants_json:
+            part = self.render_part("flash.html", flash=flash)
             answer = {"said": part, "counts": self.counts(), **data}
             return JsonResponse(answer, status=status)
-        self.request.session[FLASH_KEY] = said
-        return redirect(self.list_url + (f"#card-{quote(then)}" if then else ""))
+        self.request.session[FLASH_KEY] = flash
+        return redirect(
+            self.list_url + (f"#card-{quote(next_card)}" if next_card else "")
+        )

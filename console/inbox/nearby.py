@@ -1,6 +1,6 @@
-"""What accepting a proposal would do: its neighbours, and the runs that it is for.
+"""Estimate the effect of a proposal: its nearest entries and the runs it would reach.
 
-Asks the embedding model, so it is looked up for the open card only.
+It asks the embedding model, so only the open card shows it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_GOAL = 2_000  # characters of a goal that are compared
 
 @dataclass(frozen=True)
 class AffectedRun:
-    """A run of late; `is_given`: its agent would have been given the rule."""
+    """A recent run; `is_given` says that its agent would have been given the rule."""
 
     run_id: uuid.UUID
     goal: str
@@ -46,7 +46,7 @@ class AffectedRun:
 
 @dataclass(frozen=True)
 class Nearby:
-    """`note` says what could not be found out, and why."""
+    """`note` says what could not be estimated, and why."""
 
     nearest: Sequence[Neighbour] = ()
     runs: Sequence[AffectedRun] = ()
@@ -54,7 +54,7 @@ class Nearby:
     note: str = ""
 
     @property
-    def given(self) -> list[AffectedRun]:
+    def affected_runs(self) -> list[AffectedRun]:
         return [run for run in self.runs if run.is_given]
 
 
@@ -81,7 +81,7 @@ def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
 
 
 def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
-    """What two rules name matters only when they are about the same."""
+    """Add the disagreement of two rules, if they are similar enough to be compared."""
     if near.similarity < neighbours.ALIKE_COSINE:
         return near
     apart = disagreement.reason_to_keep_apart(near.entry.content, text)
@@ -91,14 +91,14 @@ def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
 def _affected_runs(
     delta: PlaybookDelta, vector: Vector, caller: Caller
 ) -> list[AffectedRun]:
-    """The last runs, by what they asked for, as `playbook.reading.relevance` compares them."""
+    """Compare the rule with the goals of the last runs, as `relevance` does for a task."""
     goal = Left(KT("request__goal"), MAX_GOAL, output_field=TextField())
     rows = AceRun.objects.visible_to(caller).filter(project_id=delta.project_id)
-    late = rows.order_by("-pk").annotate(goal=goal)[:MAX_RUNS]
+    latest = rows.order_by("-pk").annotate(goal=goal)[:MAX_RUNS]
     return [
-        _affected_run(delta, vector, *told)
-        for told in late.values_list("pk", "goal", "created_at")
-        if told[1]
+        _affected_run(delta, vector, *run)
+        for run in latest.values_list("pk", "goal", "created_at")
+        if run[1]
     ]
 
 
@@ -106,7 +106,7 @@ def _affected_run(
     delta: PlaybookDelta, vector: Vector, run_id: uuid.UUID, goal: str, at: datetime
 ) -> AffectedRun:
     found = question_focus.find_focus(goal)
-    # Remembered: the next card is compared with the same runs.
+    # The embedding is cached: the next card is compared with the same runs.
     task = active_model.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))
     is_given = relevance.passes_gate(delta.content, similarity)

@@ -1,4 +1,4 @@
-"""Two that are laid beside each other: rules in conflict, memories that are alike."""
+"""Cards that compare two rows: rules in conflict, memories that may be duplicates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_QUOTES = 5  # of a side
 
 @dataclass(frozen=True)
 class ConflictParty:
-    """One side of a conflict, with what speaks for it."""
+    """One side of a conflict, with its evidence."""
 
     name: str
     side: Side
@@ -34,9 +34,9 @@ class ConflictCard:
     conflict: Conflict
     older: ConflictParty
     newer: ConflictParty
-    words: TextDiff
+    diff: TextDiff
     may_decide: bool
-    typed: Mapping[str, str] = field(default_factory=dict)
+    form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
 
     @property
@@ -54,12 +54,12 @@ class ConflictCard:
 
 @dataclass(frozen=True)
 class DuplicateCard:
-    """Two memories: `older` would stay if they are merged."""
+    """Two memories; a merge would keep `older`."""
 
     pair: PossibleDuplicate
     older: Memory
     newer: Memory
-    words: TextDiff
+    diff: TextDiff
     may_decide: bool
     refusal: str = ""
 
@@ -79,10 +79,10 @@ class DuplicateCard:
 def conflict_card(
     conflict: Conflict,
     may_decide: bool,
-    typed: Mapping[str, str] | None = None,
+    form_input: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> ConflictCard:
-    """Of a row of `conflicts.in_full`."""
+    """Build the card of a conflict that `conflict_list.in_full` has loaded."""
     found = conflict_sides.sides_of(conflict)
     counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
     older, newer = (
@@ -91,13 +91,15 @@ def conflict_card(
             ("The older", "The newer"), (found.left, found.right), counted, strict=True
         )
     )
-    words = text_diff.compare(found.left.content, found.right.content)
-    return ConflictCard(conflict, older, newer, words, may_decide, typed or {}, refusal)
+    diff = text_diff.compare(found.left.content, found.right.content)
+    return ConflictCard(
+        conflict, older, newer, diff, may_decide, form_input or {}, refusal
+    )
 
 
 def duplicate_card(
     pair: PossibleDuplicate, may_decide: bool, refusal: str = ""
 ) -> DuplicateCard:
     older, newer = pair.other, pair.memory
-    words = text_diff.compare(older.content, newer.content)
-    return DuplicateCard(pair, older, newer, words, may_decide, refusal)
+    diff = text_diff.compare(older.content, newer.content)
+    return DuplicateCard(pair, older, newer, diff, may_decide, refusal)

@@ -1,4 +1,4 @@
-"""What stands on the card of a proposal."""
+"""The cards of proposals: what a proposal changes, its evidence and its decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORST_FIRST = ("fail", "warn", "pass")
 
 @dataclass(frozen=True)
 class FieldDiff:
-    """What a proposal sets beside the text."""
+    """A column that a proposal sets beside the text."""
 
     name: str
     before: Any
@@ -36,32 +36,32 @@ class FieldDiff:
 
 @dataclass(frozen=True)
 class EntryChange:
-    """What changed in an entry since a proposal read it."""
+    """A column of an entry that changed since the proposal read the entry."""
 
     label: str
     name: str
     before: Any
     after: Any
-    words: TextDiff | None
+    diff: TextDiff | None
 
 
 @dataclass(frozen=True)
 class ProposalCard:
-    """`offers` are the decisions that the reader may take about it now.
+    """`decisions` are the names of those that the reader may make now.
 
-    `typed` is what somebody typed into it and was refused for, `refusal` why.
+    After a refusal, `form_input` is what the reader typed and `refusal` the reason.
     """
 
     delta: PlaybookDelta
     text: TextDiff
-    columns: Sequence[FieldDiff]
+    field_diffs: Sequence[FieldDiff]
     targets: Sequence[PlaybookEntry]
-    changes: Sequence[EntryChange]
+    entry_changes: Sequence[EntryChange]
     gates: Sequence[Mapping[str, Any]]
     quotes: Sequence[Mapping[str, Any]]
     tokens: int
-    offers: Collection[str]
-    typed: Mapping[str, str] = field(default_factory=dict)
+    decisions: Collection[str]
+    form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
 
     @property
@@ -82,18 +82,18 @@ class ProposalCard:
 
     @property
     def is_stale(self) -> bool:
-        return self.delta.status == Status.STALE or bool(self.changes)
+        return self.delta.status == Status.STALE or bool(self.entry_changes)
 
     @property
-    def held(self) -> list[Mapping[str, Any]]:
+    def alert_gates(self) -> list[Mapping[str, Any]]:
         return [gate for gate in self.gates if gate.get("verdict") != "pass"]
 
     @property
-    def passed(self) -> int:
-        return len(self.gates) - len(self.held)
+    def passed_gate_count(self) -> int:
+        return len(self.gates) - len(self.alert_gates)
 
     @property
-    def freed(self) -> int:
+    def freed_tokens(self) -> int:
         return -self.tokens
 
     @property
@@ -102,18 +102,18 @@ class ProposalCard:
 
     @property
     def content(self) -> str:
-        return self._edited("content")
+        return self._edit_value("content")
 
     @property
     def category(self) -> str:
-        return self._edited("category")
+        return self._edit_value("category")
 
     @property
     def condition(self) -> str:
-        return self._edited("condition")
+        return self._edit_value("condition")
 
-    def _edited(self, name: str) -> str:
-        return self.typed.get(name, edit_defaults(self.delta)[name])
+    def _edit_value(self, name: str) -> str:
+        return self.form_input.get(name, edit_defaults(self.delta)[name])
 
     @property
     def is_long(self) -> bool:
@@ -121,7 +121,7 @@ class ProposalCard:
 
 
 def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
-    """What the fields of an edit begin with: nothing that they could not send."""
+    """Return the initial values of the edit form: none that the form could not send."""
     return {
         "content": "" if _is_long(delta) else delta.content,
         "category": delta.category,
@@ -138,27 +138,27 @@ def build_cards(
     caller: Caller,
     *,
     may_decide: bool,
-    typed: Mapping[str, str] | None = None,
+    form_input: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> list[ProposalCard]:
-    """In a fixed number of queries for all of them."""
-    others = _target_entries(deltas, caller)
+    """Build the cards of proposals in a fixed number of queries."""
+    targets = _target_entries(deltas, caller)
     moved = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
-    befores = _texts_before(deltas, caller)
+    texts_before = _texts_before(deltas, caller)
     return [
         ProposalCard(
             delta,
-            text=_text_diff(delta, befores.get(delta.pk)),
-            columns=list(_field_diffs(delta)),
-            targets=[others[pk] for pk in _target_ids(delta) if pk in others],
-            changes=list(_entry_changes(moved.get(delta.pk, ()))),
+            text=_text_diff(delta, texts_before.get(delta.pk)),
+            field_diffs=list(_field_diffs(delta)),
+            targets=[targets[pk] for pk in _target_ids(delta) if pk in targets],
+            entry_changes=list(_entry_changes(moved.get(delta.pk, ()))),
             gates=_gates_worst_first(delta),
             quotes=[quote for quote in delta.evidence if isinstance(quote, dict)],
             tokens=token_difference(
-                delta, [others.get(pk) for pk in _target_ids(delta)]
+                delta, [targets.get(pk) for pk in _target_ids(delta)]
             ),
-            offers=available_decisions(delta) if may_decide else (),
-            typed=typed or {},
+            decisions=available_decisions(delta) if may_decide else (),
+            form_input=form_input or {},
             refusal=refusal,
         )
         for delta in deltas
@@ -166,25 +166,25 @@ def build_cards(
 
 
 def available_decisions(delta: PlaybookDelta) -> set[str]:
-    """What may be decided about a proposal in its state; the functions decide."""
+    """Return the decisions that fit a proposal's state; their functions check the rest."""
     if delta.status in PlaybookDelta.IN_FORCE:
         return {"undo"}
     if delta.status not in UNDECIDED:
         return {"reopen"} | ({"redo"} if delta.status == Status.REVERTED else set())
     if delta.status == Status.STALE:
         return {"rebase", "reject"}
-    found = {"accept", "reject"}
+    decisions = {"accept", "reject"}
     if delta.operation in WRITES_TEXT:
-        found.add("edit")
+        decisions.add("edit")
     if delta.operation in (Operation.ADD, Operation.UPDATE) and delta.content:
-        found.add("merge")
-    return found
+        decisions.add("merge")
+    return decisions
 
 
 def token_difference(
     delta: PlaybookDelta, targets: Iterable[PlaybookEntry | None] = ()
 ) -> int:
-    """Tokens that a proposal adds to the playbook; fewer than none are freed."""
+    """Return the tokens that a proposal adds to the playbook; negative if it frees some."""
     if delta.status not in UNDECIDED:
         return 0
     entry = delta.entry
@@ -201,29 +201,28 @@ def token_difference(
 
 
 def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
-    """The words that stand in the entry, against those that would."""
-    standing = delta.entry.content if delta.entry else ""
+    """Compare the entry's text with what the proposal would make of it."""
+    current = delta.entry.content if delta.entry else ""
     if delta.operation == Operation.ADD:
-        shown = text_diff.compare(delta.content, delta.content)
-        return shown
+        return text_diff.compare(delta.content, delta.content)
     if delta.operation in REMOVING_OPERATIONS:
-        cut = standing[: text_diff.MAX_CHARACTERS]
-        return TextDiff([DiffPart("removed", cut)], len(standing) - len(cut))
+        cut = current[: text_diff.MAX_CHARACTERS]
+        return TextDiff([DiffPart("removed", cut)], len(current) - len(cut))
     if delta.operation == Operation.RESTORE:
-        cut = standing[: text_diff.MAX_CHARACTERS]
-        return TextDiff([DiffPart("added", cut)], len(standing) - len(cut))
-    old = standing if before is None else before
-    return text_diff.compare(old, delta.content or standing)
+        cut = current[: text_diff.MAX_CHARACTERS]
+        return TextDiff([DiffPart("added", cut)], len(current) - len(cut))
+    old = current if before is None else before
+    return text_diff.compare(old, delta.content or current)
 
 
 def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
-    wanted = {
+    values = {
         name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
     }
     if delta.category and delta.entry:
-        wanted = {"category": delta.category, **wanted}
+        values = {"category": delta.category, **values}
     entry = delta.entry if delta.operation != Operation.ADD else None
-    for name, after in wanted.items():
+    for name, after in values.items():
         before = getattr(entry, name) if entry else ""
         if after != before and (after or before):
             yield FieldDiff(
@@ -235,10 +234,10 @@ def _entry_changes(moved: Iterable[EntryDrift]) -> Iterable[EntryChange]:
     for one in moved:
         for name, (before, after) in one.columns.items():
             is_text = name == "content"
-            words = text_diff.compare(before, after) if is_text else None
-            told = name.replace("_", " ")
+            diff = text_diff.compare(before, after) if is_text else None
+            label = name.replace("_", " ")
             yield EntryChange(
-                one.entry.label, told, _plain_value(before), _plain_value(after), words
+                one.entry.label, label, _plain_value(before), _plain_value(after), diff
             )
 
 
@@ -247,9 +246,9 @@ def _plain_value(value: Any) -> Any:
 
 
 def _gates_worst_first(delta: PlaybookDelta) -> list[Mapping[str, Any]]:
-    told = [gate for gate in delta.gates if isinstance(gate, dict)]
-    known = {verdict: number for number, verdict in enumerate(WORST_FIRST)}
-    return sorted(told, key=lambda gate: known.get(gate.get("verdict", ""), 0))
+    gates = [gate for gate in delta.gates if isinstance(gate, dict)]
+    order = {verdict: number for number, verdict in enumerate(WORST_FIRST)}
+    return sorted(gates, key=lambda gate: order.get(gate.get("verdict", ""), 0))
 
 
 def _target_ids(delta: PlaybookDelta) -> list[uuid.UUID]:
@@ -259,23 +258,25 @@ def _target_ids(delta: PlaybookDelta) -> list[uuid.UUID]:
 def _target_entries(
     deltas: Iterable[PlaybookDelta], caller: Caller
 ) -> dict[uuid.UUID, PlaybookEntry]:
-    named = {pk for delta in deltas for pk in _target_ids(delta)}
+    ids = {pk for delta in deltas for pk in _target_ids(delta)}
     rows = PlaybookEntry.objects.visible_to(caller).light()
-    found: dict[uuid.UUID, PlaybookEntry] = rows.in_bulk(named)
+    found: dict[uuid.UUID, PlaybookEntry] = rows.in_bulk(ids)
     return found
 
 
 def _texts_before(
     deltas: Iterable[PlaybookDelta], caller: Caller
 ) -> dict[uuid.UUID, str]:
-    """The texts that entries had before the proposals in force changed them."""
-    done = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
+    """Return {proposal: the entry's text before that proposal in force changed it}."""
+    entry_ids = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
     rows = PlaybookChange.objects.visible_to(caller).filter(
-        entry_id__in=set(done.values()), delta_id__in=done, before__has_key="content"
+        entry_id__in=set(entry_ids.values()),
+        delta_id__in=entry_ids,
+        before__has_key="content",
     )
-    found = rows.only("entry_id", "delta_id", "before") if done else ()
+    found = rows.only("entry_id", "delta_id", "before") if entry_ids else ()
     return {
         change.delta_id: change.before["content"]
         for change in found
-        if change.delta_id and done[change.delta_id] == change.entry_id
+        if change.delta_id and entry_ids[change.delta_id] == change.entry_id
     }

@@ -1,4 +1,4 @@
-"""A quote where it stands: the field of the run or memory that it was cut from."""
+"""Show a quote in its context: the field of the run or memory that it is taken from."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memories.models import Memory
 from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
 
-CONTEXT_CHARACTERS = 10_000  # characters shown before and after
+CONTEXT_CHARACTERS = 10_000  # before the quote, and after it
 MAX_QUOTE = 10_000
 
 
 @dataclass(frozen=True)
 class QuoteInContext:
-    """`before` and `after` are empty for a quote that does not stand there (any more)."""
+    """`before` and `after` are empty if the field does not contain the quote (any more)."""
 
     field: str
     quote: str
@@ -32,26 +32,29 @@ class QuoteInContext:
 def find_quote(
     delta: PlaybookDelta, number: int, caller: Caller
 ) -> QuoteInContext | None:
-    """The quote of that number, from 1; None when there is none."""
+    """Return the quote of that number, from 1; None if there is none."""
     quotes = [quote for quote in delta.evidence if isinstance(quote, dict)]
     if not 1 <= number <= len(quotes):
         return None
     quote = quotes[number - 1]
-    field, told = str(quote.get("field", "")), str(quote.get("quote", ""))
+    field, words = str(quote.get("field", "")), str(quote.get("quote", ""))
     run, memory = _source_run(delta, caller), _source_memory(delta, caller)
     text = text_reader(run)(field) if run else ""
     if memory and not text:
         text = person_edits.quotable_texts(memory).get(field, "")
     source: dict[str, Any] = {"run": run, "memory": memory}
     start, end = quote.get("start"), quote.get("end")
-    if not (isinstance(start, int) and isinstance(end, int)) or text[start:end] != told:
-        return QuoteInContext(field, told[:MAX_QUOTE], **source)
+    if (
+        not (isinstance(start, int) and isinstance(end, int))
+        or text[start:end] != words
+    ):
+        return QuoteInContext(field, words[:MAX_QUOTE], **source)
     before, after = (
         text[max(0, start - CONTEXT_CHARACTERS) : start],
         text[end : end + CONTEXT_CHARACTERS],
     )
     return QuoteInContext(
-        field, told[:MAX_QUOTE], before, after, is_found=True, **source
+        field, words[:MAX_QUOTE], before, after, is_found=True, **source
     )
 
 

@@ -1,4 +1,4 @@
-"""The lists of the inbox: which rows each one holds, in which order."""
+"""The tabs of the inbox: which rows each lists, in which order."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
 CARDS_PER_PAGE = 20  # cards
-# What was applied without a person can be undone here for so long.
+# How long a proposal that was applied without a person stays in its list.
 UNDO_WINDOW = timedelta(days=7)
-# Root causes that the filter offers.
+# Root causes in the filter's list.
 MAX_CAUSES = 50
 
 
 @dataclass(frozen=True)
 class InboxTab:
-    """`kind` names the template of its cards; `empty` says what to do next."""
+    """`kind` names the template of its cards; `empty_text` says what to do next."""
 
     name: str
     label: str
     kind: str
     rows: Callable[[Project, Caller], QuerySet[Any]]
-    empty: str
+    empty_text: str
 
     @property
-    def is_filtered(self) -> bool:
+    def has_filters(self) -> bool:
         return self.kind == "delta"
 
 
@@ -89,36 +89,36 @@ TABS = (
         "Pending",
         "delta",
         _pending_rows,
-        "Nothing waits for a decision. What agents learn comes here when the project's "
-        "policy wants a person.",
+        "Nothing waits for a decision. What agents learn comes here if the project's "
+        "policy asks for a person.",
     ),
     InboxTab(
         "conflicts",
         "Conflicts",
         "conflict",
         _conflict_rows,
-        "No two rules speak against each other.",
+        "No two rules contradict each other.",
     ),
     InboxTab(
         "duplicates",
         "Possible duplicates",
-        "doubt",
+        "duplicate",
         _duplicate_rows,
-        "No two memories are so alike that a person has to look.",
+        "No two memories are so similar that a person has to decide.",
     ),
     InboxTab(
         "quarantine",
         "Quarantine",
         "delta",
         _quarantined_rows,
-        "Nothing reads like an attack on the agents.",
+        "No proposal reads like an attack on the agents.",
     ),
     InboxTab(
         "automatic",
         "Applied automatically",
         "delta",
         _automatic_rows,
-        "In the last seven days nothing was applied without a person.",
+        "Nothing was applied without a person in the last seven days.",
     ),
     InboxTab(
         "rejected", "Rejected", "delta", _rejected_rows, "Nothing was rejected yet."
@@ -129,7 +129,7 @@ TABS_BY_NAME = {tab.name: tab for tab in TABS}
 
 @dataclass(frozen=True)
 class ProposalFilters:
-    """What the address narrows a list of proposals by; empty is everything."""
+    """The filters of a list of proposals; an empty one filters nothing."""
 
     category: str = ""
     producer: str = ""
@@ -137,10 +137,10 @@ class ProposalFilters:
     run: str = ""
 
     @property
-    def given(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         return {name: value for name, value in vars(self).items() if value}
 
-    def fit(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def apply(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         lookups = {
             "producer": self.producer,
             "payload__root_cause": self.cause,
@@ -149,14 +149,14 @@ class ProposalFilters:
         rows = filter_input(rows, **{n: v for n, v in lookups.items() if v})
         if self.category and plain_text.find_unstorable(self.category):
             return rows.none()
-        own = Q(category=self.category)
-        of_entry = Q(category="", entry__category=self.category)
-        return rows.filter(own | of_entry) if self.category else rows
+        is_of_proposal = Q(category=self.category)
+        is_of_entry = Q(category="", entry__category=self.category)
+        return rows.filter(is_of_proposal | is_of_entry) if self.category else rows
 
 
 def root_causes(rows: QuerySet[Any]) -> Iterator[str]:
-    """The root causes that stand in a list, by name."""
-    named = rows.order_by("payload__root_cause").values_list(
+    """Return the root causes of a list's proposals, by name."""
+    causes = rows.order_by("payload__root_cause").values_list(
         "payload__root_cause", flat=True
     )
-    return (cause for cause in named.distinct()[:MAX_CAUSES] if isinstance(cause, str))
+    return (cause for cause in causes.distinct()[:MAX_CAUSES] if isinstance(cause, str))

@@ -1,4 +1,4 @@
-"""The doors of the inbox: its lists, one card, and a quote where it stands."""
+"""The pages of the inbox: its lists, one card, and a quote in its context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
 from playbook.models import PlaybookDelta
 
-TEMPLATES = {"delta": "card.html", "conflict": "conflict.html", "doubt": "doubt.html"}
+TEMPLATES = {
+    "delta": "card.html",
+    "conflict": "conflict.html",
+    "duplicate": "duplicate.html",
+}
 
 
 class InboxListPage(InboxPage):
@@ -25,21 +29,19 @@ class InboxListPage(InboxPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         tab, filters = self.tab, self.filters
         rows = tab.rows(self.project, self.caller)
-        fitting = filters.fit(rows) if tab.is_filtered else rows
-        page = BoundedPaginator(fitting, CARDS_PER_PAGE).get_page(
-            request.GET.get("page")
-        )
+        rows = filters.apply(rows) if tab.has_filters else rows
+        page = BoundedPaginator(rows, CARDS_PER_PAGE).get_page(request.GET.get("page"))
         counts = self.counts()
         return self.show(
             **self.context(),
             tabs=[{"tab": each, "count": counts[each.name]} for each in TABS],
             filters=filters,
-            causes=list(tabs.root_causes(rows)) if tab.is_filtered else [],
+            causes=list(tabs.root_causes(rows)) if tab.has_filters else [],
             producers=PlaybookDelta.Producer.values,
             page=page,
             cards=_card_rows(tab, self.cards(tab, page.object_list)),
-            said=request.session.pop(FLASH_KEY, None),
-            pages_url=f"?{urlencode({n: v for n, v in self.asked.items() if n != 'page'})}",
+            flash=request.session.pop(FLASH_KEY, None),
+            pages_url=f"?{urlencode({n: v for n, v in self.list_query.items() if n != 'page'})}",
         )
 
     @property
@@ -52,7 +54,7 @@ class InboxListPage(InboxPage):
     def cards(self, tab: InboxTab, rows: Any) -> Sequence[Any]:
         if tab.kind == "conflict":
             return [pair_cards.conflict_card(one, self.may_decide) for one in rows]
-        if tab.kind == "doubt":
+        if tab.kind == "duplicate":
             return [pair_cards.duplicate_card(one, self.may_decide) for one in rows]
         deltas = list(rows.with_entry())
         return proposal_cards.build_cards(
@@ -61,48 +63,49 @@ class InboxListPage(InboxPage):
 
 
 class CardPage(InboxPage):
-    """A proposal on a page of its own, with all that is known of it."""
+    """A proposal on its own page, with everything about it."""
 
-    template = "console/inbox/one.html"
+    template = "console/inbox/single_card.html"
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
-        return self.page(self.card(delta, {}, ""))
+        return self.render_card(self.card(delta, {}, ""))
 
-    def page(
+    def render_card(
         self, card: proposal_cards.ProposalCard, status: int = 200
     ) -> HttpResponse:
-        near = nearby.find_nearby(card.delta, self.caller)
-        context = {**self.context(), "card": card, "near": near, "is_whole": True}
+        effect = nearby.find_nearby(card.delta, self.caller)
+        context = {**self.context(), "card": card, "nearby": effect, "is_whole": True}
         return self.render(CardPage.template, status=status, **context)
 
 
 class NearbyPart(InboxPage):
-    """The part of a card that is looked up when it is opened."""
+    """The part of a card that the script loads when the card is opened."""
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
         card = self.card(delta, {}, "")
-        near = nearby.find_nearby(delta, self.caller)
-        return HttpResponse(self.part("nearby.html", card=card, near=near))
+        effect = nearby.find_nearby(delta, self.caller)
+        part = self.render_part("nearby.html", card=card, nearby=effect)
+        return HttpResponse(part)
 
 
 class QuotePart(InboxPage):
-    """A quote in the field that it was cut from."""
+    """A quote in the field that it is taken from."""
 
-    title = "Where the quote stands"
+    title = "The quote in its context"
     template = "console/inbox/quote.html"
 
     def get(self, request: HttpRequest, pk: uuid.UUID, number: int) -> HttpResponse:
         delta = self.delta(pk)
-        found = quote_context.find_quote(delta, number, self.caller)
-        if found is None:
+        source = quote_context.find_quote(delta, number, self.caller)
+        if source is None:
             raise Http404("This proposal has no such quote.")
-        return self.show(**self.context(), delta=delta, found=found, number=number)
+        return self.show(**self.context(), delta=delta, source=source, number=number)
 
 
 def _card_rows(tab: InboxTab, shown: Sequence[Any]) -> list[dict[str, Any]]:
-    """The cards with their template, each with the one that comes after it."""
+    """Return each card with its template and the id of the card after it."""
     after = [card.pk for card in shown[1:]]
     template = f"console/inbox/{TEMPLATES[tab.kind]}"
     return [

@@ -1,4 +1,4 @@
-"""The schedule that beat follows, beside the heartbeats that tasks and jobs leave."""
+"""The schedule of beat, with the heartbeats of its tasks and of jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.utils import timezone
 from jobs.models import Heartbeat
 from jobs.tasks import SCHEDULE_PREFIX
 
-JOB_PREFIX = "job:"  # in the name of the heartbeat of a kind of job
-# A task that waits for others is not late at once.
+JOB_PREFIX = "job:"  # begins the name of a job kind's heartbeat
+# A task may wait for others, so it is late only after some periods.
 LATE_AFTER_PERIODS = 3
 LATE = "late"
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -35,7 +35,7 @@ class Schedule:
         return LATE if due < timezone.now() else "in time"
 
     @property
-    def words(self) -> str:
+    def period(self) -> str:
         seconds = self.every.total_seconds()
         unit, size = next(one for one in UNITS if seconds % one[1] == 0)
         count = int(seconds // size)
@@ -43,12 +43,12 @@ class Schedule:
 
 
 def heartbeats() -> Mapping[str, datetime]:
-    """{name: when} of every heartbeat: of the installation, and so for its owners."""
+    """Return {name: time} of every heartbeat; owners of the installation may see them."""
     return dict(Heartbeat.objects.values_list("name", "at"))
 
 
 def list_schedules(at: Mapping[str, datetime]) -> list[Schedule]:
-    planned: Mapping[str, Any] = current_app.conf.beat_schedule
+    schedule: Mapping[str, Any] = current_app.conf.beat_schedule
     return [
         Schedule(
             name,
@@ -56,12 +56,12 @@ def list_schedules(at: Mapping[str, datetime]) -> list[Schedule]:
             timedelta(seconds=entry["schedule"]),
             at.get(f"{SCHEDULE_PREFIX}{entry['task']}"),
         )
-        for name, entry in sorted(planned.items())
+        for name, entry in sorted(schedule.items())
     ]
 
 
 def last_successes(at: Mapping[str, datetime]) -> list[tuple[str, datetime]]:
-    """The kinds of jobs with when one last ended well, the latest first."""
+    """Return the job kinds with the time of their last success, latest first."""
     kinds = [
         (name.removeprefix(JOB_PREFIX), last)
         for name, last in at.items()

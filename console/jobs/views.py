@@ -17,7 +17,7 @@ from console.project_page import ProjectPage
 
 
 class SchedulesPage(ProjectPage):
-    """Of the whole installation, so for its owners only."""
+    """The schedules of the whole installation, for its owners only."""
 
     title = "Schedules"
     template = "console/jobs/schedules.html"
@@ -38,12 +38,12 @@ class SchedulesPage(ProjectPage):
 
 def _schedules_panel(at: Any) -> Panel:
     return panels.table(
-        "What beat starts",
-        ["Schedule", "Runs", "State", "Last ended well", "Task"],
+        "Scheduled tasks",
+        ["Schedule", "Runs", "State", "Last success", "Task"],
         (
             [
                 short_text(one.name, 60),
-                one.words,
+                one.period,
                 _state_cell(one.state),
                 time_tag(one.last),
                 short_text(one.task, 60),
@@ -61,12 +61,12 @@ def _state_cell(state: str) -> SafeString:
 
 def _successes_panel(at: Any) -> Panel:
     return panels.table(
-        "Jobs that ended well",
-        ["Kind", "Last"],
+        "Job kinds",
+        ["Kind", "Last success"],
         (
             [list_link("jobs_job", f"kind={kind}", kind), time_tag(last)]
             for kind, last in schedules.last_successes(at)
         ),
-        empty="No job has ended yet: is a worker running?",
+        empty="No job has succeeded yet: is a worker running?",
         most=100,
     )

@@ -1,4 +1,4 @@
-"""The playbook at a revision, and what that revision did."""
+"""The entries of a playbook at a revision, and the changes that the revision made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class EntryAtRevision:
-    """An entry as it was."""
+    """An entry as it was at a revision."""
 
     id: uuid.UUID
     label: str
@@ -50,36 +50,36 @@ class EntryAtRevision:
     version: int
 
     @property
-    def place(self) -> tuple[bool, int, str]:
-        """Pinned ones first, then by priority: as agents get them without a task."""
+    def sort_key(self) -> tuple[bool, int, str]:
+        """Pinned entries first, then by priority: the order in which agents get them."""
         return not self.pinned, -self.priority, self.label
 
 
 def entries_at(
     project: Project, revision: int, caller: Caller
 ) -> list[EntryAtRevision]:
-    """The live entries of a revision, in the order of their places."""
+    """Return the live entries of a revision, in the order in which agents get them."""
     order = EntryOrder("label", is_descending=False)
     past = past_revisions.at_revision(project, revision, EntryFilters(), order, caller)
-    found = (
+    entries = (
         EntryAtRevision(one.id, **{n: one.state[n] for n in COLUMNS}) for one in past
     )
-    return sorted(found, key=lambda line: line.place)
+    return sorted(entries, key=lambda entry: entry.sort_key)
 
 
 def current_entries(project: Project, caller: Caller) -> QuerySet[PlaybookEntry]:
-    """The same of the present one, without its history."""
+    """Return those of the present revision, for which no history is read."""
     rows = PlaybookEntry.objects.visible_to(caller).filter(project=project).current()
-    placed = rows.order_by("-pinned", "-priority", "label")
-    return cast("QuerySet[PlaybookEntry]", placed.only(*COLUMNS))
+    ordered = rows.order_by("-pinned", "-priority", "label")
+    return cast("QuerySet[PlaybookEntry]", ordered.only(*COLUMNS))
 
 
 def changes_of(project: Project, revision: int, caller: Caller) -> list[PlaybookChange]:
-    """What a revision did, in order; one more than are shown."""
+    """Return the changes of a revision, in order; one more than the page shows."""
     rows = change_list.find(project, ChangeFilters(), caller).filter(revision=revision)
     return list(rows.in_order()[: MAX_CHANGES + 1])
 
 
 def page_of(rows: Sequence[Any] | QuerySet[Any], number: str) -> Any:
-    """A page of a list; a wrong number is its first or its last one."""
+    """Return a page of a list; a wrong number gives the first or the last one."""
     return Paginator(rows, ENTRIES_PER_PAGE).get_page(number)

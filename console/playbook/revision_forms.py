@@ -1,4 +1,4 @@
-"""What is asked of a revision's page, and what a person does there."""
+"""The forms of a revision's page: which revision, what to revert, where an entry stands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from projects.models import Project
 
 
 class RevisionForm(forms.Form):
-    """Both numbers empty: the present revision."""
+    """Which revision to show, and which to compare it `to`; the present one if empty."""
 
     revision = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
     to = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
@@ -32,20 +32,22 @@ class RevisionForm(forms.Form):
     def clean(self) -> None:
         for name in ("revision", "to"):
             if (self.cleaned_data.get(name) or 0) > self.present:
-                told = f"There is no such revision yet; the newest is {self.present}."
-                self.add_error(name, told)
+                message = (
+                    f"There is no such revision yet; the newest is {self.present}."
+                )
+                self.add_error(name, message)
 
     @property
-    def revision_shown(self) -> int:
-        """The one that was asked for; the present one if that cannot be."""
-        asked: int | None = self.cleaned_data.get("revision")
-        return self.present if asked is None else asked
+    def revision_or_present(self) -> int:
+        """Return the revision of the form; the present one if it has no valid one."""
+        revision: int | None = self.cleaned_data.get("revision")
+        return self.present if revision is None else revision
 
 
 class RevertForm(ApplyMixin, forms.Form):
-    """What to take back, as `choices` offers it, and the reason, which is asked for."""
+    """What to revert, as `revert_choices` lists it, and the reason, which is required."""
 
-    what = forms.CharField(error_messages={"required": "Choose what to take back."})
+    what = forms.CharField(error_messages={"required": "Choose what to revert."})
     reason = forms.CharField(
         max_length=1000,
         error_messages={"required": "Say why; the history keeps it."},
@@ -63,7 +65,7 @@ class RevertForm(ApplyMixin, forms.Form):
         reason = self.cleaned_data["reason"]
         return revert.revert_changes(self.project, target, self.caller, reason=reason)
 
-    def target(self, kind: str, named: str) -> RevertTarget:
+    def target(self, kind: str, name: str) -> RevertTarget:
         if kind == "after":
             return revert.range_target(self.project, self.revision, None, self.caller)
         if kind == "revision":
@@ -75,36 +77,34 @@ class RevertForm(ApplyMixin, forms.Form):
             "run": revert.run_target,
         }
         try:
-            return finds[kind](self.project, uuid.UUID(named), self.caller)
+            return finds[kind](self.project, uuid.UUID(name), self.caller)
         except (KeyError, ValueError):
-            raise errors.Invalid(
-                errors={"what": ["Choose what to take back."]}
-            ) from None
+            raise errors.Invalid(errors={"what": ["Choose what to revert."]}) from None
 
 
 def revert_choices(
     revision: int, present: int, changes: list[PlaybookChange]
 ) -> list[tuple[str, str]]:
-    """What can be taken back from the page of a revision: (value, words)."""
-    found = []
+    """Return what can be reverted from a revision's page: (value, label)."""
+    options = []
     if revision < present:
-        found.append(("after", f"everything after revision {revision}"))
+        options.append(("after", f"everything after revision {revision}"))
     if changes:
-        found.append(("revision", f"all that revision {revision} did"))
+        options.append(("revision", f"all that revision {revision} did"))
     if len(changes) > 1:
-        found += [
+        options += [
             (f"change:{one.pk}", f"the {one.action} of {one.entry_label}")
             for one in changes
         ]
     for delta in dict.fromkeys(one.delta_id for one in changes if one.delta_id):
-        found.append((f"delta:{delta}", f"the delta {delta}"))
+        options.append((f"delta:{delta}", f"the delta {delta}"))
     for run in dict.fromkeys(one.run_id for one in changes if one.run_id):
-        found.append((f"run:{run}", f"all that the run {run} did"))
-    return found
+        options.append((f"run:{run}", f"all that the run {run} did"))
+    return options
 
 
 class PlacementForm(ApplyMixin, forms.Form):
-    """Where an entry stands: sent through curation like any other edit of it."""
+    """The priority of an entry and whether it is pinned; applied as an edit proposal."""
 
     priority = forms.IntegerField(min_value=MIN_INTEGER, max_value=MAX_INTEGER)
     pinned = forms.BooleanField(required=False)
@@ -115,14 +115,14 @@ class PlacementForm(ApplyMixin, forms.Form):
         self.entry_id, self.caller = entry_id, caller
 
     def apply(self) -> PlaybookDelta | None:
-        """The delta that carries it; None when the entry stands there already."""
+        """Submit the edit; return None if the entry has these values already."""
         entry = entry_list.get(self.entry_id, self.caller, Role.CURATOR)
-        wanted = {name: self.cleaned_data[name] for name in ("priority", "pinned")}
-        moved = {n: to for n, to in wanted.items() if getattr(entry, n) != to}
-        if not moved:
+        values = {name: self.cleaned_data[name] for name in ("priority", "pinned")}
+        changed = {n: to for n, to in values.items() if getattr(entry, n) != to}
+        if not changed:
             return None
         version = self.cleaned_data["version"]
         change = person_edits.change(
-            entry, moved, self.caller, reason="", version=version
+            entry, changed, self.caller, reason="", version=version
         )
         return person_edits.submit_edit(entry.project, change, self.caller)

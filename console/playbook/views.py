@@ -31,67 +31,69 @@ from playbook.review.revert import RevertResult
 
 
 class RevisionPage(ProjectPage):
-    """The playbook as it was at `revision`, and what differs `to` another one."""
+    """The playbook at `revision`, what differs `to` another one, and how to revert."""
 
     title = "Revisions"
     template = "console/playbook/revision.html"
     style = "console/playbook.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self.page()
+        return self.render_page()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Take back; what was typed stays on the page when that is refused."""
+        """Revert; after a refusal, what was typed stays on the page."""
         self.require(Role.CURATOR)
         form = RevertForm(
             request.POST,
             project=self.project,
-            revision=self.asked.revision_shown,
+            revision=self.revision_form.revision_or_present,
             caller=self.caller,
         )
         if not form.is_valid():
-            return self.page(form, status=400)
-        return self.taken_back(form.result)
+            return self.render_page(form, status=400)
+        return self.redirect_after_revert(form.result)
 
-    def taken_back(self, done: RevertResult) -> HttpResponse:
-        count = len(done.changes)
-        told = f"Taken back by {count:,} new changes: revision {done.revision}."
-        messages.success(self.request, told)
-        for note in done.notes:
+    def redirect_after_revert(self, result: RevertResult) -> HttpResponse:
+        count = len(result.changes)
+        message = f"Reverted by {count:,} new changes: revision {result.revision}."
+        messages.success(self.request, message)
+        for note in result.notes:
             messages.warning(self.request, note)
-        return redirect(self.address(revision=done.revision))
+        return redirect(self.url(revision=result.revision))
 
     @functools.cached_property
     def present(self) -> int:
         return past_revisions.current_revision(self.project, self.caller)
 
     @functools.cached_property
-    def asked(self) -> RevisionForm:
+    def revision_form(self) -> RevisionForm:
         form = RevisionForm(self.request.GET, present=self.present)
         form.is_valid()
         return form
 
-    def address(self, **asked: Any) -> str:
-        given = {"project": self.project.pk} | asked
-        told = {name: value for name, value in given.items() if value is not None}
-        return f"{reverse('console:playbook')}?{urlencode(told)}"
+    def url(self, **query: Any) -> str:
+        query = {"project": self.project.pk} | query
+        query = {name: value for name, value in query.items() if value is not None}
+        return f"{reverse('console:playbook')}?{urlencode(query)}"
 
-    def page(self, taking: RevertForm | None = None, status: int = 200) -> HttpResponse:
-        revision = self.asked.revision_shown
-        to: int | None = self.asked.cleaned_data.get("to")
+    def render_page(
+        self, revert_form: RevertForm | None = None, status: int = 200
+    ) -> HttpResponse:
+        revision = self.revision_form.revision_or_present
+        to: int | None = self.revision_form.cleaned_data.get("to")
         changes = revision_content.changes_of(self.project, revision, self.caller)
         may = self.may(Role.CURATOR)
-        shows = self.shows(revision)
+        section = self.section(revision)
         return self.render(
             self.template,
-            status=400 if self.asked.errors else status,
-            asked=self.asked,
+            status=400 if self.revision_form.errors else status,
+            form=self.revision_form,
             revision=revision,
             present=self.present,
-            ways=self.ways(revision, to, shows),
+            links=self.links(revision, to, section),
             preview=f"{reverse('admin:playbook_playbook_preview')}"
             f"?project={self.project.pk}",
-            step=changes[0] if changes else None,
+            first_change=changes[0] if changes else None,
             at=time_tag(changes[0].changed_at) if changes else "",
             changes=[_changes_panel(changes)] if changes else [],
             choices=revert_choices(
@@ -99,33 +101,33 @@ class RevisionPage(ProjectPage):
             )
             if may
             else [],
-            taking=taking,
-            shows=shows,
-            rows=self.rows(shows, revision, to),
-            places=may and revision == self.present,
+            revert_form=revert_form,
+            section=section,
+            rows=self.rows(section, revision, to),
+            may_place=may and revision == self.present,
         )
 
-    def ways(self, revision: int, to: int | None, shows: str) -> dict[str, str]:
-        """Where the page leads to; empty where there is no such revision."""
-        there = functools.partial(self.address, to=to)
+    def links(self, revision: int, to: int | None, section: str) -> dict[str, str]:
+        """Return the links of the page; empty where there is no such revision."""
+        link_to = functools.partial(self.url, to=to)
         return {
-            "here": there(revision=revision),
-            "earlier": there(revision=revision - 1) if revision else "",
-            "later": there(revision=revision + 1) if revision < self.present else "",
-            "shown": there(revision=revision, show=shows),
-            "entries": there(revision=revision, show="entries"),
-            "differences": there(revision=revision, show="differences"),
+            "here": link_to(revision=revision),
+            "earlier": link_to(revision=revision - 1) if revision else "",
+            "later": link_to(revision=revision + 1) if revision < self.present else "",
+            "shown": link_to(revision=revision, show=section),
+            "entries": link_to(revision=revision, show="entries"),
+            "differences": link_to(revision=revision, show="differences"),
         }
 
-    def shows(self, revision: int) -> str:
-        given = self.request.GET.get("show")
+    def section(self, revision: int) -> str:
+        value = self.request.GET.get("show")
         default = "entries" if revision == self.present else "differences"
-        return given if given in ("entries", "differences") else default
+        return value if value in ("entries", "differences") else default
 
-    def rows(self, shows: str, revision: int, to: int | None) -> Any:
-        """A page of the entries, or of what differs in them."""
+    def rows(self, section: str, revision: int, to: int | None) -> Any:
+        """Return a page of the entries, or of the differences between revisions."""
         number = self.request.GET.get("page", "1")
-        if shows == "differences":
+        if section == "differences":
             last, found = revision_diff.diff_revisions(
                 self.project, revision, to, self.caller
             )
@@ -149,26 +151,26 @@ class PlacementView(ProjectPage):
     def post(self, request: HttpRequest, entry_id: uuid.UUID) -> HttpResponse:
         form = PlacementForm(request.POST, entry_id=entry_id, caller=self.caller)
         if form.is_valid():
-            self.tell(form.result)
-        for told in form.errors.values():
-            messages.error(request, " ".join(map(str, told)))
-        here = {"project": self.project.pk, "page": request.POST.get("page", "1")}
-        return HttpResponseRedirect(f"{reverse('console:playbook')}?{urlencode(here)}")
+            self.add_message(form.result)
+        for field_errors in form.errors.values():
+            messages.error(request, " ".join(map(str, field_errors)))
+        query = {"project": self.project.pk, "page": request.POST.get("page", "1")}
+        return HttpResponseRedirect(f"{reverse('console:playbook')}?{urlencode(query)}")
 
-    def tell(self, delta: PlaybookDelta | None) -> None:
+    def add_message(self, delta: PlaybookDelta | None) -> None:
         if delta is None:
-            messages.info(self.request, "It stands there already.")
+            messages.info(self.request, "The entry is there already.")
         elif delta.status in PlaybookDelta.IN_FORCE:
             messages.success(self.request, "Its place is changed.")
         else:
-            told = f"The change is {delta.status}. {delta.review_note}"
-            messages.warning(self.request, told)
+            message = f"The change is {delta.status}. {delta.review_note}"
+            messages.warning(self.request, message)
 
 
 def _changes_panel(changes: list[PlaybookChange]) -> Panel:
     return panels.table(
-        f"Revision {changes[0].revision} did",
-        ["Entry", "What", "Change", "Came of"],
+        f"Changes of revision {changes[0].revision}",
+        ["Entry", "Action", "Change", "Origin"],
         (
             [
                 row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
@@ -187,10 +189,10 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
 
 def _differences_panel(between: str, found: list[EntryDifference], page: Any) -> Panel:
     counts = Counter(one.kind for one in found)
-    told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    summary = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     return panels.table(
-        f"From revision {between}: {told or 'the same'}",
-        ["Entry", "Is", "Text", "Other columns"],
+        f"From revision {between}: {summary or 'the same'}",
+        ["Entry", "Difference", "Text", "Other columns"],
         (
             [
                 row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
@@ -200,5 +202,5 @@ def _differences_panel(between: str, found: list[EntryDifference], page: Any) ->
             ]
             for one in page
         ),
-        empty="Nothing differs. Choose an earlier revision to see what came since.",
+        empty="Nothing differs. Choose an earlier revision to see later changes.",
     )

@@ -1,4 +1,4 @@
-"""What a search is asked. The API's own serializer checks it, so it refuses the same."""
+"""The form of the search page. The API's serializer validates it, so both refuse alike."""
 
 from __future__ import annotations
 
@@ -29,18 +29,22 @@ FIELDSETS = {
     "Ranking": ["fusion", "keyword", "semantic", "min_score"],
     "Explain": ["explain", "why"],
 }
-# It says how tags narrow; alone it asks for nothing.
+# `tags_match` is always set, and filters nothing without tags.
 DEFAULTS = {"tags_match": "all"}
 
 
-def text_field(label: str, told: str = "", **attrs: Any) -> forms.CharField:
+def text_field(label: str, help_text: str = "", **attrs: Any) -> forms.CharField:
     widget = forms.TextInput({"autocomplete": "off", **attrs})
-    return forms.CharField(label=label, help_text=told, required=False, widget=widget)
+    return forms.CharField(
+        label=label, help_text=help_text, required=False, widget=widget
+    )
 
 
-def number_field(label: str, told: str = "", **attrs: Any) -> forms.CharField:
+def number_field(label: str, help_text: str = "", **attrs: Any) -> forms.CharField:
     widget = forms.NumberInput({"step": "any", **attrs})
-    return forms.CharField(label=label, help_text=told, required=False, widget=widget)
+    return forms.CharField(
+        label=label, help_text=help_text, required=False, widget=widget
+    )
 
 
 def moment_field(label: str) -> forms.CharField:
@@ -53,12 +57,12 @@ def choice_field(label: str, *options: tuple[str, str]) -> forms.ChoiceField:
 
 
 def checkboxes_field(
-    label: str, options: Any, told: str = ""
+    label: str, options: Any, help_text: str = ""
 ) -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(
         label=label,
         choices=options,
-        help_text=told,
+        help_text=help_text,
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -69,7 +73,7 @@ def same_labels(*names: str) -> list[tuple[str, str]]:
 
 
 class SearchForm(ApplyMixin, forms.Form):
-    """`POST /api/v1/search` with its fields; `saved` is the answer."""
+    """The fields of `POST /api/v1/search`; `saved` is the answer."""
 
     query = forms.CharField(
         required=False,
@@ -85,26 +89,26 @@ class SearchForm(ApplyMixin, forms.Form):
         "Sensitivities", Memory.Sensitivity.choices, "None: public and private."
     )
     include_duplicates = forms.BooleanField(label="Duplicates too", required=False)
-    tags = text_field("Tags", "With commas between them.")
+    tags = text_field("Tags", "Separated by commas.")
     tags_match = choice_field("Match", *same_labels("all", "any"))
     file_paths = forms.CharField(
         label="Files",
-        help_text="A path on each line; one that ends in / or * is the start of many.",
+        help_text="A path on each line; one that ends in / or * matches all that begin with it.",
         required=False,
         widget=forms.Textarea({"rows": 2}),
     )
-    agent_ids = text_field("Agents", "With commas between them.")
+    agent_ids = text_field("Agents", "Separated by commas.")
     date_from = moment_field("Stored from")
     date_to = moment_field("Stored until")
     scope = choice_field("Kind", SHARED_SCOPE, *Memory.ScopeKind.choices)
-    scope_key = text_field("Its key", "The id of that session, user or object.")
-    scope_user = text_field("User", "Whose session it is.")
+    scope_key = text_field("Its key", "The id of the session, user or object.")
+    scope_user = text_field("User", "The user of the session.")
     object_type = text_field("Type", "Of an object.")
     fusion = choice_field("Fusion", PROJECT_FUSION, *same_labels("relative", "rrf"))
     keyword = number_field("Weight of words", min=0, max=1)
     semantic = number_field("Weight of meaning", min=0, max=1)
     min_score = number_field("Least score")
-    explain = forms.BooleanField(label="Tell how it was found", required=False)
+    explain = forms.BooleanField(label="Explain how it was found", required=False)
     why = text_field("Why is a memory not here?", "Its id.", maxlength=36)
 
     def __init__(self, *args: Any, project: Project, caller: Caller, **kwargs: Any):
@@ -122,8 +126,8 @@ class SearchForm(ApplyMixin, forms.Form):
         return ((title, [self[n] for n in names]) for title, names in FIELDSETS.items())
 
     @property
-    def given(self) -> list[str]:
-        """What more is asked than words, by its labels."""
+    def filled_labels(self) -> list[str]:
+        """Return the labels of the fields that are filled, beside the query."""
         fields = [self[name] for names in FIELDSETS.values() for name in names]
         return [
             str(field.label)
@@ -133,51 +137,51 @@ class SearchForm(ApplyMixin, forms.Form):
 
     @property
     def is_open(self) -> bool:
-        """All of it is shown while it is to be filled in or mended."""
-        return bool(self.given) and not (self.is_bound and self.is_valid())
+        """Whether to unfold all fields: some are filled, and the form is not valid yet."""
+        return bool(self.filled_labels) and not (self.is_bound and self.is_valid())
 
     def apply(self) -> SearchResult:
         form = api.SearchRequest(data=self.request)
         if not form.is_valid():
             raise errors.Invalid(errors=field_errors(form.errors, form))
-        wanted = api.request_of(form.validated_data, self.project, self.caller)
+        search_request = api.request_of(form.validated_data, self.project, self.caller)
         return replicas.read_from_replica(
-            lambda: search.find(self.project, wanted, self.caller)
+            lambda: search.find(self.project, search_request, self.caller)
         )
 
     @property
     def request(self) -> dict[str, Any]:
-        """The body that the API would be sent: what was left empty is not in it."""
-        given = self.cleaned_data
-        weights = {n: given[n] for n in ("keyword", "semantic") if given[n]}
-        known = api.SearchRequest().get_fields()
-        body = {name: value for name, value in given.items() if name in known}
+        """Return the body for the API, without the fields that are empty."""
+        data = self.cleaned_data
+        weights = {n: data[n] for n in ("keyword", "semantic") if data[n]}
+        api_fields = api.SearchRequest().get_fields()
+        body = {name: value for name, value in data.items() if name in api_fields}
         body |= {
-            "tags": _split_values(given["tags"], ","),
-            "agent_ids": _split_values(given["agent_ids"], ","),
-            "file_paths": _split_values(given["file_paths"], "\n"),
+            "tags": _split_values(data["tags"], ","),
+            "agent_ids": _split_values(data["agent_ids"], ","),
+            "file_paths": _split_values(data["file_paths"], "\n"),
             "weights": weights,
             "scope": self._scope(),
-            "explain": given["why"].strip() or given["explain"],
+            "explain": data["why"].strip() or data["explain"],
         }
         filled = {
             name: value for name, value in body.items() if value not in ("", [], {})
         }
-        return filled | {"query": given["query"], "project_id": str(self.project.pk)}
+        return filled | {"query": data["query"], "project_id": str(self.project.pk)}
 
     def _scope(self) -> dict[str, str]:
-        given = self.cleaned_data
-        if not given["scope"]:
+        data = self.cleaned_data
+        if not data["scope"]:
             return {}
-        named = {
-            "kind": given["scope"],
-            KEY_FIELDS[given["scope"]]: given["scope_key"],
-            "object_type": given["object_type"],
+        scope = {
+            "kind": data["scope"],
+            KEY_FIELDS[data["scope"]]: data["scope_key"],
+            "object_type": data["object_type"],
         }
-        if given["scope_user"]:
-            named["user_id"] = given["scope_user"]
-        return {name: value for name, value in named.items() if value}
+        if data["scope_user"]:
+            scope["user_id"] = data["scope_user"]
+        return {name: value for name, value in scope.items() if value}
 
 
-def _split_values(typed: str, between: str) -> list[str]:
-    return [part.strip() for part in typed.split(between) if part.strip()]
+def _split_values(text: str, separator: str) -> list[str]:
+    return [part.strip() for part in text.split(separator) if part.strip()]

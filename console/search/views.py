@@ -17,40 +17,40 @@ from memories.models import Memory
 from memories.read.search import MemoryHit, SearchResult
 from projects.models import Project
 
-MAX_FILES = 5  # shown of a hit
+MAX_FILES = 5  # of a hit
 
 
 class SearchPage(ProjectPage):
-    """`?query=…` searches; without it the form is filled with what is given."""
+    """`?query=…` searches; without it, the other parameters fill the form."""
 
     title = "Search"
     template = "console/search/search.html"
     style = "console/search.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = "query" in request.GET
+        is_search = "query" in request.GET
         form = SearchForm(
-            request.GET if asked else None,
+            request.GET if is_search else None,
             initial=request.GET.dict(),
             project=self.project,
             caller=self.caller,
             auto_id="se-%s",
         )
-        if not asked or not form.is_valid():
-            return self.show(form=form, status=400 if asked else 200)
+        if not is_search or not form.is_valid():
+            return self.show(form=form, status=400 if is_search else 200)
         answer: SearchResult = form.result
         return self.show(
             form=form,
             answer=answer,
             hits=[hit_row(hit, self.project) for hit in answer.hits],
             panels=list(explanation_panels(answer.explanation or {})),
-            about=(answer.explanation or {}).get("memory"),
+            explained_memory=(answer.explanation or {}).get("memory"),
         )
 
 
 @dataclass(frozen=True)
 class HitRow:
-    """A hit as it is shown."""
+    """A hit as the page shows it."""
 
     memory: Memory
     url: str
@@ -66,7 +66,7 @@ def hit_row(hit: MemoryHit, project: Project) -> HitRow:
     return HitRow(
         hit.memory,
         reverse("admin:memories_memory_change", args=[hit.memory.pk]),
-        # It is escaped where it is made: search.snippets.
+        # It is escaped where it is built: search.snippets.
         mark_safe(hit.snippet),
         f"{hit.score:.3f}",
         [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],
@@ -80,13 +80,13 @@ def explanation_panels(explanation: dict[str, Any]) -> Iterable[Panel]:
     yield Panel("How it was found", ["", ""], list(_explanation_rows(explanation)))
     terms = explanation["terms"]
     yield panels.table(
-        "Words that were looked for",
+        "Words searched for",
         ["Word", "Memories with it", "Weight (idf)"],
         (
             [short_text(term["lexeme"], 60), term.get("df", ""), term.get("idf", "")]
             for term in terms
         ),
-        empty="None: the query was asked by its meaning alone.",
+        empty="None: only the semantic lane searched.",
     )
 
 
@@ -95,7 +95,7 @@ def _explanation_rows(explanation: dict[str, Any]) -> Iterator[list[Any]]:
     for lane, count in explanation["candidates"].items():
         yield [f"Candidates: {lane}", f"{count:,}"]
     if lane := explanation["keyword_lane"]:
-        yield ["Words asked for", ", ".join(lane["asked"])]
+        yield ["Words of the query", ", ".join(lane["asked"])]
     if lane := explanation["semantic_lane"]:
         yield ["The semantic lane searched", f"{lane['how']}: {lane['why']}"]
     yield ["Fusion", explanation["fusion"]]

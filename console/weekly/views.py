@@ -20,12 +20,12 @@ CONFLICT = "playbook_conflict"
 TITLES = {
     week_summary.NEW: ("New", "Nothing new was learned."),
     week_summary.CHANGED: ("Changed", "No entry was changed."),
-    week_summary.REFUTED: ("Refuted and taken out", "No entry was taken out."),
+    week_summary.REFUTED: ("Refuted and removed", "No entry was removed."),
 }
 
 
 class WeeklyPage(ProjectPage):
-    """What the agents learned in the week that `?week=2026-W47` names."""
+    """What the agents learned in the week of `?week=2026-W47`."""
 
     title = "What the agents learned"
     template = "console/weekly/weekly.html"
@@ -37,29 +37,29 @@ class WeeklyPage(ProjectPage):
             week = weeks.parse_label(request.GET.get("week") or str(this))
         except weeks.InvalidWeek:
             return self.show(problem=True, this=this, status=400)
-        found = week_summary.summarise(self.project, week, self.caller)
+        summary = week_summary.summarise(self.project, week, self.caller)
         if request.GET.get("format") == "markdown":
-            return self.download(found)
+            return self.download(summary)
         return self.show(
             this=this,
             week=week,
-            learned=found,
-            panels=list(build_panels(found)),
-            addresses={
-                "previous": self.address(week.later(-1)),
-                "next": self.address(week.later(1)) if week < this else "",
-                "markdown": self.address(week, format="markdown"),
+            summary=summary,
+            panels=list(build_panels(summary)),
+            links={
+                "previous": self.url(week.later(-1)),
+                "next": self.url(week.later(1)) if week < this else "",
+                "markdown": self.url(week, format="markdown"),
             },
         )
 
-    def address(self, week: Week, **more: str) -> str:
+    def url(self, week: Week, **more: str) -> str:
         return "?" + urlencode({"project": self.project.pk, "week": week, **more})
 
-    def download(self, found: WeekSummary) -> HttpResponse:
+    def download(self, summary: WeekSummary) -> HttpResponse:
         text = week_markdown.render_markdown(
-            found, self.project.name, self.request.build_absolute_uri
+            summary, self.project.name, self.request.build_absolute_uri
         )
-        name = f"{slugify(self.project.name) or 'project'}-{found.week}.md"
+        name = f"{slugify(self.project.name) or 'project'}-{summary.week}.md"
         return HttpResponse(
             text,
             content_type="text/markdown; charset=utf-8",
@@ -67,12 +67,12 @@ class WeeklyPage(ProjectPage):
         )
 
 
-def build_panels(found: WeekSummary) -> Iterable[Panel]:
+def build_panels(summary: WeekSummary) -> Iterable[Panel]:
     for kind, (title, empty) in TITLES.items():
-        lessons = found.lessons[kind]
+        lessons = summary.lessons[kind]
         yield panels.table(
             f"{title} ({len(lessons)})" if lessons else title,
-            ["Entry", "Rule", "How", "Evidence", "Decided by", "Why"],
+            ["Entry", "Rule", "Actions", "Evidence", "Decided by", "Why"],
             map(_lesson_cells, lessons),
             empty=empty,
             most=week_summary.MAX_CHANGES,
@@ -82,9 +82,9 @@ def build_panels(found: WeekSummary) -> Iterable[Panel]:
         ["Entry", "Rule", "Harmful votes", "Evidence"],
         (
             [*_entry_cells(lesson), f"{lesson.harmful:,}", lesson.evidence]
-            for lesson in found.contested
+            for lesson in summary.contested
         ),
-        empty="No task said that an entry did harm.",
+        empty="No task reported that an entry did harm.",
     )
     yield panels.table(
         "Conflicts",
@@ -95,16 +95,16 @@ def build_panels(found: WeekSummary) -> Iterable[Panel]:
                 one.state,
                 short_text(one.decided_by, panels.SHORT_LIMIT),
             ]
-            for one in found.conflicts
+            for one in summary.conflicts
         ),
-        empty="No entry came into a conflict.",
+        empty="No entry got into a conflict.",
     )
 
 
 def _lesson_cells(lesson: WeekLesson) -> list[Any]:
     return [
         *_entry_cells(lesson),
-        lesson.how,
+        lesson.actions,
         lesson.evidence,
         short_text(lesson.decided_by, panels.SHORT_LIMIT),
         short_text(lesson.why, 200),

@@ -1,4 +1,4 @@
-"""The weekly page as Markdown, in which texts from outside stay text."""
+"""Render the weekly page as Markdown, and escape the texts in it."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ MAX_TEXT = 600  # characters of a text
 TITLES = {
     week_summary.NEW: "New",
     week_summary.CHANGED: "Changed",
-    week_summary.REFUTED: "Refuted and taken out",
+    week_summary.REFUTED: "Refuted and removed",
 }
-# What Markdown, HTML in it or a usual extension (links from bare addresses, maths,
-# mentions) gives a meaning to, and the marks that turn the direction of a line.
+# Characters with a meaning in Markdown, in its HTML or in a usual extension (links from
+# bare addresses, maths, mentions), and the marks that change the direction of a line.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@$^=]|(?<=www)\.")
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Absolute = Callable[[str], str]
 
 
-def render_markdown(found: WeekSummary, project: str, absolute: Absolute) -> str:
-    """`absolute` makes the address of a path."""
-    week = found.week
+def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> str:
+    """Render a week; `absolute` turns a path into a URL."""
+    week = summary.week
     lines = [
         f"# {escape_text(project)}: learned in {week}",
         f"{week.monday} to {week.sunday}, {timezone.get_current_timezone_name()}",
     ]
     for kind, title in TITLES.items():
         lines += _section(
-            title, (_lesson_lines(one, absolute) for one in found.lessons[kind])
+            title, (_lesson_lines(one, absolute) for one in summary.lessons[kind])
         )
     lines += _section(
-        "Contested", (_contested_line(one, absolute) for one in found.contested)
+        "Contested", (_contested_line(one, absolute) for one in summary.contested)
     )
     lines += _section(
         "Conflicts",
         (
             f"- {_link(one.reason, 'playbook_conflict', one.pk, absolute)} "
             f"({escape_text(one.state)})"
-            for one in found.conflicts
+            for one in summary.conflicts
         ),
     )
-    if found.is_cut:
-        lines.append(f"Only the newest {week_summary.MAX_CHANGES} changes are told.")
+    if summary.is_cut:
+        lines.append(f"Only the newest {week_summary.MAX_CHANGES} changes are listed.")
     return "\n\n".join(lines) + "\n"
 
 
 def escape_text(value: object, limit: int = MAX_TEXT) -> str:
-    """One line that Markdown shows as it is."""
+    """Return a text as one line that Markdown shows literally."""
     plain = _DIRECTION_MARKS.sub("", " ".join(str(value).split()))
     return _MARKUP.sub(r"\\\g<0>", clip(plain, limit))
 
@@ -64,9 +64,9 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 
 
 def _lesson_lines(one: WeekLesson, absolute: Absolute) -> str:
-    told = f"{one.how}; evidence: {one.evidence}; decided by {one.decided_by}"
+    details = f"{one.actions}; evidence: {one.evidence}; decided by {one.decided_by}"
     why = f". {one.why}" if one.why else ""
-    return f"{_entry_line(one, absolute)}\n  {escape_text(told + why)}"
+    return f"{_entry_line(one, absolute)}\n  {escape_text(details + why)}"
 
 
 def _contested_line(one: WeekLesson, absolute: Absolute) -> str:
@@ -74,10 +74,10 @@ def _contested_line(one: WeekLesson, absolute: Absolute) -> str:
 
 
 def _entry_line(one: WeekLesson, absolute: Absolute) -> str:
-    named = _link(one.label, "playbook_playbookentry", one.entry_id, absolute)
-    return f"- **{named}** {escape_text(one.text)}"
+    link = _link(one.label, "playbook_playbookentry", one.entry_id, absolute)
+    return f"- **{link}** {escape_text(one.text)}"
 
 
-def _link(shown: str, model: str, pk: object, absolute: Absolute) -> str:
+def _link(label: str, model: str, pk: object, absolute: Absolute) -> str:
     url = absolute(reverse(f"admin:{model}_change", args=[pk]))
-    return f"[{escape_text(shown) or 'no words'}]({url})"
+    return f"[{escape_text(label) or 'no words'}]({url})"

@@ -1,4 +1,4 @@
-"""What a week did to the playbook: what is new, changed, refuted and contested."""
+"""Summarise a week of the playbook: entries that are new, changed, refuted, contested."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from console.weeks import Week
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
-MAX_CHANGES = 300  # changes of a week that are looked at, the newest
+MAX_CHANGES = 300  # the newest of a week, which are summarised
 Kind = str
 NEW, CHANGED, REFUTED = "new", "changed", "refuted"
 
 
 @dataclass(frozen=True)
 class WeekLesson:
-    """An entry, and what became of it in the week."""
+    """An entry, and what happened to it in the week."""
 
     entry_id: uuid.UUID
     label: str
     text: str
-    how: str = ""
+    actions: str = ""
     memories: int = 0
     quotes: int = 0
     decided_by: str = ""
@@ -40,8 +40,8 @@ class WeekLesson:
             (self.memories, "memory", "memories"),
             (self.quotes, "quote", "quotes"),
         ]
-        told = [f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n]
-        return ", ".join(told) or "none"
+        parts = [f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n]
+        return ", ".join(parts) or "none"
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
     for change in rules[:MAX_CHANGES]:
         by_entry[change.entry_id].append(change)
     lessons: dict[Kind, list[WeekLesson]] = {NEW: [], CHANGED: [], REFUTED: []}
-    for entry_id, made in by_entry.items():
-        lesson = _lesson(made, entries.get(entry_id), deltas)
-        lessons[_kind_of(made)].append(lesson)
+    for entry_id, changes_of_entry in by_entry.items():
+        lesson = _lesson(changes_of_entry, entries.get(entry_id), deltas)
+        lessons[_kind_of(changes_of_entry)].append(lesson)
     return WeekSummary(
         week,
         lessons,
@@ -94,7 +94,7 @@ def _changes(project: Project, week: Week, caller: Caller) -> Any:
 
 
 def _harmful_votes(changes: Any) -> Counter[uuid.UUID]:
-    """Entries with the harmful votes that they were given, the most first."""
+    """Count the harmful votes of each entry, most votes first."""
     rows = (
         changes.filter(action="vote", after__has_key="harmful")
         .order_by()
@@ -124,30 +124,30 @@ def _deltas(
     return found
 
 
-def _kind_of(made: Sequence[PlaybookChange]) -> Kind:
-    """`made` is what was done to one entry, the newest first."""
-    if made[0].operation == PlaybookChange.ChangeOperation.DELETE:
+def _kind_of(changes: Sequence[PlaybookChange]) -> Kind:
+    """Return the kind of an entry's changes, the newest of which is first."""
+    if changes[0].operation == PlaybookChange.ChangeOperation.DELETE:
         return REFUTED
-    is_new = any(c.operation == PlaybookChange.ChangeOperation.ADD for c in made)
+    is_new = any(c.operation == PlaybookChange.ChangeOperation.ADD for c in changes)
     return NEW if is_new else CHANGED
 
 
 def _lesson(
-    made: Sequence[PlaybookChange],
+    changes: Sequence[PlaybookChange],
     entry: PlaybookEntry | None,
     deltas: Mapping[uuid.UUID, PlaybookDelta],
 ) -> WeekLesson:
-    """The entry as the week left it; who decided is told of the newest change."""
-    last = made[0]
-    of = [deltas[pk] for c in made if (pk := c.delta_id) and pk in deltas]
-    worded = next((c.after["content"] for c in made if c.after.get("content")), "")
+    """Describe an entry as it was at the end of the week; the newest change counts."""
+    last = changes[0]
+    own_deltas = [deltas[pk] for c in changes if (pk := c.delta_id) and pk in deltas]
+    text = next((c.after["content"] for c in changes if c.after.get("content")), "")
     return WeekLesson(
         entry_id=last.entry_id,
         label=last.entry_label,
-        text=str(worded or (entry.content if entry else "")),
-        how=", ".join(dict.fromkeys(c.action for c in reversed(made))),
+        text=str(text or (entry.content if entry else "")),
+        actions=", ".join(dict.fromkeys(c.action for c in reversed(changes))),
         memories=getattr(entry, "memories", 0),
-        quotes=sum(len(delta.evidence) for delta in of),
+        quotes=sum(len(delta.evidence) for delta in own_deltas),
         decided_by=_decided_by(last, deltas),
         why=last.reason,
     )
@@ -156,7 +156,7 @@ def _lesson(
 def _decided_by(
     change: PlaybookChange, deltas: Mapping[uuid.UUID, PlaybookDelta]
 ) -> str:
-    """The person, or that the policy let it in without one."""
+    """Return the person who decided, or that the policy applied it without one."""
     delta = deltas.get(change.delta_id) if change.delta_id else None
     if delta is None or delta.producer == PlaybookDelta.Producer.HUMAN:
         return change.actor

@@ -108,7 +108,7 @@ def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
     page.page.keyboard.press("m")
     told(page, "the newer is a duplicate now")
     assert Memory.objects.get(pk=newer.memory.pk).duplicate_of_id == older.memory.pk
-    page.page.click("#inbox-said a:has-text('take it back')")
+    page.page.click("#inbox-said a:has-text('undo it')")
     page.page.fill("input[name=note]", "another feed")
     page.page.click("button:has-text('Unmark')")
 

@@ -51,7 +51,7 @@ def test_it_searches_and_explains(more, alices, open_page, width, scheme):
     page.page.wait_for_selector("text=is in the answer")
     assert page.page.locator(".se-hits mark").count() > 1
     assert serious(page) == []
-    assert page.page.is_visible("text=Words that were looked for")
+    assert page.page.is_visible("text=Words searched for")
     assert page.width_beyond_the_window() <= 0
     assert page.complaints == []
     assert page.strangers == []

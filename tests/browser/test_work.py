@@ -64,12 +64,12 @@ def test_the_playbook_is_slid_back_and_an_edit_taken_back(entry, open_page):
     page.page.wait_for_selector("h2:has-text('From revision 1 to 2: 1 changed')")
     section = "section:has(h2:text('From revision'))"
     assert "south" in page.page.inner_text(f"{section} ins")
-    page.page.click("summary:has-text('Take back')")
+    page.page.click("summary:has-text('Revert')")
     page.page.check("input[value=after]")
     page.page.fill("input[name=reason]", "it is the north one")
     page.page.click(".pb-back button")
 
-    page.page.wait_for_selector("text=Taken back by 1 new changes: revision 3")
+    page.page.wait_for_selector("text=Reverted by 1 new changes: revision 3")
     entry.refresh_from_db()
     assert entry.content == TEXT
     assert page.complaints == []

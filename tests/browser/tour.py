@@ -80,7 +80,7 @@ def after_conflict(walk):
 
 def duplicates(walk):
     walk.go("console:inbox", tab="duplicates")
-    walk.sees("Two memories alike", "Keep both")
+    walk.sees("Two similar memories", "Keep both")
 
 
 def after_duplicates(walk):
@@ -122,14 +122,14 @@ def revisions(walk):
     walk.page.focus(".pb-slide input")
     walk.keys.press("ArrowLeft")
     walk.page.wait_for_selector("h2:has-text('From revision')")
-    walk.page.click("summary:has-text('Take back')")
+    walk.page.click("summary:has-text('Revert')")
 
 
 def after_revisions(walk):
     walk.page.check("input[value=after]")
     walk.page.fill("input[name=reason]", "The warehouse is worth naming.")
     walk.page.click(".pb-back button")
-    walk.page.wait_for_selector("text=Taken back by 2 new changes")
+    walk.page.wait_for_selector("text=Reverted by 2 new changes")
     assert of_the_warehouse().exists()
 
 

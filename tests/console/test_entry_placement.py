@@ -45,7 +45,7 @@ class TestThePlaceOfAnEntry:
     def test_setting_what_is_so_already_changes_nothing(self, curator, project, entry):
         answer = place(curator, project, entry)
 
-        assert told(answer) == ["It stands there already."]
+        assert told(answer) == ["The entry is there already."]
         assert PlaybookChange.objects.count() == 1
 
     def test_a_stale_page_is_told_what_happened(self, curator, project, entry, alice):

@@ -223,7 +223,7 @@ class TestTheGraph:
 
         html = shown(curator, GRAPH, project, path="a.py")
 
-        assert "Nothing is known of it" in html
+        assert "No current memory and no entry of the playbook is linked" in html
         assert "<svg viewBox" not in html
 
     def test_charlie_sees_nothing_of_it(self, charlies, project, world):
@@ -284,7 +284,7 @@ class TestTheDrawing:
     def test_labels_on_the_left_are_turned_to_be_read(self):
         found = radial_layout.arrange([Branch("a", "tag", leaves(4), 4)]).leaves
 
-        at = [(float(node.at(1).split()[0]) < 0, node.is_left) for node in found]
+        at = [(float(node.point_at(1).split()[0]) < 0, node.is_left) for node in found]
         assert sorted(at) == [(False, False)] * 2 + [(True, True)] * 2
 
     def test_stronger_ties_are_thicker(self):
@@ -292,6 +292,6 @@ class TestTheDrawing:
 
         _, one, other = radial_layout.arrange(
             [Branch("f", "file", [weak, strong], 2)]
-        ).lines
+        ).edges
 
         assert float(one.width) < float(other.width) == radial_layout.THICK

@@ -53,7 +53,7 @@ def page(browser, status=200, **asked):
 
 
 def cards(answer):
-    return {card.title: card for card in answer.context["cards"]}
+    return {card.title: card for card in answer.context["figures"]}
 
 
 def a_run(project, outcome="success", given=None, **fields):
@@ -111,7 +111,7 @@ class TestThePage:
 
     def test_every_number_leads_to_a_list_that_answers(self, owner, world):
         answer = page(owner)
-        links = [card.url for card in answer.context["cards"]]
+        links = [card.url for card in answer.context["figures"]]
         for chart in answer.context["charts"]:
             links += [p.url for one in chart.series for p in one.points if p.url]
             links += [chart.note_url] if chart.note_url else []
@@ -209,14 +209,14 @@ class TestTheNumbersOnTop:
         card = cards(page(owner))["Waiting changes"]
 
         assert (card.figure, card.note) == ("2", "the oldest for 30 h")
-        assert not card.alarms
+        assert not card.is_alarm
 
     def test_a_queue_older_than_the_limit_asks_for_attention(self, owner, project):
         Project.objects.update(settings={"review": {"alarm_hours": 24}})
         a_delta(project)
         PlaybookDelta.objects.update(created_at=NOW() - timedelta(hours=25))
 
-        assert cards(page(owner))["Waiting changes"].alarms
+        assert cards(page(owner))["Waiting changes"].is_alarm
 
     def test_the_playbook_is_told_against_its_budget(self, owner, project):
         Project.objects.update(settings={"budgets": {"playbook_tokens": 2_000}})
@@ -303,7 +303,7 @@ class TestGrowth:
 
         chart = playbook_growth.chart(project, alice)
 
-        assert series(chart) == {"Added": [1, 2], "Taken out": [0, -1]}
+        assert series(chart) == {"Added": [1, 2], "Removed": [0, -1]}
         assert chart.note == "+1.3 entries per 2 runs"
 
     def test_charlies_runs_are_none_of_it(self, other_project, project, alice):

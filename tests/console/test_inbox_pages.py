@@ -179,7 +179,7 @@ class TestLists:
         assert f"card-{delta.pk}" in page_of(curator, **{name: fits})
         page = page_of(curator, **{name: misses})
         assert f"card-{delta.pk}" not in page
-        assert "Nothing here fits these filters" in page
+        assert "Nothing matches these filters" in page
 
     def test_a_run_is_a_filter_and_nonsense_fits_nothing(self, waiting, curator):
         delta = waiting(RULE)
@@ -510,7 +510,7 @@ class TestTwoCurators:
         delta.refresh_from_db()
         card = answer.json()["card"]
         assert (answer.status_code, delta.status) == (409, "stale")
-        assert "What changed since it was proposed" in card
+        assert "Changes since it was proposed" in card
         assert "<ins>Soon.</ins>" in card
         assert typed["content"] in card
         renewed = curator.post(decision_url(delta, "rebase"), typed, **DATA).json()
@@ -779,7 +779,7 @@ class TestOneCard:
 
         answer = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
 
-        assert "It was not compared" in answer.content.decode()
+        assert "The effect is unknown" in answer.content.decode()
 
     def test_a_quote_is_marked_where_it_stands_in_its_run(
         self, waiting, curator, project
@@ -807,7 +807,7 @@ class TestOneCard:
     def test_a_quote_that_is_gone_is_said_to_be_gone(self, waiting, curator):
         answer = curator.get(reverse("console:inbox_quote", args=[waiting(RULE).pk, 1]))
 
-        assert "does not stand there any more" in answer.content.decode()
+        assert "does not contain the quote any more" in answer.content.decode()
 
     def test_its_root_cause_and_another_project_lead_to_the_list(
         self, waiting, curator, project, other_project
@@ -871,7 +871,7 @@ class TestRoles:
         page = page_of(viewer)
 
         assert RULE.split("`")[0] in page
-        assert "deciding takes a curator, and your role here is viewer" in page
+        assert "only a curator can decide; your role here is viewer" in page
         assert decision_url(delta, "accept") not in page
 
     @pytest.mark.parametrize(

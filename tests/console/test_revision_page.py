@@ -228,9 +228,9 @@ class TestTakingBack:
         ("what", "reason", "told"),
         [
             ("revision", " ", "Say why"),
-            ("", "why", "Choose what to take back"),
-            ("zebra:1", "why", "Choose what to take back"),
-            ("change:1", "why", "Choose what to take back"),
+            ("", "why", "Choose what to revert"),
+            ("zebra:1", "why", "Choose what to revert"),
+            ("change:1", "why", "Choose what to revert"),
             (f"change:{'0' * 32}", "why", "There is no change"),
             (f"run:{'0' * 32}", "why", "is in force"),
         ],
@@ -247,7 +247,7 @@ class TestTakingBack:
     ):
         viewer = browser_of(Role.VIEWER)
 
-        assert "Take back" not in shown(viewer, project)
+        assert "Revert" not in shown(viewer, project)
         assert take_back(viewer, project, "revision").status_code == 403
         entry.refresh_from_db()
         assert entry.is_live

@@ -172,7 +172,7 @@ class TestThePage:
             "exact: ",
             "relative",
             "0.7",
-            "Words that were looked for",
+            "Words searched for",
         ):
             assert told in html
 
@@ -193,7 +193,7 @@ class TestThePage:
         assert 'role="alert"' not in html
 
     def test_no_hit_says_what_to_do(self, curator, project):
-        assert "Nothing fits" in shown(curator, project, query="tide")
+        assert "No memory matches" in shown(curator, project, query="tide")
 
     def test_charlie_finds_nothing_of_it(self, charlies, project, stored):
         memory = stored(f"{MARK} tide")

@@ -177,7 +177,7 @@ class TestThePage:
     def test_what_is_no_week_is_refused_with_words(self, owner, project, wrong):
         html = page(owner, project, status=400, week=wrong).content.decode()
 
-        assert "This is no week" in html
+        assert "That is not a week" in html
 
     def test_charlie_sees_nothing_of_it(self, charlies, world, project):
         assert MARK not in charlies.get(WEEKLY).content.decode()

@@ -22,9 +22,9 @@ SLEEPER = [
 PARENT = """
 import sys, time
 from pathlib import Path
-from embedded.children import Child
+from embedded.children import ChildProcess
 folder = Path(sys.argv[1])
-child = Child("sleeper", ["sleep", "60"], folder / "log", folder)
+child = ChildProcess("sleeper", ["sleep", "60"], folder / "log", folder)
 child.start()
 print(child.process.pid, flush=True)
 time.sleep(60)

@@ -21,7 +21,7 @@ MANAGERS = {"objects", "_base_manager", "_default_manager"}
 ALLOWED = {
     "access/tasks.py: housekeeping": "the system removes what has served its time",
     "access/views/projects.py: get": "members of the project that `named()` let through",
-    "console/jobs/schedules.py: beats": "of the installation, for its owners' page",
+    "console/jobs/schedules.py: heartbeats": "of the installation, for its owners' page",
     "jobs/tasks.py: sweep": "the system wakes what is due",
     "memories/tasks.py: refresh_statistics": "the system counts words",
     "playbook/tasks.py: refresh_statistics": "the system counts words",
