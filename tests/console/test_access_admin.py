@@ -13,8 +13,6 @@ from django.contrib.messages import get_messages
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from rest_framework.test import APIClient
-from tests.admin.test_doors import do
-from tests.isolation.test_doors_lint import files
 
 from access.models import ApiKey
 from audit import csv_export
@@ -22,6 +20,8 @@ from audit.admin import PAGES
 from audit.models import AuditEvent
 from common.caller import Role
 from tests.admin.conftest import MARK, SCRIPT
+from tests.admin.test_actions import do
+from tests.isolation.test_view_lint import files
 
 pytestmark = pytest.mark.django_db
 

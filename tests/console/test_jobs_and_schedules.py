@@ -8,11 +8,11 @@ import pytest
 from celery import current_app
 from django.urls import reverse
 from django.utils import timezone
-from tests.admin.test_doors import do
 
 from common.caller import Role
 from jobs import tasks
 from jobs.models import Heartbeat, Job
+from tests.admin.test_actions import do
 from tests.admin.test_lists import queries_of
 
 pytestmark = pytest.mark.django_db

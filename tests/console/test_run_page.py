@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
-from tests.admin.test_doors import do
 
 from ace import run as runs
 from ace.models import AceRun
@@ -12,6 +11,7 @@ from ace.rules import task as tasks
 from common.caller import Role
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.admin.conftest import SCRIPT
+from tests.admin.test_actions import do
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.ace.model.conftest import LESSON, lesson, placed, reflection
 
 from ace import run as runs
 from ace.models import AceRun, Reflection
@@ -12,6 +11,7 @@ from memories.retention import erase
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from playbook.review import decide
+from tests.ace.conftest import LESSON, lesson, placed, reflection
 
 pytestmark = pytest.mark.django_db
 

@@ -8,15 +8,6 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 from django.utils import timezone
-from tests.ace.model.conftest import (
-    LESSON,
-    QUOTE,
-    TASK,
-    lesson,
-    marker_of,
-    reflection,
-    saying,
-)
 
 from ace import run as runs
 from ace.models import AceRun, Reflection
@@ -27,6 +18,15 @@ from inference.errors import RequestRefusal
 from inference.models import ModelCall
 from playbook.models import PlaybookDelta, PlaybookEntry
 from projects import deletion
+from tests.ace.conftest import (
+    LESSON,
+    QUOTE,
+    TASK,
+    lesson,
+    marker_of,
+    reflection,
+    saying,
+)
 
 pytestmark = pytest.mark.django_db
 BY_RULES = "reflector: the rules alone, because: "
