@@ -286,7 +286,7 @@ class TestWhatTheGatesStop:
 
         delta = by_model()[0]
         assert delta.status == "rejected"
-        assert "no room" in delta.review_note
+        assert "token budget" in delta.review_note
 
     def test_a_list_is_no_lesson(self, model, complete):
         model(reflection(lesson(content="- Run git push.\n- Run git pull.")))

@@ -118,7 +118,7 @@ class TestInvariants:
     def test_no_lesson_without_a_known_outcome(self, request):
         task, _, drawn = reflected(request)
 
-        assert bool(drawn.lessons) != bool(drawn.abstained)
+        assert bool(drawn.lessons) != bool(drawn.abstention)
         if task_outcome.resolve(task).value == "unknown":
             assert drawn.lessons == []
 

@@ -86,7 +86,7 @@ class TestPeople:
         found = drawn("Always run the linter.", ended="unknown")
 
         assert found.lessons == []
-        assert "unknown" in found.abstained
+        assert "unknown" in found.abstention
 
     def test_people_are_trusted_more_than_agents(self):
         sentence = "Always run the linter before committing."

@@ -228,7 +228,7 @@ class TestAbstaining:
         found = drawn(self.FAILED, self.FIXED, ended="unknown")
 
         assert found.lessons == []
-        assert found.abstained == "the outcome is unknown: the caller says unknown"
+        assert found.abstention == "the outcome is unknown: the caller says unknown"
 
     def test_it_still_gives_what_was_observed(self):
         found = drawn(self.FAILED, self.FIXED, ended="unknown")
@@ -265,7 +265,7 @@ class TestAbstaining:
         found = drawn(("Read", {"file_path": "a.py"}, "x"))
 
         assert (found.lessons, found.insights) == ([], [])
-        assert found.abstained == "nothing in the task names an action to take"
+        assert found.abstention == "nothing in the task names an action to take"
 
     def test_a_lesson_stands_once(self):
         found = contents(self.FAILED, self.FIXED, self.FAILED, self.FIXED)
