@@ -1,5 +1,5 @@
-"""Turn a finished task into a memory, a reflection and playbook deltas.
+"""Turn a finished task into a memory, a reflection and changes to the playbook.
 
-The rules (task to lessons) import no app and no Django; the run that stores what
-they say may import playbook, memories and everything below them.
+`run` starts the phases: `executor`, `reflect`, `curate`. May import `playbook`, `memories`
+and the apps below; `ace.rules` imports no database.
 """
