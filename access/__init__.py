@@ -1,4 +1,4 @@
-"""API keys, roles, throttles, idempotency; the doors of projects, keys, jobs, audit.
+"""API keys, authentication and idempotency; the views of projects, keys, jobs and audit.
 
 May import `projects` and everything below it.
 """

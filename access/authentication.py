@@ -1,4 +1,4 @@
-"""Who is asking: an API key or a signed-in person, made into a `Caller`."""
+"""Authenticate an API key or a signed-in person, and build the `Caller`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from common.request_id import request_id
 from projects.models import Membership
 
 SCHEME = "bearer"
-MAX_SECRET_LENGTH = 200  # characters; ours have 46
+MAX_SECRET_LENGTH = 200  # characters; a secret has 46
 LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class CsrfFailed(errors.Forbidden):
-    """A session writes with its CSRF token only: cookie `csrftoken`, header X-CSRFToken."""
+    """A session needs its CSRF token to write: cookie `csrftoken`, header X-CSRFToken."""
 
     code = "csrf_failed"
 
@@ -56,22 +56,22 @@ class KeyAuthentication(BaseAuthentication):
 
 
 def find_key(secret: str) -> Any:
-    """The usable `ApiKey` of a secret, with `project_ids`; None without one.
+    """Return the usable `ApiKey` of a secret, with `project_ids`, or None.
 
-    The look-up is by SHA-256, so its time tells nothing about the secret.
+    The look-up is by SHA-256, so its duration reveals nothing about the secret.
     """
     if not secret or len(secret) > MAX_SECRET_LENGTH or not secret.isascii():
         return None
     digest = hash_secret(secret)
-    for found, (project_ids,) in KEY_ROWS.read(KEY_BY_HASH, [digest]):
-        key: Any = found
-        if hmac.compare_digest(key.hash, digest) and not key.is_over:
+    for row, (project_ids,) in KEY_ROWS.read(KEY_BY_HASH, [digest]):
+        key: Any = row
+        if hmac.compare_digest(key.hash, digest) and not key.has_ended:
             key.project_ids = project_ids
             return key
     return None
 
 
-# Asked by every request: as a queryset, building it took longer than answering.
+# Every request runs this: building a queryset takes longer than the query.
 KEY_ROWS = RowReader(ApiKey)
 KEY_BY_HASH = f"""
 SELECT {KEY_ROWS.columns}, ARRAY(
@@ -84,13 +84,13 @@ WHERE hash = %s
 
 
 def record_use(key: ApiKey) -> None:
-    """Keep `last_used_at`, to the minute: a write for each request would cost more."""
+    """Update `last_used_at` once a minute: a write for each request would cost more."""
     now = timezone.now()
     due = now - LAST_USED_INTERVAL
     if key.last_used_at and key.last_used_at > due:
         return
-    unnoted = Q(last_used_at=None) | Q(last_used_at__lte=due)
-    ApiKey.objects.filter(unnoted, pk=key.pk).update(last_used_at=now)
+    is_due = Q(last_used_at=None) | Q(last_used_at__lte=due)
+    ApiKey.objects.filter(is_due, pk=key.pk).update(last_used_at=now)
 
 
 def caller_for_key(key: Any, request: Any) -> Caller:
@@ -108,15 +108,15 @@ def caller_for_key(key: Any, request: Any) -> Caller:
 
 
 class BrowserAuthentication(SessionAuthentication):
-    """A session of the admin, with its CSRF token on every write."""
+    """Authenticate a session of the admin; every write needs its CSRF token."""
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        found = super().authenticate(request)
-        if found is None:
+        credentials = super().authenticate(request)
+        if credentials is None:
             return None
-        caller = caller_for_account(found[0], request)
+        caller = caller_for_account(credentials[0], request)
         structlog.contextvars.bind_contextvars(caller=caller.name)
-        return found[0], caller
+        return credentials[0], caller
 
     def enforce_csrf(self, request: Request) -> None:
         try:
@@ -126,7 +126,7 @@ class BrowserAuthentication(SessionAuthentication):
 
 
 def caller_for_account(account: AbstractUser, request: Any) -> Caller:
-    """The caller that a signed-in person is, for the doors of the API and the admin."""
+    """Build the caller of a signed-in person, for the API and the admin."""
     rows = Membership.objects.filter(account_id=account.pk)
     return Caller(
         name=f"user:{account.get_username()}",

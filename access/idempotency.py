@@ -1,6 +1,6 @@
-"""A write that a client may send again, and the answer that it then gets.
+"""Idempotency keys: a repeated write gets the first answer again.
 
-The key's row is inserted first in the transaction of the write itself, in PostgreSQL,
+The transaction of the write inserts the key's row first. The row is in PostgreSQL,
 because Redis may be flushed.
 """
 
@@ -24,25 +24,23 @@ from common.caller import Caller
 from common.db import write
 
 KEY_PATTERN = re.compile(r"[\x20-\x7e]{1,255}")
-LOCK_TIMEOUT = (
-    "2s"  # for another request with the same key, before it is called running
-)
+LOCK_TIMEOUT = "2s"  # the wait for another open transaction with the same key
 
 
 class InvalidIdempotencyKey(errors.Refusal):
-    """An Idempotency-Key is 1 to 255 printable ASCII characters; a UUID will do."""
+    """An Idempotency-Key is 1 to 255 printable ASCII characters, such as a UUID."""
 
     code = "invalid_idempotency_key"
 
 
 class IdempotencyMismatch(errors.StateConflict):
-    """This Idempotency-Key came with another body before; use a new key for it."""
+    """This Idempotency-Key was sent with another body before; use a new key."""
 
     code = "idempotency_mismatch"
 
 
 class IdempotencyRunning(errors.StateConflict):
-    """A request with this Idempotency-Key is still running; ask again in a moment."""
+    """A request with this Idempotency-Key is still running; try again in a moment."""
 
     code = "idempotency_running"
 
@@ -52,7 +50,7 @@ class IdempotencyRunning(errors.StateConflict):
 
 @dataclass(frozen=True)
 class RequestIdentity:
-    """What makes two requests the same one, and the body that they must share."""
+    """The values that identify a repeated request, and the hash of its body."""
 
     actor: str
     route: str
@@ -61,7 +59,7 @@ class RequestIdentity:
     body_hash: str
 
     @property
-    def place(self) -> dict[str, Any]:
+    def lookup(self) -> dict[str, Any]:
         return {
             "actor": self.actor,
             "route": self.route,
@@ -72,7 +70,7 @@ class RequestIdentity:
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """A stored answer; its status is None while the work goes on."""
+    """A stored answer; its status is None while the work is running."""
 
     status: int | None
     body: Any
@@ -105,24 +103,23 @@ def _hash(value: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def replay(ticket: RequestIdentity) -> StoredAnswer | None:
-    """What a committed request with this key left; refused when its body differs."""
-    row = IdempotencyKey.objects.filter(**ticket.place).first()
+def replay(identity: RequestIdentity) -> StoredAnswer | None:
+    """Return the answer of a committed request with this key; refuse another body."""
+    row = IdempotencyKey.objects.filter(**identity.lookup).first()
     if row is None:
         return None
-    if row.body_hash != ticket.body_hash:
+    if row.body_hash != identity.body_hash:
         raise IdempotencyMismatch
     return StoredAnswer(row.status, row.answer, is_replay=True, id=row.pk)
 
 
-def claim(ticket: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
-    """Insert the key's row inside the caller's transaction; None when there is one.
+def claim(identity: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
+    """Insert the key's row in the caller's transaction; return None if the key has one.
 
-    Waits for another open transaction with the same key, and refuses after that.
-    `answer` is what a replay sees until `keep` is called, for work that spans more
-    than one transaction.
+    Wait for another open transaction with the same key, and then refuse. A replay gets
+    `answer` until `store_answer` is called, for work in more than one transaction.
     """
-    row = IdempotencyKey(body_hash=ticket.body_hash, answer=answer, **ticket.place)
+    row = IdempotencyKey(body_hash=identity.body_hash, answer=answer, **identity.lookup)
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
         try:
@@ -135,31 +132,31 @@ def claim(ticket: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
     return row.pk if IdempotencyKey.objects.filter(pk=row.pk).exists() else None
 
 
-def store_answer(claimed: uuid.UUID, status: int, answer: Any) -> Any:
-    """Store the answer of a claimed key; returns it as the client will see it."""
+def store_answer(key_id: uuid.UUID, status: int, answer: Any) -> Any:
+    """Store the answer of a claimed key; return it as the client will see it."""
     plain = json.loads(json.dumps(answer, cls=JSONEncoder))
-    IdempotencyKey.objects.filter(pk=claimed).update(status=status, answer=plain)
+    IdempotencyKey.objects.filter(pk=key_id).update(status=status, answer=plain)
     return plain
 
 
 @write
 def run_once(
-    ticket: RequestIdentity,
+    identity: RequestIdentity,
     act: Callable[[], tuple[int, Mapping[str, Any]]],
     *,
     hidden: tuple[str, ...] = (),
 ) -> StoredAnswer:
-    """Claim the key, act and keep the answer in one transaction, or replay."""
-    claimed = claim(ticket)
-    if claimed is None:
-        return _replay_finished(ticket)
+    """Claim the key, act and store the answer in one transaction, or replay the answer."""
+    key_id = claim(identity)
+    if key_id is None:
+        return _replay_complete(identity)
     status, answer = act()
-    store_answer(claimed, status, dict(answer) | dict.fromkeys(hidden))
-    return StoredAnswer(status, answer, is_replay=False, id=claimed)
+    store_answer(key_id, status, dict(answer) | dict.fromkeys(hidden))
+    return StoredAnswer(status, answer, is_replay=False, id=key_id)
 
 
-def _replay_finished(ticket: RequestIdentity) -> StoredAnswer:
-    answer = replay(ticket)
+def _replay_complete(identity: RequestIdentity) -> StoredAnswer:
+    answer = replay(identity)
     if answer is None or answer.status is None:
         raise IdempotencyRunning
     return answer

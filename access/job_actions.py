@@ -1,4 +1,4 @@
-"""What an operator does to a job, with its audit row."""
+"""Retry, discard or cancel a job, with its audit row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACTIONS = {"retry": queue.retry, "discard": queue.discard, "cancel": queue.cance
 
 @write
 def perform(job: Job, action: str, caller: Caller) -> Job:
-    """Retry, discard or cancel a job; `action` is a key of ACTIONS."""
+    """Check the caller's role and run an action of ACTIONS on a job."""
     if job.project_id:
         caller.require(Role.CURATOR, job.project_id)
     elif (caller.everywhere or 0) < Role.CURATOR:

@@ -1,4 +1,4 @@
-"""Give keys out, replace and revoke them; every step is audited."""
+"""Issue, rotate and revoke API keys, each with its audit row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_OVERLAP = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class IssuedKey:
-    """A key and its secret, which is told this once and kept nowhere."""
+    """A new key and its secret, which is returned once and stored nowhere."""
 
     key: ApiKey
     secret: str
@@ -45,7 +45,7 @@ def issue(
     expires_at: datetime | None = None,
     caller: Caller = SYSTEM,
 ) -> IssuedKey:
-    """Make a key for some projects, or without any for every project."""
+    """Create a key for the given projects; without any, for every project."""
     bound = list(projects)
     require_issuer(caller, role=role, projects=bound, everywhere=not bound)
     require_same_bounds(caller, agent_id=agent_id, user_id=user_id)
@@ -71,13 +71,14 @@ def issue(
 def rotate(
     key: ApiKey, overlap: timedelta = DEFAULT_OVERLAP, *, caller: Caller = SYSTEM
 ) -> IssuedKey:
-    """Make a key like this one, which stays usable for the overlap.
+    """Replace a key by a new one with the same rights.
 
-    The new key lives as long as the old one was meant to.
+    The old key stays usable for the overlap. The new one has the lifetime that the old
+    one had.
     """
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
-    if key.is_over or key.replaced_by_id:
+    if key.has_ended or key.replaced_by_id:
         raise KeyRevoked
     now = timezone.now()
     lifetime = key.expires_at - key.created_at if key.expires_at else None
@@ -102,7 +103,7 @@ def rotate(
 
 @write
 def revoke(key: ApiKey, *, caller: Caller = SYSTEM) -> ApiKey:
-    """End a key now; ending it again changes nothing."""
+    """Revoke a key now; a second call changes nothing."""
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
     now = timezone.now()
@@ -116,13 +117,13 @@ def revoke(key: ApiKey, *, caller: Caller = SYSTEM) -> ApiKey:
 
 @write
 def revoke_all(account: AbstractBaseUser, *, caller: Caller) -> None:
-    """End the keys of a person, each with its audit row."""
+    """Revoke the keys of a person, each with its audit row."""
     for key in ApiKey.objects.filter(account_id=account.pk).order_by("pk"):
         revoke(key, caller=caller)
 
 
 def _account_of(caller: Caller) -> int | None:
-    """Whoever is told the secret of a key: a person, or the one whose key asks for it."""
+    """Return the account that gets the secret: the person, or the owner of the key."""
     if caller.account_id or not caller.key_id:
         return caller.account_id
     return ApiKey.objects.values_list("account_id", flat=True).get(pk=caller.key_id)
@@ -131,10 +132,10 @@ def _account_of(caller: Caller) -> int | None:
 def require_issuer(
     caller: Caller, *, role: int, projects: Iterable[Project], everywhere: bool
 ) -> None:
-    """Only an owner issues keys, for what it owns, and none above its own role."""
+    """Allow only owners to issue keys, for their projects, and none above their role."""
     if everywhere and (caller.everywhere or 0) < Role.OWNER:
         raise errors.Forbidden(
-            "Only an owner of every project issues keys for all; name the projects."
+            "Only an owner of every project can issue keys for all; name the projects."
         )
     for project in projects:
         caller.require(Role.OWNER, project.pk)
@@ -147,12 +148,12 @@ def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
     ):
         raise errors.Forbidden(
             "This key is bound to an agent or a user; "
-            "it issues keys that are bound the same."
+            "it can issue only keys that are bound the same."
         )
 
 
 def require_control(caller: Caller, key: ApiKey) -> None:
-    """A key controls itself; any other needs what issuing it would need."""
+    """Allow a key to control itself; any other key needs the right to issue it."""
     if caller.key_id == key.pk:
         return
     require_issuer(

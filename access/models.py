@@ -1,3 +1,5 @@
+"""API keys, and the stored answers of idempotent requests."""
+
 from __future__ import annotations
 
 import hashlib
@@ -15,11 +17,11 @@ from common.ids import uuid7
 from projects.models import Project
 
 SECRET_PREFIX = "am_"
-VISIBLE_CHARACTERS = 8  # characters of a secret that stay readable, to tell keys apart
+VISIBLE_CHARACTERS = 8  # of a secret, to distinguish keys
 
 
 def hash_secret(secret: str) -> str:
-    """SHA-256: a slow hash adds nothing to 256 random bits."""
+    """Hash with SHA-256: a slow hash adds nothing to 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -33,9 +35,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         )
 
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
-        """Keys of projects that the caller owns, and its own.
+        """Return keys of projects that the caller owns, and its own key.
 
-        A caller bound to an agent or a user sees only keys that are bound the same.
+        A caller bound to an agent or a user sees only keys with the same bounds.
         """
         bounds = {"agent_id": caller.agent_id, "user_id": caller.user_id}
         rows = self.filter(**{name: value for name, value in bounds.items() if value})
@@ -53,18 +55,18 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         ).distinct()
 
 
-# PostgreSQL's LEAST takes the one that is there. One object for all accounts: deletion
-# updates a field and value once, in the order in which they were first named.
+# PostgreSQL's LEAST ignores null. All accounts share this one object, because a deletion
+# updates each pair of field and value once, in the order in which it was added.
 NOW_OR_EARLIER = Least(models.F("revoked_at"), Now())
 
 
 def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
-    """`on_delete`: the keys of a deleted account are revoked, however it is deleted.
+    """`on_delete`: revoke the keys of an account, however it is deleted.
 
-    It is asked for the page that confirms a deletion, too, so it tells the audit
-    nothing: `keys.revoke_all` does.
+    The page that confirms a deletion calls it, too, so it writes no audit rows:
+    `keys.revoke_all` does.
     """
-    # Before they have no account any more, by which they are found.
+    # Before SET_NULL: the update finds the keys by their account.
     collector.add_field_update(
         ApiKey._meta.get_field("revoked_at"), NOW_OR_EARLIER, keys
     )
@@ -75,7 +77,7 @@ end_keys.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL's
 
 
 class ApiKey(models.Model):
-    """A secret that an agent shows; only its hash is kept."""
+    """The key of an agent; only the hash of its secret is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=200)
@@ -83,13 +85,13 @@ class ApiKey(models.Model):
     hash = models.CharField(max_length=64, unique=True, editable=False)
     role = models.PositiveSmallIntegerField(choices=Role, default=Role.WRITER)
 
-    # A key is bound to projects, or reaches every one, never to none by accident.
+    # A key has projects, or explicitly all of them: an empty list is no accident.
     everywhere = models.BooleanField(default=False)
     projects = models.ManyToManyField(Project, blank=True, related_name="api_keys")
     agent_id = models.CharField(max_length=255, blank=True)
     user_id = models.CharField(max_length=255, blank=True)
 
-    # Of the person who was told the secret; it opens nothing while they are inactive.
+    # The person who got the secret; the key is unusable while they are inactive.
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=end_keys
     )
@@ -118,25 +120,25 @@ class ApiKey(models.Model):
 
     @classmethod
     def new(cls, **fields: object) -> tuple[Self, str]:
-        """An unsaved key and its secret, which exists nowhere else."""
+        """Return an unsaved key and its secret, which is stored nowhere."""
         secret = SECRET_PREFIX + secrets.token_urlsafe(32)
         prefix = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
         return cls(prefix=prefix, hash=hash_secret(secret), **fields), secret
 
     @property
     def is_usable(self) -> bool:
-        return not self.is_over and (self.account is None or self.account.is_active)
+        return not self.has_ended and (self.account is None or self.account.is_active)
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has expired or was revoked, for good."""
+    def has_ended(self) -> bool:
+        """Return whether the key has expired or is revoked."""
         now = timezone.now()
         ends = (self.expires_at, self.revoked_at)
         return any(end is not None and end <= now for end in ends)
 
 
 class IdempotencyKey(models.Model):
-    """The answer to a write that a client may send again."""
+    """The stored answer of a write, for when the client repeats it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     actor = models.CharField(max_length=200)

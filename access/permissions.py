@@ -1,3 +1,5 @@
+"""Who may send requests at all; views check the role in a project."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +13,7 @@ from common.caller import Caller
 
 
 class IsCaller(BasePermission):
-    """Somebody known: a usable key, or a person who signed in."""
+    """Allow a usable key, or a signed-in person."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if isinstance(request.auth, Caller):
@@ -21,7 +23,7 @@ class IsCaller(BasePermission):
 
 
 class IsCallerOrLoopback(IsCaller):
-    """For the schema, its pages and the metrics: this machine itself may ask, too."""
+    """Also allow this machine itself, for the schema, its pages and the metrics."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return is_loopback(request) or super().has_permission(request, view)

@@ -1,4 +1,4 @@
-"""Refused access is audited, bounded so that it cannot fill the table."""
+"""Audit refused requests, at a limited rate so that they cannot fill the table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from common.address import client_address
 from common.caller import Caller
 from common.request_id import request_id
 
-AUDIT_INTERVAL = (
-    60.0  # seconds between two rows for one key or address, in each process
-)
+AUDIT_INTERVAL = 60.0  # seconds between two rows of a caller, in each process
 MAX_REMEMBERED = 10_000  # keys and addresses
 
 _next_audit: dict[str, float] = {}
@@ -25,11 +23,11 @@ _next_audit: dict[str, float] = {}
 def audit_refusal(
     request: Any, response: HttpResponseBase, project_id: uuid.UUID | None = None
 ) -> None:
-    """Audit a 403, and a 401 to somebody who showed a key."""
+    """Audit a 403, and a 401 to a request with a key."""
     caller = getattr(request, "_auth", None)
-    shown = request.META.get("HTTP_AUTHORIZATION", "")
-    if response.status_code == 401 and shown:
-        caller = unknown_caller(request, shown)
+    header = request.META.get("HTTP_AUTHORIZATION", "")
+    if response.status_code == 401 and header:
+        caller = unknown_caller(request, header)
     elif response.status_code != 403 or not isinstance(caller, Caller):
         return
     if not is_due(f"{caller.key_id or caller.name} {caller.address}"):
@@ -46,22 +44,22 @@ def audit_refusal(
     )
 
 
-def unknown_caller(request: Any, shown: str) -> Caller:
-    secret = shown.rpartition(" ")[2]
+def unknown_caller(request: Any, header: str) -> Caller:
+    secret = header.rpartition(" ")[2]
     visible = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
-    known_form = secret.startswith(SECRET_PREFIX) and visible.isprintable()
+    has_known_form = secret.startswith(SECRET_PREFIX) and visible.isprintable()
     return Caller(
-        name=f"key:{visible}" if known_form else "unknown",
+        name=f"key:{visible}" if has_known_form else "unknown",
         request_id=request_id(),
         address=client_address(request),
     )
 
 
-def is_due(who: str) -> bool:
+def is_due(name: str) -> bool:
     now = time.monotonic()
-    if now < _next_audit.get(who, 0.0):
+    if now < _next_audit.get(name, 0.0):
         return False
     if len(_next_audit) >= MAX_REMEMBERED:
         _next_audit.clear()
-    _next_audit[who] = now + AUDIT_INTERVAL
+    _next_audit[name] = now + AUDIT_INTERVAL
     return True

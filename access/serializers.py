@@ -1,4 +1,4 @@
-"""Bodies and queries that come in, and the shapes of what goes out."""
+"""Serializers of projects, members, keys, the audit record and jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from projects.options import ProjectOptions
 
 
 class RoleField(serializers.ChoiceField):
-    """A role by its name; in Python it is a `Role`."""
+    """A role by name; its Python value is a `Role`."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("choices", [role.label for role in Role])
@@ -51,7 +51,7 @@ class CreateProject(serializers.Serializer[Any]):
         max_length=64,
         required=False,
         default=DEFAULT_ORGANIZATION,
-        help_text="Its short name; made when there is none.",
+        help_text="Its short name; created if there is none.",
     )
 
 
@@ -67,20 +67,20 @@ class ChangeProject(serializers.Serializer[Any]):
         max_length=255, required=False, allow_blank=True
     )
     settings = serializers.DictField(
-        required=False, help_text="Merged; null returns a setting to its default."
+        required=False, help_text="Merged; null resets a setting to its default."
     )
     version = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=2**31 - 1,
-        help_text="The version you read: a stale one is a 409 with the present one.",
+        help_text="The version you read; a stale one gets a 409 with the current one.",
     )
 
 
 class ListProjects(PageQuery):
     name = serializers.CharField(required=False, max_length=200)
     deleted = serializers.BooleanField(
-        required=False, default=False, help_text="Those that you may still restore."
+        required=False, default=False, help_text="List those you can still restore."
     )
 
 
@@ -137,7 +137,7 @@ class IssueKey(serializers.Serializer[Any]):
         required=False,
         default=list,
         max_length=100,
-        help_text="Ids or names; without any the key is for every project.",
+        help_text="Ids or names; without any, the key is for every project.",
     )
     agent_id = serializers.CharField(
         max_length=255, required=False, default="", allow_blank=True
@@ -199,7 +199,7 @@ class IssuedKeyOut(KeyOut):
     secret = serializers.CharField(
         read_only=True,
         allow_null=True,
-        help_text="Shown this once; null when an Idempotency-Key replays the answer.",
+        help_text="Returned once; null if an Idempotency-Key replays the answer.",
     )
 
     class Meta(KeyOut.Meta):

@@ -17,17 +17,17 @@ from projects import deletion
 
 @shared_task
 def housekeeping() -> None:
-    """Remove what has served its time, and enqueue the end of deleted projects."""
+    """Delete expired rows, and enqueue the deletion of projects after their grace period."""
     now = timezone.now()
-    answers = now - timedelta(days=settings.IDEMPOTENCY_DAYS)
-    delete_in_batches(IdempotencyKey.objects.filter(created_at__lt=answers))
-    finished = now - timedelta(days=settings.JOB_RETENTION_DAYS)
+    answers_before = now - timedelta(days=settings.IDEMPOTENCY_DAYS)
+    delete_in_batches(IdempotencyKey.objects.filter(created_at__lt=answers_before))
+    jobs_before = now - timedelta(days=settings.JOB_RETENTION_DAYS)
     ended = [Job.State.DONE, Job.State.CANCELLED, Job.State.DISCARDED]
-    delete_in_batches(Job.objects.filter(state__in=ended, finished_at__lt=finished))
-    asked = now - timedelta(days=settings.MODEL_CALL_DAYS)
-    delete_in_batches(ModelCall.objects.filter(at__lt=asked))
-    signed_in = now - timedelta(days=settings.SIGN_IN_DAYS)
-    delete_in_batches(AccessLog.objects.filter(attempt_time__lt=signed_in))
+    delete_in_batches(Job.objects.filter(state__in=ended, finished_at__lt=jobs_before))
+    calls_before = now - timedelta(days=settings.MODEL_CALL_DAYS)
+    delete_in_batches(ModelCall.objects.filter(at__lt=calls_before))
+    sign_ins_before = now - timedelta(days=settings.SIGN_IN_DAYS)
+    delete_in_batches(AccessLog.objects.filter(attempt_time__lt=sign_ins_before))
     delete_in_batches(Session.objects.filter(expire_date__lt=now))
     deletion.enqueue_due()
     Heartbeat.beat("housekeeping")

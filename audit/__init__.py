@@ -1,4 +1,4 @@
-"""The append-only record of who did what: plain ids and names, no foreign keys.
+"""Append-only record of who did what: plain ids and names, no foreign keys.
 
 May import `common` only.
 """

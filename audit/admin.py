@@ -23,8 +23,8 @@ from common.admin.model_admin import RowsAdmin
 from common.admin.panels import Panel, format_time, short_text
 from common.caller import Caller, Role
 
-CHUNK = 2_000  # events of a CSV that are read at once
-# The page of what an event tells of; other objects have none.
+CHUNK = 2_000  # events of a CSV read at once
+# The admin page of an event's object, by object type; other types have none.
 PAGES = {
     "memory": "memories_memory",
     "tag": "memories_tag",
@@ -48,8 +48,8 @@ PAGES = {
 class AuditEventAdmin(RowsAdmin):
     view_role = Role.OWNER
     list_display = [
-        "at_shown",
-        "actor_shown",
+        "at_display",
+        "actor_display",
         "verb",
         "thing",
         "project_name",
@@ -66,8 +66,11 @@ class AuditEventAdmin(RowsAdmin):
     search_fields = ["object_id", "actor", "verb", "request_id", "agent_id"]
     search_help_text = "Object id, actor, verb or request id"
     fieldsets = [
-        (None, {"fields": ["at_shown", "verb", "actor", "agent_id", "key_id"]}),
-        ("About", {"fields": ["project_name", "object_type", "thing", "detail_shown"]}),
+        (None, {"fields": ["at_display", "verb", "actor", "agent_id", "key_id"]}),
+        (
+            "About",
+            {"fields": ["project_name", "object_type", "thing", "detail_display"]},
+        ),
         ("State", {"fields": ["before_hash", "after_hash"]}),
         ("Request", {"fields": ["request_id", "address", "account_id"]}),
     ]
@@ -80,15 +83,15 @@ class AuditEventAdmin(RowsAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        asked = request.GET.urlencode()
+        query = request.GET.urlencode()
         url = reverse("admin:audit_auditevent_csv")
-        as_csv = {"label": "Download as CSV", "url": f"{url}?{asked}" if asked else url}
+        link = {"label": "Download as CSV", "url": f"{url}?{query}" if query else url}
         return super().changelist_view(
-            request, {"links": [as_csv], **(extra_context or {})}
+            request, {"links": [link], **(extra_context or {})}
         )
 
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
-        """What the list shows with the same filters, all of it."""
+        """Download all events that match the filters of the list."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
@@ -102,13 +105,13 @@ class AuditEventAdmin(RowsAdmin):
             headers={"Content-Disposition": 'attachment; filename="audit.csv"'},
         )
 
-    at_shown = staticmethod(
+    at_display = staticmethod(
         panels.column("at", format_time, title="when", ordering="id")
     )
-    actor_shown = staticmethod(
+    actor_display = staticmethod(
         panels.column("actor", lambda actor: short_text(actor, 40), ordering="actor")
     )
-    detail_shown = staticmethod(
+    detail_display = staticmethod(
         panels.column("detail", panels.json_block, title="detail")
     )
 
@@ -118,9 +121,9 @@ class AuditEventAdmin(RowsAdmin):
 
 
 def history_panel(object_id: object, caller: Caller, object_type: str = "") -> Panel:
-    """The audit rows of one object that the caller may see: a panel of its history.
+    """Return a panel of one object's audit rows that the caller may see.
 
-    `object_type` is needed for ids that other kinds of rows have as well.
+    Pass `object_type` for ids that rows of another kind can have, too.
     """
     rows = AuditEvent.objects.visible_to(caller).filter(object_id=str(object_id))
     if object_type:

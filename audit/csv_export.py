@@ -1,4 +1,4 @@
-"""Audit events as a CSV file, a line at a time: a log of years is not held in memory."""
+"""Write audit events as CSV, one line at a time: a log of years does not fit in memory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COLUMNS = [
     "request_id",
     "address",
 ]
-# Spreadsheets take a cell that begins so for a formula.
+# A spreadsheet runs a cell that begins so as a formula.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Echo:
-    """What `csv.writer` writes to; it gives the line back."""
+    """File for `csv.writer` that returns each line instead of storing it."""
 
     def write(self, line: str) -> str:
         return line
@@ -38,14 +38,14 @@ class Echo:
 
 def csv_lines(events: Iterable[AuditEvent]) -> Iterator[str]:
     writer: Any = csv.writer(Echo())
-    # What tells a spreadsheet that the rest is UTF-8.
+    # The byte order mark: a spreadsheet reads the rest as UTF-8.
     yield "\ufeff" + writer.writerow(COLUMNS)
     for event in events:
         yield writer.writerow([escape_cell(getattr(event, name)) for name in COLUMNS])
 
 
 def escape_cell(value: Any) -> str:
-    """The value as text that no spreadsheet runs."""
+    """Convert a value to text that no spreadsheet runs."""
     if value is None:
         return ""
     text = json.dumps(value) if isinstance(value, dict) else _to_text(value)

@@ -6,8 +6,8 @@ from audit.models import AuditEvent
 from common.erasure.handlers import ErasableColumns, ErasureHandler, register
 from common.erasure.redaction import json_redactor
 
-HASH = "the hash of a whole state, which tells no text"
-WHO = "who did it and from where, which the record is for"
+HASH = "the hash of a whole state, which reveals no text"
+WHO = "who did it and from where: the purpose of the record"
 
 
 @register

@@ -1,3 +1,5 @@
+"""Write rows of the audit trail, in the transaction of the action that they record."""
+
 from __future__ import annotations
 
 import hashlib
@@ -23,7 +25,7 @@ def record(
     after: Mapping[str, Any] | None = None,
     **detail: Any,
 ) -> AuditEvent:
-    """Add one row, in the transaction of what it tells of."""
+    """Add one row, in the transaction of the action."""
     row = build_event(
         caller,
         verb,
@@ -39,7 +41,7 @@ def record(
 
 
 def record_all(events: Iterable[AuditEvent]) -> None:
-    """Add many rows at once, in the transaction of what they tell of."""
+    """Add many rows at once, in the transaction of the actions."""
     AuditEvent.objects.bulk_create(events)
 
 
@@ -54,9 +56,9 @@ def build_event(
     after: Mapping[str, Any] | None = None,
     **detail: Any,
 ) -> AuditEvent:
-    """A row that is not added yet.
+    """Build a row without saving it.
 
-    States are kept as hashes only: their text is in the row's own history.
+    Of a state only the hash is stored: its text is in the row's own history.
     """
     return AuditEvent(
         verb=verb,

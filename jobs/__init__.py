@@ -1,4 +1,4 @@
-"""One table of work to do: outbox, lease, progress and dead letters.
+"""One table of jobs: outbox, lease, progress and dead letters.
 
-Celery only wakes a worker. May import `common` only.
+Celery only notifies a worker. May import `common` only.
 """

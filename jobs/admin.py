@@ -52,16 +52,16 @@ class KindFilter(ChoiceFilter):
 
 
 class JobAdmin(RowsAdmin):
-    """Registered in `access`, whose operations a person runs on jobs."""
+    """List and page of jobs; `access` registers it with the actions on jobs."""
 
     list_display = [
         "kind",
-        "state_shown",
-        "progress_shown",
+        "state_display",
+        "progress_display",
         "attempts",
         "project_name",
-        "created_shown",
-        "finished_shown",
+        "created_display",
+        "finished_display",
     ]
     list_filter = [
         ProjectFilter,
@@ -72,19 +72,22 @@ class JobAdmin(RowsAdmin):
     search_fields = ["id", "key", "kind"]
     search_help_text = "Id, kind or key"
     fieldsets = [
-        (None, {"fields": ["kind", "state_shown", "progress_shown", "error_shown"]}),
-        ("Work", {"fields": ["project_name", "args_shown", "key", "result_shown"]}),
+        (
+            None,
+            {"fields": ["kind", "state_display", "progress_display", "error_display"]},
+        ),
+        ("Work", {"fields": ["project_name", "args_display", "key", "result_display"]}),
         (
             "Time",
             {
                 "fields": [
                     "attempts",
-                    "created_shown",
+                    "created_display",
                     "run_after",
                     "started_at",
                     "lease_until",
-                    "finished_shown",
-                    "cursor_shown",
+                    "finished_display",
+                    "cursor_display",
                 ]
             },
         ),
@@ -93,47 +96,47 @@ class JobAdmin(RowsAdmin):
     class Media:
         js = ["admin/jobs.js"]
 
-    error_shown = staticmethod(panels.column("error", panels.text_block))
-    args_shown = staticmethod(panels.column("args", panels.json_block))
-    result_shown = staticmethod(panels.column("result", panels.json_block))
-    cursor_shown = staticmethod(panels.column("cursor", panels.json_block))
-    created_shown = staticmethod(
+    error_display = staticmethod(panels.column("error", panels.text_block))
+    args_display = staticmethod(panels.column("args", panels.json_block))
+    result_display = staticmethod(panels.column("result", panels.json_block))
+    cursor_display = staticmethod(panels.column("cursor", panels.json_block))
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="created", ordering="id")
     )
-    finished_shown = staticmethod(
+    finished_display = staticmethod(
         panels.column(
             "finished_at", format_time, title="finished", ordering="finished_at"
         )
     )
 
     @label_column("state", COLOURS, "state")
-    def state_shown(self, job: Job) -> str:
+    def state_display(self, job: Job) -> str:
         return job.state
 
     @admin.display(description="progress")
-    def progress_shown(self, job: Job) -> SafeString:
-        """Renewed by `jobs.js` while the job is unfinished."""
-        told = f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}"
+    def progress_display(self, job: Job) -> SafeString:
+        """Render the progress; `jobs.js` updates it while the job is unfinished."""
+        text = f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}"
         return format_html(
             '<span class="am-progress" data-job="{}" data-state="{}">{} {}</span>',
             job.pk,
             job.state,
             _progress_bar(job),
-            told,
+            text,
         )
 
     def get_ordering(self, request: HttpRequest) -> list[Any]:
-        """What a person may have to look at comes first."""
+        """Sort jobs first that may need a person's attention."""
         return [URGENCY.asc(), "-id"]
 
 
 @admin.register(Heartbeat)
 class HeartbeatAdmin(GlobalAdmin):
-    list_display = ["name", "at_shown", "detail_shown"]
+    list_display = ["name", "at_display", "detail_display"]
     search_fields = ["name"]
-    fields = ["name", "at_shown", "detail_shown"]
+    fields = ["name", "at_display", "detail_display"]
 
-    at_shown = staticmethod(panels.column("at", format_time, ordering="at"))
-    detail_shown = staticmethod(
+    at_display = staticmethod(panels.column("at", format_time, ordering="at"))
+    detail_display = staticmethod(
         panels.column("detail", lambda detail: panels.json_block(detail, 2_000))
     )

@@ -1,4 +1,4 @@
-"""Tell a worker that there is work; a write never waits for a broker that is away."""
+"""Notify a worker of a job; a write never waits for a broker that is away."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kombu import Connection, pools
 from kombu.exceptions import KombuError
 
 RUN_TASK = "jobs.tasks.run"
-# Seconds: a healthy answer over the network takes a hundredth of it. Workers wait much
-# longer, in one blocking read, so the broker settings of Celery do not fit here.
+# Seconds: a healthy broker answers in a hundredth of it. Celery's own broker settings are
+# for workers, which wait much longer in one blocking read.
 TIMEOUT = 0.25
 AWAY_SECONDS = (
     10.0  # seconds for which nobody asks again: as long as the sweep takes to come by
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 class BrokerOutage:
-    """Until when the broker is taken to be away."""
+    """The time until which nobody calls the broker."""
 
     until = 0.0
 
@@ -45,14 +45,16 @@ def connection(url: str) -> Connection:
 
 
 def wake_worker(job_id: uuid.UUID) -> None:
-    """Send a job's id to a worker; without a broker the sweep finds the job later."""
+    """Send a job's id to a worker; without a broker, the next sweep finds the job."""
     if time.monotonic() < BrokerOutage.until:
         return
     try:
         with pools.producers[connection(current_app.conf.broker_url)].acquire(
             block=True, timeout=TIMEOUT
-        ) as way:
-            current_app.send_task(RUN_TASK, [str(job_id)], producer=way, retry=False)
+        ) as producer:
+            current_app.send_task(
+                RUN_TASK, [str(job_id)], producer=producer, retry=False
+            )
     except (KombuError, OSError) as error:
         BrokerOutage.until = time.monotonic() + AWAY_SECONDS
         log.warning("job_wake_failed", job_id=str(job_id), error=str(error))

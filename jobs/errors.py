@@ -1,17 +1,21 @@
+"""Errors that a job's handler raises to say how the job goes on."""
+
 from __future__ import annotations
+
+# `Job.error` stores the class names of errors.
 
 
 class Permanent(Exception):
-    """Trying this job again cannot help; it becomes a dead letter at once."""
+    """Another attempt cannot help; the job becomes a dead letter at once."""
 
 
 class Later(Exception):
-    """The work cannot be done now; it is tried again with a growing delay."""
+    """The work is not possible now; the job is retried with a growing delay."""
 
 
 class TurnExpired(Exception):
-    """This job has worked for long; it goes on when others have had their turn."""
+    """The job has run for long; it continues after the other jobs that wait."""
 
 
 class JobCancelled(Exception):
-    """The job was cancelled, or its lease was taken by another worker."""
+    """The job was cancelled, or another worker has taken its lease."""

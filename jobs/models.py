@@ -11,7 +11,7 @@ from common.ids import uuid7
 
 class JobQuerySet(models.QuerySet["Job"]):
     def visible_to(self, caller: Caller) -> JobQuerySet:
-        """Jobs are about a whole project, so a key bound to one of its users sees none."""
+        """Return no jobs to a key bound to a user: jobs are about a whole project."""
         if caller.user_id:
             return self.none()
         if caller.everywhere:
@@ -19,7 +19,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(project_id__in=caller.roles)
 
     def due(self) -> JobQuerySet:
-        """What waits and may run, and what runs with a lease that ran out."""
+        """Return waiting jobs that may run now, and running jobs with an expired lease."""
         now = timezone.now()
         return self.filter(
             models.Q(state=Job.State.WAITING, run_after__lte=now)
@@ -31,7 +31,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
-    """A piece of work: outbox, lease, progress and dead letter in one row."""
+    """A unit of work: outbox, lease, progress and dead letter in one row."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -92,7 +92,7 @@ class Job(models.Model):
                 condition=models.Q(state__in=["waiting", "running"]),
                 name="job_unfinished",
             ),
-            # Counted for each look at the health of the service.
+            # Each health check counts these.
             models.Index(
                 fields=["id"],
                 condition=models.Q(state="failed"),
@@ -111,9 +111,9 @@ class Job(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a part of the service last showed that it works end to end."""
+    """The last time at which a part of the service worked end to end."""
 
-    WORKER = "worker"  # the name of what any worker shows
+    WORKER = "worker"  # the heartbeat that every worker updates
 
     name = models.CharField(primary_key=True, max_length=64)
     at = models.DateTimeField()

@@ -12,20 +12,20 @@ KEPT_KEYS = ("actor", "kind", "by", "state", "model")
 
 
 def _jobs(erasure: ErasureScope) -> QuerySet[Job]:
-    """Those of the project, and of all projects: they tell of any text."""
+    """Return the jobs of the project, and those of all projects, which can name any row."""
     return Job.objects.filter(Q(project_id=erasure.project_id) | Q(project_id=None))
 
 
 def _jobs_referencing(erasure: ErasureScope) -> QuerySet[Job]:
-    """Jobs that name what is purged in what they were asked, answer or remember."""
+    """Return jobs whose arguments, result or cursor name an erased row."""
     return rows_referencing(_jobs(erasure), erasure.all_ids, "args", "result", "cursor")
 
 
 def _redact_error(value: str) -> str:
-    """The kind of the error stays; what it quotes may be anybody's text."""
-    kind, colon, said = value.partition(": ")
+    """Keep the class of the error; its message may quote any text."""
+    kind, colon, message = value.partition(": ")
     if colon and kind.isidentifier():
-        return f"{kind}: {redact(said)}"
+        return f"{kind}: {redact(message)}"
     return redact(value)
 
 

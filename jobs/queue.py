@@ -1,4 +1,4 @@
-"""Put work on the table, in the transaction that causes it."""
+"""Insert jobs, in the transaction that causes them; retry, discard and cancel them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def enqueue(
     key: str = "",
     run_after: datetime | None = None,
 ) -> Job | None:
-    """Insert a job and wake a worker when the transaction commits.
+    """Insert a job, and notify a worker when the transaction commits.
 
-    Returns None when a job of this kind with the same key already waits.
+    Return None if a job of this kind with the same key already waits.
     """
     job = Job(
         kind=kind,
@@ -46,19 +46,19 @@ def enqueue(
 
 
 class WrongJobState(errors.StateConflict):
-    """The job is not in a state that allows this."""
+    """The state of the job does not allow this."""
 
     code = "job_state"
 
 
 @write
 def retry(job: Job) -> Job:
-    """Let a failed job run again from where it stopped.
+    """Let a failed job continue where it stopped.
 
-    When one with the same key waits already, that one does its work.
+    Refuse if a job with the same key waits: that one does the work.
     """
-    twins = Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.WAITING)
-    if job.key and twins.exists():
+    same = Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.WAITING)
+    if job.key and same.exists():
         raise WrongJobState("The same work waits already; discard this job instead.")
     _move(job, {Job.State.FAILED}, Job.State.WAITING, attempts=0, finished_at=None)
     transaction.on_commit(functools.partial(broker.wake_worker, job.pk), robust=True)
@@ -67,25 +67,25 @@ def retry(job: Job) -> Job:
 
 @write
 def discard(job: Job) -> Job:
-    """Take a failed job off the list of dead letters; the row stays."""
+    """Remove a failed job from the list of dead letters; keep the row."""
     return _move(job, {Job.State.FAILED}, Job.State.DISCARDED)
 
 
 @write
 def cancel(job: Job) -> Job:
-    """End a job that waits, or a running one at its next step."""
+    """End a waiting job now, or a running job at its next step."""
     unfinished = {Job.State.WAITING, Job.State.RUNNING}
     return _move(job, unfinished, Job.State.CANCELLED, finished_at=timezone.now())
 
 
-def _move(job: Job, allowed: set[Job.State], to: Job.State, **changed: Any) -> Job:
-    moved = Job.objects.filter(pk=job.pk, state__in=allowed).update(
-        state=to, run_after=timezone.now(), **changed
+def _move(job: Job, allowed: set[Job.State], to: Job.State, **columns: Any) -> Job:
+    updated = Job.objects.filter(pk=job.pk, state__in=allowed).update(
+        state=to, run_after=timezone.now(), **columns
     )
     job.refresh_from_db()
-    if not moved:
+    if not updated:
         raise WrongJobState(
-            f"A job that is {job.state} does not take this; "
+            f"This is not possible for a job that is {job.state}; "
             f"it must be {' or '.join(sorted(allowed))}."
         )
     return job

@@ -1,4 +1,4 @@
-"""Claim a job, run its handler under a lease, and record how it ended."""
+"""Claim a job, run its handler under a lease, and record the result."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ log = structlog.get_logger(__name__)
 
 FIRST_DELAY = timedelta(seconds=5)
 MAX_DELAY = timedelta(minutes=30)
-TURN_LENGTH = timedelta(minutes=1)  # what a job works before those that wait go first
+TURN_LENGTH = timedelta(minutes=1)  # how long a job runs before waiting jobs go first
 
 
 @dataclass(frozen=True)
 class JobHandler:
-    """What runs jobs of one kind; it must do no harm when run twice."""
+    """The function that runs jobs of one kind; running it twice must do no harm."""
 
     kind: str
     run: Callable[[JobRun], dict[str, Any] | None]
@@ -46,9 +46,9 @@ def handler(
 ]:
     """Register a function for jobs of one kind.
 
-    It returns the job's result, may raise `errors.Permanent` or `errors.Later`,
-    and calls `run.step()` more often than its lease lasts. When many of its kind may
-    take long, it calls `run.yield_turn()`, too, and goes on where it stopped.
+    It returns the job's result, may raise `errors.Permanent` or `errors.Later`, and calls
+    `run.step()` more often than its lease lasts. If its jobs can take long, it also calls
+    `run.yield_turn()`, and continues where it stopped.
     """
 
     def register(
@@ -63,12 +63,12 @@ def handler(
 class JobRun:
     """One attempt at a job. `attempts` is the fencing number of its lease."""
 
-    def __init__(self, job: Job, how: JobHandler) -> None:
+    def __init__(self, job: Job, handler: JobHandler) -> None:
         self.job = job
-        self.how = how
+        self.handler = handler
 
     @property
-    def _mine(self) -> Any:
+    def _leased_row(self) -> Any:
         return Job.objects.filter(
             pk=self.job.pk, state=Job.State.RUNNING, attempts=self.job.attempts
         )
@@ -80,56 +80,56 @@ class JobRun:
         *,
         cursor: dict[str, Any] | None = None,
     ) -> None:
-        """Record progress and extend the lease; raises Cancelled when it is lost.
+        """Record progress and extend the lease; raise JobCancelled if the lease is lost.
 
-        It shows that the worker lives: while all are busy, no sweep does.
-        `cursor` is what the next attempt needs to go on from here. Inside the
-        transaction of a step's own writes both are committed, or neither is.
+        It also updates the worker's heartbeat, because no sweep runs while all workers
+        are busy. `cursor` is what the next attempt needs to continue from here. Inside
+        the transaction of the step's own writes, both are committed or neither.
         """
-        changed = {"done": done, "lease_until": timezone.now() + self.how.lease}
+        columns = {"done": done, "lease_until": timezone.now() + self.handler.lease}
         if total is not None:
-            changed["total"] = total
+            columns["total"] = total
         if cursor is not None:
-            changed["cursor"] = self.job.cursor = cursor
-        if not self._mine.update(**changed):
+            columns["cursor"] = self.job.cursor = cursor
+        if not self._leased_row.update(**columns):
             raise errors.JobCancelled
-        # After the commit: a row that all workers write must not be held for long.
-        show_life = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
-        transaction.on_commit(show_life, robust=True)
+        # After the commit: every worker writes this row, so its lock must be short.
+        beat = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
+        transaction.on_commit(beat, robust=True)
 
     def yield_turn(self) -> None:
-        """End a turn that was long where others wait; the job goes on after them.
+        """End a long turn if other jobs wait; the job continues after them.
 
-        After a step that brought it forward, and outside of its transaction.
+        Call it after a step that made progress, and outside of its transaction.
         """
         assert self.job.started_at
         is_long = timezone.now() - self.job.started_at > TURN_LENGTH
         if is_long and Job.objects.due().exists():
             raise errors.TurnExpired
 
-    def pause(self) -> None:
-        """Wait for the next turn. This one is no failed attempt, and is not counted."""
+    def requeue(self) -> None:
+        """Wait for the next turn; this one does not count as an attempt."""
         self._wait(run_after=timezone.now(), attempts=F("attempts") - 1)
         broker.wake_worker(self.job.pk)
 
     def finish(self, result: dict[str, Any] | None) -> None:
         with transaction.atomic():
-            ended = self._mine.update(
+            is_done = self._leased_row.update(
                 state=Job.State.DONE,
                 result=result or {},
                 error="",
                 finished_at=timezone.now(),
                 lease_until=None,
             )
-            if ended:
+            if is_done:
                 Heartbeat.beat(f"job:{self.job.kind}")
 
     def fail(self, error: Exception, *, for_good: bool) -> None:
-        # PostgreSQL holds no NUL, and an error may quote one.
+        # PostgreSQL cannot store NUL, and an error may quote one.
         text = f"{type(error).__name__}: {error}".replace("\x00", "")[:2000]
-        if for_good or self.job.attempts >= self.how.attempts:
+        if for_good or self.job.attempts >= self.handler.attempts:
             log.error("job_failed", **self._context(), error=text, exc_info=error)
-            self._mine.update(
+            self._leased_row.update(
                 state=Job.State.FAILED,
                 error=text,
                 finished_at=timezone.now(),
@@ -141,15 +141,15 @@ class JobRun:
         log.warning("job_again", **self._context(), error=text, delay=str(delay))
         self._wait(run_after=timezone.now() + delay, error=text)
 
-    def _wait(self, **changed: Any) -> None:
-        changed["lease_until"] = None
+    def _wait(self, **columns: Any) -> None:
+        columns["lease_until"] = None
         try:
             with transaction.atomic():
-                self._mine.update(state=Job.State.WAITING, **changed)
-        # The key is waiting again by now; this job leaves the work to that one.
+                self._leased_row.update(state=Job.State.WAITING, **columns)
+        # Another job with this key waits by now, and does the work.
         except IntegrityError:
-            changed["finished_at"] = timezone.now()
-            self._mine.update(state=Job.State.CANCELLED, **changed)
+            columns["finished_at"] = timezone.now()
+            self._leased_row.update(state=Job.State.CANCELLED, **columns)
 
     def _context(self) -> dict[str, Any]:
         return {
@@ -160,11 +160,11 @@ class JobRun:
 
 
 def claim(job_id: uuid.UUID) -> Job | None:
-    """Take a due job; None when another worker was faster or it is not due."""
+    """Take a due job; return None if another worker was faster or the job is not due."""
     job = Job.objects.filter(pk=job_id).first()
-    how = HANDLERS.get(job.kind) if job else None
-    lease = how.lease if how else timedelta(minutes=1)
-    taken = (
+    handler = HANDLERS.get(job.kind) if job else None
+    lease = handler.lease if handler else timedelta(minutes=1)
+    is_claimed = (
         Job.objects.due()
         .filter(pk=job_id)
         .update(
@@ -174,34 +174,34 @@ def claim(job_id: uuid.UUID) -> Job | None:
             lease_until=timezone.now() + lease,
         )
     )
-    return Job.objects.get(pk=job_id) if taken else None
+    return Job.objects.get(pk=job_id) if is_claimed else None
 
 
 def run(job_id: uuid.UUID) -> None:
-    """Run one job to its end, whatever that is; never raises for the job's fault."""
+    """Run one job and record how it ended; never raise an error of the job."""
     job = claim(job_id)
     if job is None:
         return
-    how = HANDLERS.get(job.kind)
-    if how is None:
+    handler = HANDLERS.get(job.kind)
+    if handler is None:
         unknown = JobHandler(job.kind, lambda run: None, 1, timedelta(minutes=1))
         error = errors.Permanent(f"no handler for {job.kind}")
         JobRun(job, unknown).fail(error, for_good=True)
         return
-    attempt = JobRun(job, how)
-    if job.attempts > how.attempts:
-        # No error was ever recorded: the job took its worker with it.
+    attempt = JobRun(job, handler)
+    if job.attempts > handler.attempts:
+        # No attempt recorded an error: the job killed its worker.
         attempt.fail(errors.Permanent("its worker died each time"), for_good=True)
         return
     with structlog.contextvars.bound_contextvars(job_id=str(job_id)):
         try:
-            attempt.finish(how.run(attempt))
+            attempt.finish(handler.run(attempt))
         except errors.TurnExpired:
-            attempt.pause()
+            attempt.requeue()
         except errors.JobCancelled:
             log.info("job_cancelled", job_id=str(job_id), kind=job.kind)
         except errors.Permanent as error:
             attempt.fail(error, for_good=True)
-        # The job's row is where the error goes: an operator sees and retries it.
+        # The job's row stores the error, where an operator sees it and retries the job.
         except Exception as error:
             attempt.fail(error, for_good=False)

@@ -9,7 +9,7 @@ from celery.signals import task_success, worker_ready
 from jobs import broker, runner
 from jobs.models import Heartbeat, Job
 
-SCHEDULE_PREFIX = "task:"  # before a task's name, in the name of its heartbeat
+SCHEDULE_PREFIX = "task:"  # of the heartbeats of scheduled tasks
 SWEEP_LIMIT = 500  # jobs sent again in one pass
 
 
@@ -20,7 +20,7 @@ def run(job_id: str) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Send again what waits or lost its worker; show that beat and worker live."""
+    """Notify workers of jobs that wait or lost their worker; update the heartbeat."""
     due = Job.objects.due().order_by("run_after").values_list("pk", flat=True)
     for job_id in due[:SWEEP_LIMIT]:
         broker.wake_worker(job_id)
@@ -29,13 +29,13 @@ def sweep() -> None:
 
 @worker_ready.connect
 def sweep_at_once(**kwargs: object) -> None:
-    """Show life as soon as a worker can work, not ten seconds later."""
+    """Update the heartbeat as soon as a worker is ready, not ten seconds later."""
     sweep.delay()
 
 
 @task_success.connect
 def note_schedule(sender: Any, **kwargs: object) -> None:
-    """Note when a task of the schedule last ended well: the page of schedules tells."""
+    """Record the last success of a scheduled task, for the page of schedules."""
     scheduled = {entry["task"] for entry in current_app.conf.beat_schedule.values()}
     if sender.name in scheduled:
         Heartbeat.beat(f"{SCHEDULE_PREFIX}{sender.name}")

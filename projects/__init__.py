@@ -1,4 +1,4 @@
-"""Organization, Project, Membership: whose data this is.
+"""Organizations, projects and members: who owns which data.
 
 May import `inference`, `jobs`, `audit`, `common`.
 """

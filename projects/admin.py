@@ -20,12 +20,12 @@ from projects.models import Membership, Organization, Project
 
 @admin.register(Organization)
 class OrganizationAdmin(GlobalAdmin):
-    list_display = ["slug", "name_shown", "created_shown"]
+    list_display = ["slug", "name_display", "created_display"]
     search_fields = ["slug", "name"]
-    fields = ["slug", "name_shown", "id", "created_shown"]
+    fields = ["slug", "name_display", "id", "created_display"]
 
-    name_shown = staticmethod(panels.column("name", short_text, ordering="name"))
-    created_shown = staticmethod(
+    name_display = staticmethod(panels.column("name", short_text, ordering="name"))
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="created", ordering="created_at")
     )
 
@@ -36,26 +36,26 @@ class ProjectAdmin(RowsAdmin):
     project_path = "pk"
     change_role = Role.OWNER
     list_display = [
-        "name_shown",
+        "name_display",
         "organization",
-        "about_shown",
+        "about_display",
         "policy",
         "current_branch",
         "standing",
-        "created_shown",
+        "created_display",
     ]
     list_select_related = ["organization"]
     search_fields = ["name", "name__icontains", "id"]
     search_help_text = "Name or id"
     readonly_fields = [
-        "name_shown",
-        "description_shown",
-        "options_shown",
+        "name_display",
+        "description_display",
+        "options_display",
         "standing",
         "id",
         "organization",
-        "organization_shown",
-        "created_shown",
+        "organization_display",
+        "created_display",
         "updated_at",
     ]
     row_actions = [
@@ -64,7 +64,7 @@ class ProjectAdmin(RowsAdmin):
             "Delete",
             Role.OWNER,
             lambda project, caller, text: lifecycle.delete(project, caller),
-            "deleted; it can be restored until its grace ends",
+            "deleted; it can be restored until its grace period ends",
             is_possible=lambda project: project.delete_after is None,
             is_final=True,
         ),
@@ -75,38 +75,38 @@ class ProjectAdmin(RowsAdmin):
             lambda project, caller, text: lifecycle.restore(project, caller),
             "restored",
             is_possible=lambda project: (
-                bool(project.delete_after) and not project.is_over
+                bool(project.delete_after) and not project.is_past_grace
             ),
         ),
     ]
 
-    name_shown = staticmethod(
+    name_display = staticmethod(
         panels.column("name", lambda name: short_text(name, 60), ordering="name")
     )
-    about_shown = staticmethod(
+    about_display = staticmethod(
         panels.column("description", lambda text: short_text(text, 80), title="about")
     )
-    description_shown = staticmethod(
+    description_display = staticmethod(
         panels.column("description", panels.text_block, title="description")
     )
-    organization_shown = staticmethod(
+    organization_display = staticmethod(
         panels.column("organization", short_text, title="organization")
     )
-    created_shown = staticmethod(
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="created", ordering="created_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        """With the deleted ones that the caller owns."""
+        """Include deleted projects that the caller owns."""
         live = Project.objects.visible_to(caller)
         return live | Project.objects.deleted_for(caller)
 
     def project_of(self, row: Any) -> uuid.UUID | None:
-        found: uuid.UUID = row.pk
-        return found
+        pk: uuid.UUID = row.pk
+        return pk
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """A person who makes a project owns it."""
+        """Allow any account: a person who creates a project owns it."""
         return caller_of(request).account_id is not None
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -124,20 +124,22 @@ class ProjectAdmin(RowsAdmin):
             return [(None, {"fields": [*texts, *code, "settings"]})]
         edits = self.has_change_permission(request, obj)
         texts = (
-            ["name", "description"] if edits else ["name_shown", "description_shown"]
+            ["name", "description"]
+            if edits
+            else ["name_display", "description_display"]
         )
         settings = ["settings", "version"] if edits else []
-        # A plain one leads to its page, which only owners of everything may see.
-        leads = caller_of(request).everywhere == Role.OWNER
-        organization = "organization" if leads else "organization_shown"
+        # Django links the field to its page, which only owners of everything may see.
+        is_global_owner = caller_of(request).everywhere == Role.OWNER
+        organization = "organization" if is_global_owner else "organization_display"
         return [
             (None, {"fields": [*texts, "standing"]}),
             ("Code", {"fields": code}),
-            ("Settings", {"fields": [*settings, "options_shown"]}),
+            ("Settings", {"fields": [*settings, "options_display"]}),
             (
                 "Record",
                 {
-                    "fields": ["id", organization, "created_shown", "updated_at"],
+                    "fields": ["id", organization, "created_display", "updated_at"],
                     "classes": ["tab"],
                 },
             ),
@@ -152,7 +154,7 @@ class ProjectAdmin(RowsAdmin):
         return "deleted" if project.delete_after else "live"
 
     @admin.display(description="settings, defaults filled in")
-    def options_shown(self, project: Project) -> Any:
+    def options_display(self, project: Project) -> Any:
         return panels.json_block(project.options.model_dump())
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
@@ -163,17 +165,17 @@ class ProjectAdmin(RowsAdmin):
 class MembershipAdmin(RowsAdmin):
     form = MemberForm
     view_role = add_role = change_role = Role.OWNER
-    list_display = ["account", "project_name", "role_shown", "created_shown"]
+    list_display = ["account", "project_name", "role_display", "created_display"]
     list_select_related = ["account"]
     list_filter = [ProjectFilter, choice_filter("role", Role.choices)]
     search_fields = ["account__username", "project__name"]
     search_help_text = "User name or project"
-    readonly_fields = ["account", "project_name", "created_shown"]
+    readonly_fields = ["account", "project_name", "created_display"]
     fieldsets = [
         (
             None,
             {
-                "fields": ["account", "project_name", "role", "created_shown"],
+                "fields": ["account", "project_name", "role", "created_display"],
                 "description": "A member enters this admin only with staff status, which "
                 "a superuser gives to the account.",
             },
@@ -202,18 +204,18 @@ class MembershipAdmin(RowsAdmin):
         )
     ]
 
-    created_shown = staticmethod(
+    created_display = staticmethod(
         panels.column("created_at", format_time, title="since", ordering="created_at")
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        """The members of projects that the caller owns."""
+        """Return the members of projects that the caller owns."""
         return Membership.objects.filter(
             project__in=owned_projects(caller)
         ).select_related("account", "project")
 
     @admin.display(description="role", ordering="role")
-    def role_shown(self, membership: Membership) -> str:
+    def role_display(self, membership: Membership) -> str:
         return Role(membership.role).label
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:

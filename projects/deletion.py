@@ -1,4 +1,4 @@
-"""The end of a project whose grace is over: its rows go, then the project.
+"""Delete the rows of a project after its grace period, and then the project.
 
 The apps above register what deletes their rows; the last one registered is asked
 first, because apps above refer to those below.
@@ -21,14 +21,14 @@ from jobs.runner import JobRun, handler
 from projects.models import Project
 
 KIND = "project.delete"
-MAX_PER_PASS = 100  # projects looked at in one pass
+MAX_PER_PASS = 100  # projects
 
 Remover = Callable[[uuid.UUID, JobRun], None]
 REMOVERS: list[Remover] = []
 
 
 def register(remover: Remover) -> Remover:
-    """Have a function delete an app's rows of a project, whenever one is deleted.
+    """Register a function that deletes an app's rows of a project.
 
     It deletes in batches of its own transactions, calls `run.step` and `run.yield_turn`
     between them, and does no harm when it is run again.
@@ -39,8 +39,8 @@ def register(remover: Remover) -> Remover:
 
 
 def enqueue_due() -> None:
-    """Enqueue the deletion of every project whose grace is over."""
-    for project_id in Project.objects.over().values_list("pk", flat=True)[
+    """Enqueue the deletion of every project whose grace period has ended."""
+    for project_id in Project.objects.past_grace().values_list("pk", flat=True)[
         :MAX_PER_PASS
     ]:
         queue.enqueue(KIND, project_id=project_id, key=str(project_id))
@@ -49,13 +49,13 @@ def enqueue_due() -> None:
 @handler(KIND)
 def delete(run: JobRun) -> dict[str, Any] | None:
     project_id = run.job.project_id
-    if project_id is None or not _is_over(project_id):
+    if project_id is None or not _is_past_grace(project_id):
         return None
     for position, remover in enumerate(reversed(REMOVERS)):
         run.step(position, len(REMOVERS))
         remover(project_id, run)
     with transaction.atomic():
-        # Locked against a second worker.
+        # Lock out a second worker.
         held = Project.objects.select_for_update().filter(pk=project_id).first()
         if held is None:
             return None
@@ -76,7 +76,7 @@ def delete(run: JobRun) -> dict[str, Any] | None:
 
 
 @transaction.atomic
-def _is_over(project_id: uuid.UUID) -> bool:
-    # Locked: a restore that was in time ends first, and none is taken from then on.
-    rows = Project.objects.over().select_for_update(no_key=True)
+def _is_past_grace(project_id: uuid.UUID) -> bool:
+    # With a lock: a restore in time commits first, and a later one is refused.
+    rows = Project.objects.past_grace().select_for_update(no_key=True)
     return bool(rows.filter(pk=project_id))

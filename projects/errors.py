@@ -1,21 +1,23 @@
+"""Errors of projects and members."""
+
 from __future__ import annotations
 
 from common import errors
 
 
 class ProjectExists(errors.StateConflict):
-    """A project has this name, perhaps a deleted one in its grace; take another."""
+    """A project has this name, perhaps one deleted recently; choose another name."""
 
     code = "project_exists"
 
 
 class GraceOver(errors.StateConflict):
-    """The project's grace is over and its rows are being deleted; make a new one."""
+    """The deleted project can no longer be restored; create a new one."""
 
     code = "grace_over"
 
 
 class NoSuchAccount(errors.NotFound):
-    """No active account has this username; an administrator makes accounts."""
+    """No active account has this username; an administrator creates accounts."""
 
     code = "no_such_account"

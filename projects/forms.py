@@ -1,4 +1,4 @@
-"""What an owner types into the admin, sent through `projects.lifecycle`."""
+"""Forms of the admin for projects and members; they call `lifecycle` and `members`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ProjectForm(ActionForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["version"] = self.instance.version
-        # The form's checks change the instance, which the patch is compared with.
+        # Validation changes the instance; the patch needs the stored settings.
         self.stored = dict(self.instance.settings)
 
     def apply(self) -> Project:
@@ -49,14 +49,14 @@ class ProjectForm(ActionForm):
 
 
 def merge_patch(old: Mapping[str, Any], new: Any) -> Any:
-    """The merge patch (RFC 7396) that makes `new` of `old`: what left is null.
+    """Return the merge patch (RFC 7396) from `old` to `new`; a missing name becomes null.
 
-    What stays as it is is not in it: a language that is said again starts work.
+    It leaves out what is equal, because a search language in the patch starts a job.
     """
     if not isinstance(new, Mapping):
         return new
-    gone = {name: None for name in old if name not in new}
-    return gone | {
+    removals = {name: None for name in old if name not in new}
+    return removals | {
         name: merge_patch(before if isinstance(before, Mapping) else {}, value)
         for name, value in new.items()
         for before in [old.get(name)]
@@ -65,7 +65,7 @@ def merge_patch(old: Mapping[str, Any], new: Any) -> Any:
 
 
 class MemberForm(ActionForm):
-    """A person is named, not chosen: the list of accounts is not an owner's to see."""
+    """The person is a text field, not a choice: owners may not list the accounts."""
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget

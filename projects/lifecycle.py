@@ -1,4 +1,4 @@
-"""Every change of a project, its settings and its members, each with its audit row."""
+"""Create, update, delete and restore a project, each with its audit row."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def create(
     organization: str = DEFAULT_ORGANIZATION,
     settings: Mapping[str, Any] | None = None,
 ) -> Project:
-    """Make a project; a person who makes one owns it."""
+    """Create a project; a person who creates one owns it."""
     require_may_create(caller)
     refuse_id_as_name(fields["name"])
-    group, _ = Organization.objects.get_or_create(slug=organization)
-    project = Project(organization=group, **fields)
+    owner, _ = Organization.objects.get_or_create(slug=organization)
+    project = Project(organization=owner, **fields)
     project.settings = merge_settings({}, settings or {})
     _save(project, force_insert=True)
     if caller.account_id:
@@ -48,8 +48,8 @@ def require_may_create(caller: Caller) -> None:
     if caller.account_id or (caller.everywhere or 0) >= Role.WRITER:
         return
     raise errors.Forbidden(
-        "Only a signed-in person or a key for every project creates projects; "
-        "make such a key with manage.py create_key --role writer."
+        "Only a signed-in person, or a key for every project, can create projects; "
+        "manage.py create_key --role writer creates such a key."
     )
 
 
@@ -62,9 +62,9 @@ def update(
     settings: Mapping[str, Any] | None = None,
     version: int | None = None,
 ) -> Project:
-    """Change what is given; `settings` are merged into those there are.
+    """Change the given fields; merge `settings` into the stored ones.
 
-    The language said again starts the job anew that was ended before it was done.
+    The same search language again restarts a reindex job that ended before it was done.
     """
     caller.require(Role.OWNER, project.pk)
     project = lock_project(project, version)
@@ -75,13 +75,13 @@ def update(
         setattr(project, name, fields.get(name, getattr(project, name)))
     if settings is not None:
         project.settings = merge_settings(project.settings, settings)
-    is_said = "language" in ((settings or {}).get("search") or {})
-    is_again = is_said and search_language.is_reindex_unfinished(project)
-    if audit_state(project) == before and not is_again:
+    has_language = "language" in ((settings or {}).get("search") or {})
+    restarts = has_language and search_language.is_reindex_unfinished(project)
+    if audit_state(project) == before and not restarts:
         return project
     project.version += 1
     _save(project, update_fields=[*FIELDS, "settings", "version", "updated_at"])
-    if is_again or project.options.search.language != language:
+    if restarts or project.options.search.language != language:
         search_language.start_reindex(project)
     record_event(
         caller, "project.changed", project, before=before, after=audit_state(project)
@@ -91,9 +91,9 @@ def update(
 
 @write
 def delete(project: Project, caller: Caller) -> Project:
-    """Hide a project at once; a job deletes it when its grace is over.
+    """Hide a project now; a job deletes its rows after the grace period.
 
-    The grace of one that is deleted already stays as it is.
+    The grace period of a project that is already deleted does not change.
     """
     caller.require(Role.OWNER, project.pk)
     project = lock_project(project)
@@ -110,7 +110,7 @@ def delete(project: Project, caller: Caller) -> Project:
 def restore(project: Project, caller: Caller) -> Project:
     caller.require(Role.OWNER, project.pk)
     project = lock_project(project)
-    if project.is_over:
+    if project.is_past_grace:
         raise GraceOver
     project.delete_after = None
     project.save(update_fields=["delete_after", "updated_at"])
@@ -119,24 +119,24 @@ def restore(project: Project, caller: Caller) -> Project:
 
 
 def lock_project(project: Project, version: int | None = None) -> Project:
-    """Lock the row, so that two changes of it follow one another."""
-    held = (
+    """Lock the project's row; refuse if it is not at the given version."""
+    row = (
         Project.objects.select_for_update(no_key=True, of=("self",))
         .select_related("organization")
         .filter(pk=project.pk)
         .first()
     )
-    if held is None:
+    if row is None:
         raise errors.NotFound
-    if version is not None and version != held.version:
-        raise errors.StaleVersion(current_version=held.version)
-    return held
+    if version is not None and version != row.version:
+        raise errors.StaleVersion(current_version=row.version)
+    return row
 
 
 def merge_settings(
     old: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge as RFC 7396: a null returns a setting to its default. Refuses bad values."""
+    """Merge settings as in RFC 7396, where null resets to the default; refuse bad values."""
     new = _merge_patch(old, changes)
     try:
         ProjectOptions.model_validate(new)

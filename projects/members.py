@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Give people roles in projects and take them away, each with its audit row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from projects.models import Membership, Project
 
 @write
 def set_role(project: Project, username: str, role: Role, caller: Caller) -> Membership:
-    """Give a person a role in the project, or another one."""
+    """Give a person a role in the project, or change it."""
     caller.require(Role.OWNER, project.pk)
     account = get_user_model().objects.filter(username=username, is_active=True).first()
     if account is None:
@@ -33,7 +33,7 @@ def remove(project: Project, username: str, caller: Caller) -> None:
     caller.require(Role.OWNER, project.pk)
     rows = Membership.objects.filter(project=project, account__username=username)
     if not rows.delete()[0]:
-        raise errors.NotFound("Nobody of this username is a member of the project.")
+        raise errors.NotFound("The project has no member with this username.")
     record_event(caller, "member.removed", project, username=username)
 
 

@@ -1,4 +1,4 @@
-"""Whether a project lets the language model be asked, and on what account."""
+"""Whether a project may call the language model, and with which limits."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from projects.models import Project
 
 
 def is_enabled(project: Project) -> bool:
-    """Whether the service has a language model and the project lets it be asked."""
+    """Return whether the service has a language model and the project allows its use."""
     is_there: bool = settings.LANGUAGE_PROVIDER != language_model.NONE
     return is_there and project.options.language.enabled
 
 
 def account_for(project: Project, run_id: uuid.UUID) -> DailyBudget:
-    """The project's caps of the day; all calls of one run share the model's timeout."""
+    """Return the project's daily limits; all calls of one run share the model's timeout."""
     options = project.options.language
     return DailyBudget(
         project_id=project.pk,

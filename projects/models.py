@@ -31,26 +31,26 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(delete_after=None)
 
     def visible_to(self, caller: Caller) -> ProjectQuerySet:
-        """Live projects in which the caller has a role; see `is_visible_to`."""
+        """Return live projects in which the caller has a role; see `is_visible_to`."""
         if caller.everywhere:
             return self.live()
         return self.live().filter(pk__in=caller.roles)
 
     def in_grace(self) -> ProjectQuerySet:
-        """Deleted ones that can be restored."""
+        """Return deleted projects that can be restored."""
         return self.filter(delete_after__gt=timezone.now())
 
-    def over(self) -> ProjectQuerySet:
-        """Those whose grace has ended: each is to be emptied, or is being emptied."""
+    def past_grace(self) -> ProjectQuerySet:
+        """Return deleted projects after their grace period: a job deletes their rows."""
         return self.filter(delete_after__lte=timezone.now())
 
     def deleted_for(self, caller: Caller) -> ProjectQuerySet:
-        """Deleted projects that the caller owns."""
-        gone = self.filter(delete_after__isnull=False)
+        """Return deleted projects that the caller owns."""
+        deleted = self.filter(delete_after__isnull=False)
         if caller.everywhere == Role.OWNER:
-            return gone
+            return deleted
         owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
-        return gone.filter(pk__in=owned)
+        return deleted.filter(pk__in=owned)
 
 
 class Project(models.Model):
@@ -65,7 +65,7 @@ class Project(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     version = models.PositiveIntegerField(default=1)
-    # Set when deleted: hidden at once, restorable until then, then really deleted.
+    # Set on deletion: the project is hidden, and can be restored until this time.
     delete_after = models.DateTimeField(null=True, blank=True)
 
     objects = ProjectQuerySet.as_manager()
@@ -83,16 +83,16 @@ class Project(models.Model):
 
     @property
     def options(self) -> ProjectOptions:
-        """The settings with every default filled in."""
+        """Return the settings with every default filled in."""
         return ProjectOptions.model_validate(self.settings)
 
     def is_visible_to(self, caller: Caller) -> bool:
-        """Whether it is among `visible_to`, of a row that is at hand."""
+        """Return whether `visible_to` would return this row."""
         return self.delete_after is None and caller.role_in(self.pk) is not None
 
     @property
-    def is_over(self) -> bool:
-        """Whether it is among `over`, of a row that is at hand."""
+    def is_past_grace(self) -> bool:
+        """Return whether `past_grace` would return this row."""
         return self.delete_after is not None and self.delete_after <= timezone.now()
 
     def hide(self) -> None:

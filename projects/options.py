@@ -1,4 +1,4 @@
-"""What a project may set, with its defaults and bounds: docs/settings.md."""
+"""The settings of a project, with defaults and bounds: docs/settings.md."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class DedupSettings(SettingsSection):
 
 
 class BudgetSettings(SettingsSection):
-    # Tokens of the live playbook; over it additions are refused (docs/ace.md, "Gates").
+    # Tokens of the live playbook; beyond it additions are refused (docs/ace.md, "Gates").
     playbook_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 60_000
-    # Tokens that an agent is given at once.
+    # Tokens of one rendering for an agent.
     render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
 
 
 class PlaybookSettings(SettingsSection):
-    # Days after which an entry that nobody has verified wants a look; None is never.
+    # Days until an entry that nobody has verified needs a review; None is never.
     review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
 class ReviewSettings(SettingsSection):
-    """Whom to tell when proposals wait too long; docs/playbook.md, "Review alarm"."""
+    """Who is notified when proposals wait too long; docs/playbook.md, "Review alarm"."""
 
-    # Hours that the oldest proposal may wait; None is as long as it takes.
+    # Hours that the oldest proposal may wait; None is no limit.
     alarm_hours: Annotated[int, Field(ge=1, le=8760)] | None = None
     webhook_url: Annotated[str, Field(max_length=2000)] = ""
     email: Annotated[str, Field(max_length=254)] = ""
@@ -61,7 +61,8 @@ class ReviewSettings(SettingsSection):
         return value
 
 
-# What PostgreSQL 16 stems, the oldest version that is supported; `simple` stems nothing.
+# The languages that PostgreSQL 16, the oldest supported version, can stem. `simple` does
+# not stem.
 TextSearchLanguage = Literal[
     "simple",
     "arabic",
@@ -109,10 +110,10 @@ class SearchSettings(SettingsSection):
 
 
 class LanguageSettings(SettingsSection):
-    """Whether and how much a language model may be asked for the project."""
+    """Whether the project may call a language model, and how much."""
 
     enabled: bool = True
-    # In a day (UTC). No cost is a limit until one is set.
+    # In a day (UTC). Without a cost there is no limit of cost.
     tokens_per_day: Annotated[int, Field(ge=0, le=10**9)] = 1_000_000
     cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
@@ -123,11 +124,11 @@ Maximum = Annotated[int, Field(ge=1, le=10**9)] | None
 
 
 class CompactionSettings(SettingsSection):
-    """What a day's compaction puts together; facts with a key are left alone."""
+    """Which memories the daily compaction merges; it leaves out facts with a key."""
 
     enabled: bool = False
     older_than_days: Annotated[int, Field(ge=1, le=3650)] = 30
-    # Memories of one scope, kind, sensitivity and expiry that become one.
+    # Memories of one scope, kind, sensitivity and expiry in one compaction.
     at_least: Annotated[int, Field(ge=2, le=500)] = 10
     at_most: Annotated[int, Field(ge=2, le=500)] = 50
     kinds: Annotated[list[MemoryKind], Field(min_length=1, max_length=4)] = [
@@ -155,7 +156,7 @@ class KindQuotas(SettingsSection):
 
 
 class QuotaSettings(SettingsSection):
-    """How many live memories there may be; None is no limit."""
+    """The maximum number of live memories; None is no limit."""
 
     memories: Maximum = None
     per_user: Maximum = None
@@ -163,7 +164,7 @@ class QuotaSettings(SettingsSection):
 
 
 class RootCause(SettingsSection):
-    """A project's own row of the root-cause table: a code and what tells of it."""
+    """A project's own root cause: a code, and the words that indicate it."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,39}$")]
     words: Annotated[list[str], Field(min_length=1, max_length=50)]

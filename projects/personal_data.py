@@ -3,7 +3,7 @@ from __future__ import annotations
 from common.erasure.handlers import ErasureHandler, register
 from projects.models import Organization, Project
 
-OWN = "what an owner says of the project itself"
+OWN = "an owner's description of the project itself"
 
 
 @register

@@ -1,3 +1,5 @@
+"""Find the project that a request names."""
+
 from __future__ import annotations
 
 import uuid
@@ -9,7 +11,7 @@ from projects.models import Project
 
 
 def find_project(named: str, caller: Caller) -> Project:
-    """The project of an id or a name, if the caller may see it."""
+    """Find a project by id or name; refuse if the caller may not see it."""
     project_id = parse_id(named)
     column = "id" if project_id else "name"
     for project, _ in PROJECT_ROWS.read(
@@ -22,7 +24,7 @@ def find_project(named: str, caller: Caller) -> Project:
     )
 
 
-# Asked by every request: as a queryset, building it took longer than answering.
+# Every request runs this: building a queryset takes longer than the query.
 PROJECT_ROWS = RowReader(Project)
 FIND_SQL = f"SELECT {PROJECT_ROWS.columns} FROM projects_project WHERE {{column}} = %s"
 

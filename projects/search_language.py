@@ -1,4 +1,4 @@
-"""In which language a project's texts are stemmed, and what a change of it starts."""
+"""The language in which a project's texts are stemmed, and the job after a change."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ KIND = "reindex"  # run by `search.reindex`
 
 
 def pin_language(project_id: uuid.UUID) -> str:
-    """The language, which cannot change until this transaction ends.
+    """Return the language, and keep it from changing until this transaction ends.
 
-    Writers hold it together, before any row. It is read anew, after the lock.
+    Writers share the lock, and take it before any row. The language is read after it.
     """
     *_, rows = execute_many(*pin_statements(project_id))
     return read_pinned(rows)
 
 
 def pin_statements(project_id: uuid.UUID) -> list[Statement]:
-    """The statements of `hold`, to be sent with others; `held` reads the last one's rows."""
+    """Return the statements of `pin_language`, to send with others.
+
+    `read_pinned` takes the rows of the last one.
+    """
     language = LANGUAGE_SQL, [SearchSettings().language, project_id]
     return [shared_lock_statement(_lock(project_id)), language]
 
@@ -40,7 +43,7 @@ def read_pinned(rows: Sequence[tuple[Any, ...]]) -> str:
     return str(language)
 
 
-# Asked by every write: as a queryset, building it took longer than answering.
+# Every write runs this: building a queryset takes longer than the query.
 LANGUAGE_SQL = """
 SELECT coalesce(settings #>> '{search,language}', %s)
 FROM projects_project WHERE id = %s
@@ -48,10 +51,10 @@ FROM projects_project WHERE id = %s
 
 
 def start_reindex(project: Project) -> None:
-    """Start the job that writes every row's lexemes anew.
+    """Start the job that recomputes every row's lexemes.
 
-    First what is written in the old language commits, so that the job finds it. The
-    job of an earlier change is given up, because this one begins with the first row.
+    The lock waits until writes in the old language commit, so that the job finds them.
+    The job of an earlier change is cancelled, because this one starts with the first row.
     """
     lock_in_transaction(_lock(project.pk))
     earlier = Job.objects.filter(kind=KIND, project_id=project.pk).unfinished()
@@ -60,7 +63,7 @@ def start_reindex(project: Project) -> None:
 
 
 def is_reindex_unfinished(project: Project) -> bool:
-    """Whether the job of the last change was ended before it had written every row."""
+    """Return whether the last reindex job ended before it had written every row."""
     last = Job.objects.filter(kind=KIND, project_id=project.pk).order_by("pk").last()
     ended = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DISCARDED)
     return last is not None and last.state in ended

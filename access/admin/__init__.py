@@ -1,4 +1,4 @@
-"""Every page of the admin that access has; importing it registers them."""
+"""Admin pages of access; importing this package registers them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from projects.models import Membership
 
 
 class AuditedAdmin(GlobalAdmin):
-    """Accounts have no function of the product: Django saves, and the audit is told."""
+    """Accounts: Django saves them, and each change writes an audit row."""
 
     add_role = change_role = Role.OWNER
     object_type = "account"
@@ -100,7 +100,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         ),
         ("Dates", {"fields": ["last_login", "date_joined"]}),
     ]
-    # The theme's own are empty.
+    # The theme's fieldsets are empty.
     add_fieldsets = DjangoUserAdmin.add_fieldsets
     readonly_fields = ["last_login", "date_joined"]
 
@@ -111,7 +111,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Memberships have no delete page, but go with their account."""
+        """Allow memberships, which have no delete page, to go with their account."""
         rows, counts, forbidden, protected = super().get_deleted_objects(objs, request)
         return rows, counts, forbidden - {Membership._meta.verbose_name}, protected
 
@@ -122,7 +122,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
 
 
 class SignInAdmin(GlobalAdmin):
-    """What the login throttle keeps; its rows are written by it alone."""
+    """Rows of the login throttle, which alone writes them."""
 
     list_filter = [
         exact_filter("username"),

@@ -48,7 +48,7 @@ class KeyStateFilter(ChoiceFilter):
         return queryset
 
 
-# How long a key that was replaced stays usable, as it is asked.
+# The choices of how long a rotated key stays usable.
 OVERLAPS = {
     "a day": timedelta(days=1),
     "an hour": timedelta(hours=1),
@@ -59,20 +59,20 @@ OVERLAPS = {
 
 @dataclass(frozen=True)
 class ActionNotes:
-    """Notes of an action; notes become messages."""
+    """The result of an action, whose notes become messages."""
 
     notes: tuple[str, ...]
 
 
-def _rotate(key: ApiKey, caller: Caller, typed: str) -> ActionNotes:
-    if typed not in OVERLAPS:
+def _rotate(key: ApiKey, caller: Caller, text: str) -> ActionNotes:
+    if text not in OVERLAPS:
         raise errors.Invalid(f"Choose one of {', '.join(OVERLAPS)}.")
-    issued = keys.rotate(key, OVERLAPS[typed], caller=caller)
+    issued = keys.rotate(key, OVERLAPS[text], caller=caller)
     return ActionNotes((_secret_message(issued.key, issued.secret),))
 
 
 def _secret_message(key: ApiKey, secret: str) -> SafeString:
-    """The secret, with a button that `copy.js` shows and answers."""
+    """Render the secret with a button, which `copy.js` makes visible and handles."""
     return format_html(
         'The secret of {}, shown this once: <code class="am-secret">{}</code> '
         '<button type="button" class="am-button" data-copy hidden>Copy</button>',
@@ -82,7 +82,7 @@ def _secret_message(key: ApiKey, secret: str) -> SafeString:
 
 
 class KeyForm(ActionForm):
-    """A new key; its secret is told once, after saving."""
+    """The form of a new key; its secret is displayed once, after saving."""
 
     role = forms.TypedChoiceField(
         choices=Role.choices,
@@ -94,7 +94,7 @@ class KeyForm(ActionForm):
         queryset=Project.objects.none(),
         required=False,
         widget=UnfoldAdminSelectMultipleWidget,
-        help_text="None: a key for every project, which only a superuser can make.",
+        help_text="Without any: a key for every project, which only a superuser can make.",
     )
 
     class Meta:
@@ -103,12 +103,12 @@ class KeyForm(ActionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        seen = Project.objects.visible_to(self.caller)
+        projects = Project.objects.visible_to(self.caller)
         if self.caller.everywhere != Role.OWNER:
             owned = [pk for pk, role in self.caller.roles.items() if role == Role.OWNER]
-            seen = seen.filter(pk__in=owned)
+            projects = projects.filter(pk__in=owned)
         if "projects" in self.fields:
-            self.fields["projects"].queryset = seen  # type: ignore[attr-defined]  # a model choice
+            self.fields["projects"].queryset = projects  # type: ignore[attr-defined]  # a model choice
 
     def apply(self) -> ApiKey:
         data = self.cleaned_data
@@ -132,13 +132,13 @@ class ApiKeyAdmin(RowsAdmin):
     view_role = add_role = Role.OWNER
     list_select_related = ["account"]
     list_display = [
-        "name_shown",
+        "name_display",
         "prefix",
-        "role_shown",
+        "role_display",
         "reach",
         "standing",
-        "expires_shown",
-        "used_shown",
+        "expires_display",
+        "used_display",
     ]
     list_filter = [
         KeyStateFilter,
@@ -148,7 +148,10 @@ class ApiKeyAdmin(RowsAdmin):
     search_fields = ["prefix", "name", "id", "agent_id", "user_id"]
     search_help_text = "Prefix, name, agent or user id"
     fieldsets = [
-        (None, {"fields": ["name_shown", "prefix", "role_shown", "reach", "standing"]}),
+        (
+            None,
+            {"fields": ["name_display", "prefix", "role_display", "reach", "standing"]},
+        ),
         ("Bound to", {"fields": ["agent_id", "user_id"]}),
         (
             "Life",
@@ -156,9 +159,9 @@ class ApiKeyAdmin(RowsAdmin):
                 "fields": [
                     "created_by",
                     "created_at",
-                    "expires_shown",
+                    "expires_display",
                     "revoked_at",
-                    "used_shown",
+                    "used_display",
                     "replaced_by",
                 ]
             },
@@ -175,7 +178,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             _rotate,
             "replaced by a new key",
-            is_possible=lambda key: not (key.is_over or key.replaced_by_id),
+            is_possible=lambda key: not (key.has_ended or key.replaced_by_id),
             text_label="The old one stays usable for",
             choices=tuple(OVERLAPS),
             needs_text=True,
@@ -186,7 +189,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.revoke(key, caller=caller),
             "revoked",
-            is_possible=lambda key: not key.is_over,
+            is_possible=lambda key: not key.has_ended,
             is_final=True,
         ),
     ]
@@ -194,11 +197,11 @@ class ApiKeyAdmin(RowsAdmin):
     class Media:
         js = ["admin/copy.js"]
 
-    name_shown = staticmethod(panels.column("name", short_text, ordering="name"))
-    expires_shown = staticmethod(
+    name_display = staticmethod(panels.column("name", short_text, ordering="name"))
+    expires_display = staticmethod(
         panels.column("expires_at", format_time, title="expires", ordering="expires_at")
     )
-    used_shown = staticmethod(
+    used_display = staticmethod(
         panels.column(
             "last_used_at", format_time, title="last used", ordering="last_used_at"
         )
@@ -208,11 +211,11 @@ class ApiKeyAdmin(RowsAdmin):
         return super().get_queryset(request).prefetch_related("projects")
 
     def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
-        """A visible key is one that the caller controls: `visible_to` asks for owners."""
+        """Ignore the row: `visible_to` returns only keys that the caller controls."""
         return super().may(request, role)
 
     @admin.display(description="role", ordering="role")
-    def role_shown(self, key: ApiKey) -> str:
+    def role_display(self, key: ApiKey) -> str:
         return Role(key.role).label
 
     @admin.display(description="projects")
@@ -237,30 +240,37 @@ class ApiKeyAdmin(RowsAdmin):
 @admin.register(IdempotencyKey)
 class IdempotencyKeyAdmin(RowsAdmin):
     view_role = Role.OWNER
-    list_display = ["key_shown", "actor_shown", "route", "project_name", "status", "at"]
+    list_display = [
+        "key_display",
+        "actor_display",
+        "route",
+        "project_name",
+        "status",
+        "at",
+    ]
     list_filter = [ProjectFilter, exact_filter("actor"), exact_filter("status")]
     search_fields = ["key", "actor"]
     search_help_text = "Key or actor"
     fields = [
-        "key_shown",
-        "actor_shown",
+        "key_display",
+        "actor_display",
         "route",
         "project_name",
         "body_hash",
         "status",
-        "answer_shown",
+        "answer_display",
         "at",
     ]
 
-    key_shown = staticmethod(panels.column("key", short_text))
-    actor_shown = staticmethod(panels.column("actor", short_text))
-    answer_shown = staticmethod(panels.column("answer", panels.json_block))
+    key_display = staticmethod(panels.column("key", short_text))
+    actor_display = staticmethod(panels.column("actor", short_text))
+    answer_display = staticmethod(panels.column("answer", panels.json_block))
     at = staticmethod(
         panels.column("created_at", format_time, title="at", ordering="id")
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        """Of the projects that the caller owns; a superuser's own ones have none."""
+        """Return keys of projects that the caller owns; some keys have no project."""
         rows = IdempotencyKey.objects.all()
         if caller.everywhere == Role.OWNER:
             return rows

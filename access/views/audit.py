@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The view of the audit record."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from common.caller import Role
 class AuditListView(ProjectView):
     @extend_schema(
         operation_id="audit_list",
-        summary="Who did what, in projects that you own",
+        summary="List who did what in projects that you own",
         parameters=[shapes.ListAudit],
         responses=page_of(shapes.AuditOut),
     )
     def get(self, request: Request) -> Response:
-        asked = self.query(shapes.ListAudit)
+        query = self.query(shapes.ListAudit)
         rows = AuditEvent.objects.visible_to(self.caller)
-        if "project_id" in asked:
-            rows = rows.filter(project_id=self.project(asked, Role.OWNER).pk)
+        if "project_id" in query:
+            rows = rows.filter(project_id=self.project(query, Role.OWNER).pk)
         for name in ("verb", "actor", "object_id"):
-            if name in asked:
-                rows = rows.filter(**{name: asked[name]})
-        if "date_from" in asked:
-            rows = rows.filter(at__gte=asked["date_from"])
-        if "date_to" in asked:
-            rows = rows.filter(at__lte=asked["date_to"])
+            if name in query:
+                rows = rows.filter(**{name: query[name]})
+        if "date_from" in query:
+            rows = rows.filter(at__gte=query["date_from"])
+        if "date_to" in query:
+            rows = rows.filter(at__lte=query["date_to"])
         return self.page(rows, shapes.AuditOut)

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Views of jobs: list, read, retry, discard, cancel."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class JobListView(ProjectView):
         responses=page_of(shapes.JobOut),
     )
     def get(self, request: Request) -> Response:
-        asked = self.query(shapes.ListJobs)
+        query = self.query(shapes.ListJobs)
         rows = Job.objects.visible_to(self.caller)
-        if "project_id" in asked:
-            rows = rows.filter(project_id=self.project(asked).pk)
+        if "project_id" in query:
+            rows = rows.filter(project_id=self.project(query).pk)
         for name in ("kind", "state"):
-            if name in asked:
-                rows = rows.filter(**{name: asked[name]})
+            if name in query:
+                rows = rows.filter(**{name: query[name]})
         return self.page(rows, shapes.JobOut)
 
 
 class JobView(ProjectView):
-    """A door below /jobs/{id}."""
+    """Base of the views below /jobs/{id}."""
 
-    def named(self) -> Job:
+    def get_job(self) -> Job:
         rows = Job.objects.visible_to(self.caller)
         job = rows.filter(pk=self.kwargs["job_id"]).first()
         if job is None:
@@ -52,14 +52,14 @@ class JobDetailView(JobView):
         operation_id="jobs_read", summary="Read a job", responses=shapes.JobOut
     )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        return Response(shapes.JobOut(self.named()).data)
+        return Response(shapes.JobOut(self.get_job()).data)
 
 
 class JobActionView(JobView):
     action: ClassVar[str]
 
     def act(self) -> Response:
-        job = self.named()
+        job = self.get_job()
 
         def act() -> tuple[int, dict[str, Any]]:
             done = job_actions.perform(job, self.action, self.caller)
@@ -86,7 +86,7 @@ class DiscardJobView(JobActionView):
 
     @extend_schema(
         operation_id="jobs_discard",
-        summary="Take a failed job off the list of dead letters",
+        summary="Remove a failed job from the list of dead letters",
         request=None,
         responses=shapes.JobOut,
     )
@@ -99,7 +99,7 @@ class CancelJobView(JobActionView):
 
     @extend_schema(
         operation_id="jobs_cancel",
-        summary="End a job that waits or runs",
+        summary="Cancel a job that waits or runs",
         request=None,
         responses=shapes.JobOut,
     )

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Views of API keys: list, issue, read, revoke, rotate."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from projects import project_lookup
 class KeyListView(ProjectView):
     @extend_schema(
         operation_id="keys_list",
-        summary="List your own key and those of projects you own",
+        summary="List your own key and the keys of projects you own",
         parameters=[shapes.ListKeys],
         responses=page_of(shapes.KeyOut),
     )
     def get(self, request: Request) -> Response:
-        asked = self.query(shapes.ListKeys)
+        query = self.query(shapes.ListKeys)
         rows = ApiKey.objects.visible_to(self.caller)
-        if asked["usable"]:
+        if query["usable"]:
             rows = rows.usable()
-        if "project_id" in asked:
-            rows = rows.filter(projects=asked["project_id"])
+        if "project_id" in query:
+            rows = rows.filter(projects=query["project_id"])
         return self.page(rows.prefetch_related("projects"), shapes.KeyOut)
 
     @extend_schema(
         operation_id="keys_issue",
-        summary="Issue a key; its secret is shown this once",
+        summary="Issue a key; its secret is returned only once",
         request=shapes.IssueKey,
         responses={201: shapes.IssuedKeyOut},
     )
     def post(self, request: Request) -> Response:
         data = self.body(shapes.IssueKey)
         data["projects"] = [
-            project_lookup.find_project(named, self.caller)
-            for named in data["projects"]
+            project_lookup.find_project(id_or_name, self.caller)
+            for id_or_name in data["projects"]
         ]
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -59,9 +59,9 @@ def _key_with_secret(issued: keys.IssuedKey) -> dict[str, Any]:
 
 
 class KeyView(ProjectView):
-    """A door below /keys/{id}."""
+    """Base of the views below /keys/{id}."""
 
-    def named(self) -> ApiKey:
+    def get_key(self) -> ApiKey:
         rows = ApiKey.objects.visible_to(self.caller)
         key = rows.filter(pk=self.kwargs["key_id"]).first()
         if key is None:
@@ -74,13 +74,13 @@ class KeyDetailView(KeyView):
         operation_id="keys_read", summary="Read a key", responses=shapes.KeyOut
     )
     def get(self, request: Request, key_id: uuid.UUID) -> Response:
-        return Response(shapes.KeyOut(self.named()).data)
+        return Response(shapes.KeyOut(self.get_key()).data)
 
     @extend_schema(
         operation_id="keys_revoke", summary="Revoke a key now", responses={204: None}
     )
     def delete(self, request: Request, key_id: uuid.UUID) -> Response:
-        keys.revoke(self.named(), caller=self.caller)
+        keys.revoke(self.get_key(), caller=self.caller)
         return Response(status=204)
 
 
@@ -92,7 +92,7 @@ class RotateKeyView(KeyView):
         responses={201: shapes.IssuedKeyOut},
     )
     def post(self, request: Request, key_id: uuid.UUID) -> Response:
-        key, data = self.named(), self.body(shapes.RotateKey)
+        key, data = self.get_key(), self.body(shapes.RotateKey)
         overlap = timedelta(hours=data["overlap_hours"])
 
         def act() -> tuple[int, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The doors of projects, members, keys, the audit record and jobs."""
+"""Views of projects, their settings and their members."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class ProjectListView(ProjectView):
         responses=page_of(shapes.ProjectOut),
     )
     def get(self, request: Request) -> Response:
-        asked = self.query(shapes.ListProjects)
+        query = self.query(shapes.ListProjects)
         rows = (
             Project.objects.deleted_for(self.caller).in_grace()
-            if asked["deleted"]
+            if query["deleted"]
             else Project.objects.visible_to(self.caller)
         )
-        if "name" in asked:
-            rows = rows.filter(name=asked["name"])
+        if "name" in query:
+            rows = rows.filter(name=query["name"])
         return self.page(rows.select_related("organization"), shapes.ProjectOut)
 
     @extend_schema(
@@ -65,11 +65,11 @@ class ProjectListView(ProjectView):
 
 
 class OwnedProjectView(ProjectView):
-    """A door below /projects/{id}: reading needs a viewer, changing an owner."""
+    """Base of the views below /projects/{id}: viewers can read, owners can change."""
 
     required_roles: ClassVar[dict[str, Role]] = OWNER_ROLES
 
-    def named(self) -> Project:
+    def get_project(self) -> Project:
         return self.project({"project_id": self.kwargs["project_id"]})
 
 
@@ -80,7 +80,7 @@ class ProjectDetailView(OwnedProjectView):
         responses=shapes.ProjectOut,
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:
-        return Response(shapes.ProjectOut(self.named()).data)
+        return Response(shapes.ProjectOut(self.get_project()).data)
 
     @extend_schema(
         operation_id="projects_update",
@@ -89,7 +89,7 @@ class ProjectDetailView(OwnedProjectView):
         responses=shapes.ProjectOut,
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
-        project, data = self.named(), self.body(shapes.ChangeProject)
+        project, data = self.get_project(), self.body(shapes.ChangeProject)
         changed = lifecycle.update(
             project,
             data,
@@ -101,18 +101,18 @@ class ProjectDetailView(OwnedProjectView):
 
     @extend_schema(
         operation_id="projects_delete",
-        summary="Hide a project now and delete it in 30 days",
+        summary="Hide a project now and delete it after 30 days",
         responses={204: None},
     )
     def delete(self, request: Request, project_id: uuid.UUID) -> Response:
-        lifecycle.delete(self.named(), self.caller)
+        lifecycle.delete(self.get_project(), self.caller)
         return Response(status=204)
 
 
 class RestoreProjectView(ProjectView):
     @extend_schema(
         operation_id="projects_restore",
-        summary="Bring a deleted project back",
+        summary="Restore a deleted project",
         request=None,
         responses=shapes.ProjectOut,
     )
@@ -132,21 +132,23 @@ class RestoreProjectView(ProjectView):
 class ProjectSettingsView(OwnedProjectView):
     @extend_schema(
         operation_id="settings_read",
-        summary="Read a project's settings, every default filled in",
+        summary="Read a project's settings with all defaults",
         responses=ProjectOptions,
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:
-        return self.answer(self.named())
+        return self.answer(self.get_project())
 
     @extend_schema(
         operation_id="settings_update",
-        summary="Merge settings; null returns one to its default",
+        summary="Merge settings; null resets one to its default",
         request=OpenApiTypes.OBJECT,
         responses=ProjectOptions,
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
         changes: Any = self.request.data
-        changed = lifecycle.update(self.named(), {}, self.caller, settings=changes)
+        changed = lifecycle.update(
+            self.get_project(), {}, self.caller, settings=changes
+        )
         return self.answer(changed)
 
     @staticmethod
@@ -162,7 +164,7 @@ class ProjectMembersView(OwnedProjectView):
         responses=page_of(shapes.MemberOut),
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:
-        rows = Membership.objects.filter(project=self.named())
+        rows = Membership.objects.filter(project=self.get_project())
         return self.page(rows.select_related("account"), shapes.MemberOut)
 
     @extend_schema(
@@ -172,7 +174,7 @@ class ProjectMembersView(OwnedProjectView):
         responses={200: shapes.MemberOut},
     )
     def post(self, request: Request, project_id: uuid.UUID) -> Response:
-        project, data = self.named(), self.body(shapes.SetMember)
+        project, data = self.get_project(), self.body(shapes.SetMember)
 
         def act() -> tuple[int, dict[str, Any]]:
             member = members.set_role(
@@ -184,11 +186,11 @@ class ProjectMembersView(OwnedProjectView):
 
     @extend_schema(
         operation_id="members_remove",
-        summary="Take a person's role away",
+        summary="Remove a member",
         parameters=[shapes.RemoveMember],
         responses={204: None},
     )
     def delete(self, request: Request, project_id: uuid.UUID) -> Response:
-        project, data = self.named(), self.query(shapes.RemoveMember)
+        project, data = self.get_project(), self.query(shapes.RemoveMember)
         members.remove(project, data["username"], self.caller)
         return Response(status=204)

@@ -23,7 +23,7 @@ def root_api(client_of):
     return client_of(role=Role.OWNER)
 
 
-def ticket(body="a", **changed):
+def identity(body="a", **changed):
     named = {"route": "POST x", "path": "/x", "project_id": None, "key": "k"} | changed
     return idempotency.identify_request(Caller(name="alice"), body=body, **named)
 
@@ -89,30 +89,30 @@ class TestTheHeader:
 @pytest.mark.django_db
 class TestWorkOfSeveralTransactions:
     def test_a_replay_sees_what_the_claim_left(self):
-        claimed = idempotency.claim(ticket(), answer={"run_id": "r1"})
-        before = idempotency.replay(ticket())
+        claimed = idempotency.claim(identity(), answer={"run_id": "r1"})
+        before = idempotency.replay(identity())
         idempotency.store_answer(claimed, 201, {"done": True})
-        after = idempotency.replay(ticket())
+        after = idempotency.replay(identity())
 
         assert (before.status, before.body) == (None, {"run_id": "r1"})
         assert (after.status, after.body) == (201, {"done": True})
 
     def test_a_second_claim_gets_nothing(self):
-        assert idempotency.claim(ticket()) is not None
-        assert idempotency.claim(ticket()) is None
+        assert idempotency.claim(identity()) is not None
+        assert idempotency.claim(identity()) is None
 
     def test_the_project_is_part_of_the_key(self, project):
-        assert idempotency.claim(ticket()) is not None
-        assert idempotency.claim(ticket(project_id=project.pk)) is not None
+        assert idempotency.claim(identity()) is not None
+        assert idempotency.claim(identity(project_id=project.pk)) is not None
 
-    def test_an_unknown_ticket_has_no_answer(self):
-        assert idempotency.replay(ticket()) is None
+    def test_an_unknown_key_has_no_answer(self):
+        assert idempotency.replay(identity()) is None
 
     def test_another_body_is_refused(self):
-        idempotency.claim(ticket())
+        idempotency.claim(identity())
 
         with pytest.raises(idempotency.IdempotencyMismatch):
-            idempotency.replay(ticket("b"))
+            idempotency.replay(identity("b"))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,7 +123,7 @@ class TestTwoAtOnce:
 
         def hold():
             with transaction.atomic():
-                idempotency.claim(ticket())
+                idempotency.claim(identity())
                 claimed.set()
                 release.wait(10)
             connection.close()
@@ -133,7 +133,7 @@ class TestTwoAtOnce:
         claimed.wait(10)
         try:
             with pytest.raises(idempotency.IdempotencyRunning) as refused:
-                idempotency.run_once(ticket(), lambda: (201, {}))
+                idempotency.run_once(identity(), lambda: (201, {}))
         finally:
             release.set()
             other.join()
@@ -148,7 +148,7 @@ class TestTwoAtOnce:
             return 201, {"n": len(acted)}
 
         def send():
-            answers.append(idempotency.run_once(ticket(), act))
+            answers.append(idempotency.run_once(identity(), act))
             connection.close()
 
         threads = [threading.Thread(target=send) for _ in range(6)]
@@ -166,13 +166,13 @@ class TestTwoAtOnce:
                 cursor.execute("SHOW lock_timeout")
                 return 200, {"timeout": cursor.fetchone()[0]}
 
-        assert idempotency.run_once(ticket(), act).body == {"timeout": "10s"}
+        assert idempotency.run_once(identity(), act).body == {"timeout": "10s"}
 
     def test_a_refused_act_can_be_sent_again(self):
         def refuse():
             raise errors.StateConflict
 
         with pytest.raises(errors.StateConflict):
-            idempotency.run_once(ticket(), refuse)
+            idempotency.run_once(identity(), refuse)
 
-        assert idempotency.run_once(ticket(), lambda: (201, {})).is_replay is False
+        assert idempotency.run_once(identity(), lambda: (201, {})).is_replay is False

@@ -598,7 +598,7 @@ class TestProjects:
         told = do(owner, project, "restore")
 
         assert "/do/restore/" not in html
-        assert "grace is over" in told[0]
+        assert "can no longer be restored" in told[0]
         assert project.delete_after
 
     def test_it_lets_a_curator_change_nothing(self, curator, project):

@@ -20,7 +20,7 @@ MANAGERS = {"objects", "_base_manager", "_default_manager"}
 # "file: function": why the rows need no caller.
 ALLOWED = {
     "access/tasks.py: housekeeping": "the system removes what has served its time",
-    "access/views/projects.py: get": "members of the project that `named()` let through",
+    "access/views/projects.py: get": "members of the project that `get_project()` let through",
     "console/jobs/schedules.py: heartbeats": "of the installation, for its owners' page",
     "jobs/tasks.py: sweep": "the system wakes what is due",
     "memories/tasks.py: refresh_statistics": "the system counts words",

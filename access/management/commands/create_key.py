@@ -16,7 +16,7 @@ ROLES = {role.label: role for role in Role}
 
 
 class Command(BaseCommand):
-    help = "Make an API key and print it; it is shown this once."
+    help = "Create an API key and print it; it cannot be displayed again."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--role", choices=ROLES, default="writer")
@@ -24,7 +24,7 @@ class Command(BaseCommand):
             "--project",
             action="append",
             default=[],
-            help="name or id; can be given again; without it the key is for all",
+            help="name or id; repeat it for several; without it the key is for all",
         )
         parser.add_argument("--expires", type=int, metavar="DAYS")
         parser.add_argument("--agent-id", default="")
@@ -45,6 +45,6 @@ class Command(BaseCommand):
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
         except errors.Refusal as refusal:
-            found = [f"{name}: {' '.join(m)}" for name, m in refusal.errors.items()]
-            raise CommandError(" ".join([refusal.detail, *found])) from refusal
+            fields = [f"{name}: {' '.join(m)}" for name, m in refusal.errors.items()]
+            raise CommandError(" ".join([refusal.detail, *fields])) from refusal
         self.stdout.write(issued.secret)
