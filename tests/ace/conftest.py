@@ -67,7 +67,7 @@ def reflection(*lessons, **changed):
     }
 
 
-def placed(operation, *targets, content="", reason="They say the same."):
+def placement(operation, *targets, content="", reason="They say the same."):
     return {
         "operation": operation,
         "targets": list(targets),
@@ -76,7 +76,7 @@ def placed(operation, *targets, content="", reason="They say the same."):
     }
 
 
-def saying(answer, *, reason="stop", usage=(900, 120)):
+def chat_response(answer, *, reason="stop", usage=(900, 120)):
     content = answer if isinstance(answer, str) else json.dumps(answer)
     message = {"role": "assistant", "content": content}
     read, written = usage
@@ -86,7 +86,7 @@ def saying(answer, *, reason="stop", usage=(900, 120)):
     }
 
 
-def is_curating(body):
+def is_curator_request(body):
     return body["messages"][0]["content"].startswith("You keep the playbook")
 
 
@@ -112,25 +112,25 @@ class Script:
     @property
     def requests(self):
         """What the reflector has asked."""
-        return [r for r in self.endpoint.requests if not is_curating(r)]
+        return [r for r in self.endpoint.requests if not is_curator_request(r)]
 
     @property
     def prompts(self):
         return [request["messages"][1]["content"] for request in self.requests]
 
     @property
-    def placing(self):
+    def curator_prompts(self):
         """The curator's prompts."""
-        asked = [r for r in self.endpoint.requests if is_curating(r)]
-        return [request["messages"][1]["content"] for request in asked]
+        requests = [r for r in self.endpoint.requests if is_curator_request(r)]
+        return [request["messages"][1]["content"] for request in requests]
 
     def next(self, body):
-        if not is_curating(body):
+        if not is_curator_request(body):
             return self.replies.pop(0) if self.replies else (500, {}, {})
         if self.placements:
             return self.placements.pop(0)
         keys = body["messages"][1]["content"].rpartition("each of: ")[2].strip(".")
-        return {key: placed("add") for key in keys.split(", ")}
+        return {key: placement("add") for key in keys.split(", ")}
 
     def reply(self, body):
         reply = self.next(body)
@@ -141,7 +141,7 @@ class Script:
             self.endpoint.status, self.endpoint.answer_headers, answer = reply
             return answer
         is_whole = isinstance(reply, dict) and "choices" in reply
-        return reply if is_whole else saying(reply)
+        return reply if is_whole else chat_response(reply)
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ class TestResult:
         }
         assert [result["phases"][p]["status"] for p in result["phases"]] == ["done"] * 3
 
-    def test_the_memory_holds_the_task_and_its_files(self, complete):
+    def test_the_memory_has_the_task_and_its_files(self, complete):
         result = complete().json()
 
         memory = Memory.objects.get(pk=result["memory_id"])
@@ -103,7 +103,7 @@ class TestResult:
             text = task.text(span["field"])
             assert text[span["start"] : span["end"]] == span["quote"]
 
-    def test_the_agents_own_word_waits_for_a_person(self, complete):
+    def test_feedback_of_the_agent_itself_waits_for_a_person(self, complete):
         body = REPAIRED | {"feedback_source": "agent", "feedback": ""}
 
         result = complete(body).json()
@@ -129,7 +129,7 @@ class TestResult:
 
 
 class TestAbstention:
-    def test_an_unknown_outcome_teaches_and_counts_nothing(self, complete, project):
+    def test_an_unknown_outcome_gives_no_lesson_and_no_vote(self, complete, project):
         complete()
         entry = PlaybookEntry.objects.get()
         before = PlaybookChange.objects.exclude(action="support").count()
@@ -197,7 +197,7 @@ class TestRepetition:
 
 
 class TestFaults:
-    def test_a_failing_phase_leaves_the_memory_and_says_so(
+    def test_a_failed_phase_keeps_the_memory_and_is_named(
         self, complete, monkeypatch, run_jobs
     ):
         def broken(run, caller):
@@ -256,7 +256,7 @@ class TestRefusals:
             ({"feedback_source": "rumour"}, "feedback_source"),
         ],
     )
-    def test_it_refuses_what_does_not_fit(self, complete, change, field):
+    def test_it_refuses_an_invalid_field(self, complete, change, field):
         answer = complete(**change)
 
         assert answer.status_code == 400
@@ -305,7 +305,7 @@ class TestTolerance:
     def test_a_blank_result_is_allowed(self, complete):
         assert complete(result="").status_code == 200
 
-    def test_null_is_as_good_as_left_out(self, complete):
+    def test_null_counts_as_absent(self, complete):
         fields = CompleteTask().fields
         left_out = {name: None for name in fields if not fields[name].required}
         call = {"tool_name": "Bash", "arguments": None, "result": None, "status": None}

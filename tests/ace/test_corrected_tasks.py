@@ -70,7 +70,7 @@ class TestLearning:
 
 @pytest.mark.django_db(transaction=True)
 class TestVotes:
-    def test_an_entry_that_told_the_wrong_answer_was_harmful(self, answered, live):
+    def test_an_entry_with_the_wrong_answer_is_harmful(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")
         (entry,) = live()
 
@@ -80,7 +80,7 @@ class TestVotes:
         assert entry.harmful == 1
         assert entry.is_contested
 
-    def test_an_entry_that_told_the_right_one_was_helpful(self, answered, live):
+    def test_an_entry_with_the_right_answer_is_helpful(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")
         (entry,) = live()
 
@@ -89,7 +89,7 @@ class TestVotes:
         entry.refresh_from_db()
         assert entry.helpful == 1
 
-    def test_a_cited_entry_that_was_not_followed_stays_as_it_was(self, answered, live):
+    def test_a_cited_entry_that_was_not_followed_gets_no_vote(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")
         (entry,) = live()
 
@@ -98,7 +98,7 @@ class TestVotes:
         entry.refresh_from_db()
         assert (entry.harmful, entry.neutral) == (0, 1)
 
-    def test_one_that_goes_on_being_wrong_is_retired(self, answered, live, project):
+    def test_an_entry_that_stays_wrong_is_retired(self, answered, live, project):
         project.settings = {"policy": "auto"}
         project.save()
         answered(25, "DebtFaceAmount", "RentExpense")

@@ -83,7 +83,7 @@ class TestReplay:
         assert (AceRun.objects.count(), PlaybookChange.objects.count()) == before
         assert Memory.objects.count() == 3
 
-    def test_a_run_keeps_what_it_keeps_of_one_sent_to_the_api(
+    def test_a_run_stores_the_same_as_for_a_request_to_the_api(
         self, tmp_path, alice_api, project
     ):
         row = {"goal": " Tidy up\n", "tool_usage": [{"tool": "sweep", "result": "ok"}]}

@@ -62,7 +62,7 @@ def test_no_budget_is_exceeded(lines, total, fact, note):
 
 
 @given(lines(), budgets, budgets)
-def test_every_line_is_in_or_left_out_with_a_reason(lines, total, each):
+def test_every_line_is_selected_or_skipped_with_a_reason(lines, total, each):
     kinds = dict.fromkeys(KINDS, each)
 
     found = selection.select(lines, total=total, kinds=kinds)
@@ -73,7 +73,7 @@ def test_every_line_is_in_or_left_out_with_a_reason(lines, total, each):
 
 
 @given(lines(), budgets, budgets)
-def test_no_line_is_without_its_whole_head(lines, total, each):
+def test_every_selected_line_has_its_whole_head(lines, total, each):
     heads = {line.item: line.text[: line.head] for line in lines}
 
     found = selection.select(lines, total=total, kinds=dict.fromkeys(KINDS, each))
@@ -91,7 +91,7 @@ def test_the_order_stays(lines, total):
     assert places == sorted(places)
 
 
-def test_no_text_is_written_that_there_is_no_room_for():
+def test_no_text_is_written_without_room_for_it():
     written = []
 
     def line(number):

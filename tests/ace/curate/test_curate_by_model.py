@@ -11,7 +11,7 @@ from memories.retention import erase
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from playbook.review import decide
-from tests.ace.conftest import LESSON, lesson, placed, reflection
+from tests.ace.conftest import LESSON, lesson, placement, reflection
 
 pytestmark = pytest.mark.django_db
 
@@ -44,20 +44,22 @@ def of_curator():
 
 
 class TestWhatIsAsked:
-    def test_without_entries_nothing_is_asked(self, model, complete):
+    def test_without_entries_the_model_is_not_asked(self, model, complete):
         model(reflection(lesson()))
 
         complete()
 
-        assert model.placing == []
+        assert model.curator_prompts == []
 
-    def test_without_lessons_nothing_is_asked(self, model, complete, write_as_rule):
+    def test_without_lessons_the_model_is_not_asked(
+        self, model, complete, write_as_rule
+    ):
         write_as_rule(OTHER)
         model(reflection())
 
         complete(tool_usage=[])
 
-        assert model.placing == []
+        assert model.curator_prompts == []
 
     def test_the_ten_nearest_are_the_only_targets(self, model, complete, write_as_rule):
         entries = [
@@ -71,7 +73,7 @@ class TestWhatIsAsked:
         labels = {entry.label for entry in entries}
         named = {label for label in labels if f'"{label}"' in json.dumps(form)}
         assert len(named) == 10
-        assert all(f"[{label}]" in model.placing[0] for label in named)
+        assert all(f"[{label}]" in model.curator_prompts[0] for label in named)
 
     def test_protected_entries_are_marked(self, model, complete, write):
         write(OTHER)
@@ -79,9 +81,9 @@ class TestWhatIsAsked:
 
         complete()
 
-        assert "written by a person" in model.placing[0]
+        assert "written by a person" in model.curator_prompts[0]
 
-    def test_entries_of_other_projects_are_not_shown(
+    def test_entries_of_other_projects_are_not_in_the_prompt(
         self, model, complete, write_as_rule, other_project, charlie
     ):
         write_as_rule(OTHER)
@@ -92,7 +94,7 @@ class TestWhatIsAsked:
 
         complete()
 
-        assert "Charlie" not in model.placing[0]
+        assert "Charlie" not in model.curator_prompts[0]
 
 
 class TestOperations:
@@ -103,8 +105,8 @@ class TestOperations:
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=content),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=content),
+                "lesson_2": placement("add"),
             }
         )
 
@@ -132,7 +134,11 @@ class TestOperations:
             write_as_rule(f"Use `tool_{n}` first.")
         model(reflection())
         model.curator(
-            {"lesson_1": placed("merge", one.label, two.label, content="Use nothing.")}
+            {
+                "lesson_1": placement(
+                    "merge", one.label, two.label, content="Use nothing."
+                )
+            }
         )
 
         complete()
@@ -144,13 +150,16 @@ class TestOperations:
         assert "nothing" not in one.content
         assert (one.helpful, one.aliases) == (3, [two.label])
 
-    def test_a_deprecation_waits_and_the_lesson_is_added_beside(
+    def test_a_deprecation_waits_and_the_lesson_is_added(
         self, model, complete, write_as_rule
     ):
         entry = write_as_rule(OTHER)
         model(reflection(lesson()))
         model.curator(
-            {"lesson_1": placed("deprecate", entry.label), "lesson_2": placed("add")}
+            {
+                "lesson_1": placement("deprecate", entry.label),
+                "lesson_2": placement("add"),
+            }
         )
 
         complete()
@@ -161,31 +170,31 @@ class TestOperations:
         assert PlaybookEntry.objects.filter(content=LESSON).exists()
 
     @pytest.mark.parametrize("operation", ["deprecate", "merge"])
-    def test_what_a_person_keeps_the_next_run_does_not_bring_up_again(
+    def test_a_rejected_proposal_is_not_proposed_by_the_next_run(
         self, model, complete, write_as_rule, alice, operation
     ):
         one, two = write_as_rule(OTHER), write_as_rule(TWIN)
         targets = [one.label, two.label] if operation == "merge" else [one.label]
         for goal in ("Push one branch", "Push another", "Push the last"):
             model(reflection())
-            model.curator({"lesson_1": placed(operation, *targets)})
+            model.curator({"lesson_1": placement(operation, *targets)})
             complete(goal=goal)
-            asked = PlaybookDelta.objects.get(operation=operation)
+            delta = PlaybookDelta.objects.get(operation=operation)
             if goal == "Push another":
-                decide.reject(asked, alice, reason="We need it.")
+                decide.reject(delta, alice, reason="We need it.")
 
-        assert len(model.placing) == 3
+        assert len(model.curator_prompts) == 3
         assert PlaybookDelta.objects.get(operation=operation).status == "rejected"
 
     @pytest.mark.usefixtures("auto")
-    def test_an_entry_that_served_well_is_not_retired_without_a_person(
+    def test_a_helpful_entry_is_not_retired_without_a_person(
         self, model, complete, write_as_rule
     ):
         entry = write_as_rule(OTHER)
         for n in range(40):
             write_as_rule(f"Use `tool_{n}` first.")
         model(reflection())
-        model.curator({"lesson_1": placed("deprecate", entry.label)})
+        model.curator({"lesson_1": placement("deprecate", entry.label)})
 
         complete()
 
@@ -193,12 +202,10 @@ class TestOperations:
         assert delta.status == "pending"
         assert "have not refuted it" in delta.review_note
 
-    def test_none_leaves_out_a_lesson_of_the_model(
-        self, model, complete, write_as_rule
-    ):
+    def test_none_drops_a_lesson_of_the_model(self, model, complete, write_as_rule):
         write_as_rule(OTHER)
         model(reflection(lesson()))
-        model.curator({"lesson_1": placed("none"), "lesson_2": placed("add")})
+        model.curator({"lesson_1": placement("none"), "lesson_2": placement("add")})
 
         complete()
 
@@ -206,12 +213,10 @@ class TestOperations:
         [kept, _] = Reflection.objects.get().lessons
         assert kept["placement"]["reason"] == "They say the same."
 
-    def test_none_leaves_out_no_lesson_of_the_rules(
-        self, model, complete, write_as_rule
-    ):
+    def test_none_drops_no_lesson_of_the_rules(self, model, complete, write_as_rule):
         write_as_rule(OTHER)
         model(reflection())
-        model.curator({"lesson_1": placed("none")})
+        model.curator({"lesson_1": placement("none")})
 
         result = complete()
 
@@ -221,13 +226,13 @@ class TestOperations:
 
 class TestWhatTheGatesStop:
     @pytest.mark.usefixtures("auto")
-    def test_what_a_person_wrote_waits(self, model, complete, write):
+    def test_a_change_of_a_persons_entry_waits(self, model, complete, write):
         entry = write(PART)
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=LESSON),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=LESSON),
+                "lesson_2": placement("add"),
             }
         )
 
@@ -238,15 +243,13 @@ class TestWhatTheGatesStop:
         assert "written by a person" in delta.review_note
 
     @pytest.mark.usefixtures("auto")
-    def test_an_update_that_forgets_the_rule_waits(
-        self, model, complete, write_as_rule
-    ):
+    def test_an_update_that_drops_the_rule_waits(self, model, complete, write_as_rule):
         entry = write_as_rule("Use `black` 24.1 and `ruff` before each commit.")
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=LESSON),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=LESSON),
+                "lesson_2": placement("add"),
             }
         )
 
@@ -257,7 +260,7 @@ class TestWhatTheGatesStop:
         assert "24.1" in delta.review_note
 
     @pytest.mark.usefixtures("auto")
-    def test_an_update_that_speaks_to_the_reader_is_quarantined(
+    def test_an_update_that_addresses_the_reader_is_quarantined(
         self, model, complete, write_as_rule
     ):
         entry = write_as_rule(PART)
@@ -265,8 +268,8 @@ class TestWhatTheGatesStop:
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=content),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=content),
+                "lesson_2": placement("add"),
             }
         )
 
@@ -278,12 +281,12 @@ class TestWhatTheGatesStop:
     @pytest.mark.parametrize(
         "content", ["When a branch has no upstream, call Bob at 5 pm.", "Push. " * 70]
     )
-    def test_of_an_update_that_is_refused_the_lesson_is_added(
+    def test_the_lesson_of_a_refused_update_is_added(
         self, model, complete, write_as_rule, content
     ):
         entry = write_as_rule(OTHER)
         model(reflection())
-        model.curator({"lesson_1": placed("update", entry.label, content=content)})
+        model.curator({"lesson_1": placement("update", entry.label, content=content)})
 
         complete()
 
@@ -300,7 +303,9 @@ class TestWhatTheGatesStop:
     ):
         entry = write_as_rule("Use `black` 24.1 and `ruff` before each commit.")
         model(reflection())
-        update = placed("update", entry.label, content="Use `black` before a commit.")
+        update = placement(
+            "update", entry.label, content="Use `black` before a commit."
+        )
         for goal in ("Push one branch", "Push another"):
             model.curator({"lesson_1": update})
             run_id = complete(goal=goal)["run_id"]
@@ -316,7 +321,7 @@ class TestWhatTheGatesStop:
     ):
         one, two = write_as_rule(OTHER), write_as_rule(TWIN)
         model(reflection())
-        model.curator({"lesson_1": placed("merge", one.label, two.label)})
+        model.curator({"lesson_1": placement("merge", one.label, two.label)})
 
         complete()
 
@@ -331,15 +336,15 @@ class TestAnAnswerThatCannotBeUsed:
     @pytest.mark.parametrize(
         "wrong",
         [
-            placed("update", "gotchas-99999", content=LESSON),  # an unknown id
-            placed("update", content=LESSON),
-            placed("merge", "gotchas-00001"),
-            placed("merge", "gotchas-00001", "gotchas-00001"),
-            placed("update", "gotchas-00001", content=" "),
-            placed("drop_everything"),
+            placement("update", "gotchas-99999", content=LESSON),  # an unknown id
+            placement("update", content=LESSON),
+            placement("merge", "gotchas-00001"),
+            placement("merge", "gotchas-00001", "gotchas-00001"),
+            placement("update", "gotchas-00001", content=" "),
+            placement("drop_everything"),
         ],
     )
-    def test_it_is_mended_once_and_then_the_rules_curate(
+    def test_it_is_corrected_once_then_the_rules_curate(
         self, model, complete, write_as_rule, wrong
     ):
         assert write_as_rule(OTHER).label == "gotchas-00001"
@@ -348,7 +353,7 @@ class TestAnAnswerThatCannotBeUsed:
 
         result = complete()
 
-        assert len(model.placing) == 2
+        assert len(model.curator_prompts) == 2
         [note] = Reflection.objects.get().notes
         assert note.startswith("curator: the rules alone, because: lesson_1")
         [operation] = result["playbook_delta"]["operations"]
@@ -359,10 +364,13 @@ class TestAnAnswerThatCannotBeUsed:
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("deprecate", "gotchas-99999"),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("deprecate", "gotchas-99999"),
+                "lesson_2": placement("add"),
             },
-            {"lesson_1": placed("deprecate", entry.label), "lesson_2": placed("add")},
+            {
+                "lesson_1": placement("deprecate", entry.label),
+                "lesson_2": placement("add"),
+            },
         )
 
         complete()
@@ -379,8 +387,8 @@ class TestAResumedRun:
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=LESSON),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=LESSON),
+                "lesson_2": placement("add"),
             }
         )
         run = AceRun.objects.get(pk=complete()["run_id"])
@@ -391,20 +399,20 @@ class TestAResumedRun:
 
         runs.resume(run, alice)
 
-        assert len(model.placing) == 1
+        assert len(model.curator_prompts) == 1
         assert list(PlaybookDelta.objects.order_by("pk").values("pk", "status")) == (
             before
         )
 
-    def test_after_a_crash_before_filing_it_files_what_was_said(
+    def test_after_a_crash_it_submits_the_stored_answer(
         self, model, complete, write_as_rule, alice
     ):
         entry = write_as_rule(PART)
         model(reflection(lesson()))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=LESSON),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=LESSON),
+                "lesson_2": placement("add"),
             }
         )
         run = AceRun.objects.get(pk=complete()["run_id"])
@@ -415,12 +423,12 @@ class TestAResumedRun:
 
         runs.resume(run, alice)
 
-        assert len(model.placing) == 1
+        assert len(model.curator_prompts) == 1
         assert [delta.operation for delta in of_curator()] == ["update"]
 
 
 class TestAPurge:
-    def test_what_it_said_of_a_purged_entry_goes_with_the_entry(
+    def test_a_purge_of_an_entry_removes_the_answer_about_it(
         self, model, complete, project, alice
     ):
         model(reflection(lesson()))
@@ -430,14 +438,14 @@ class TestAPurge:
         model(reflection(lesson(content=PART)))
         model.curator(
             {
-                "lesson_1": placed("update", entry.label, content=content),
-                "lesson_2": placed("add"),
+                "lesson_1": placement("update", entry.label, content=content),
+                "lesson_2": placement("add"),
             }
         )
         run_id = complete(goal="Push the branch of the grey harbour")["run_id"]
 
-        asked = {"ids": [learned["memory_id"]]}
-        erase.purge(project, asked, alice, reason="asked", cascade=True)
+        selection = {"ids": [learned["memory_id"]]}
+        erase.purge(project, selection, alice, reason="asked", cascade=True)
 
         [told, _] = Reflection.objects.get(run=run_id).lessons
         assert told["placement"]["content"] == redaction.redact(content)

@@ -70,7 +70,7 @@ LESSON = (
 
 @pytest.mark.django_db
 class TestSecondSighting:
-    def test_the_first_run_teaches_nothing_and_keeps_what_it_showed(self, complete):
+    def test_the_first_run_gives_no_lesson_and_stores_the_error(self, complete):
         result = complete(booking())
 
         assert result["lessons"] == []
@@ -79,7 +79,7 @@ class TestSecondSighting:
         assert kept.root_cause == "VALUE_MISMATCH"
         assert "does not add up" in kept.seen["quote"]
 
-    def test_a_second_run_teaches_from_both(self, complete):
+    def test_a_second_run_with_the_error_gives_a_lesson(self, complete):
         first = complete(booking())
 
         second = complete(
@@ -92,7 +92,7 @@ class TestSecondSighting:
         assert first["run_id"] in delta.reason
         assert delta.status == PlaybookDelta.DeltaStatus.APPLIED
 
-    def test_its_quotes_are_cut_from_the_present_run(self, complete):
+    def test_its_quotes_are_from_the_second_run(self, complete):
         complete(booking())
         run_id = complete(booking())["run_id"]
 
@@ -113,14 +113,14 @@ class TestSecondSighting:
 
         assert complete(booking(tool_usage=[call]))["lessons"] == []
 
-    def test_an_unknown_outcome_is_seen_but_not_taught(self, complete):
+    def test_an_unknown_outcome_is_stored_but_gives_no_lesson(self, complete):
         unknown = booking(outcome="unknown", feedback="")
         complete(unknown)
 
         assert complete(unknown)["lessons"] == []
         assert contents(complete(booking())) == [LESSON]
 
-    def test_the_lesson_tells_how_many_runs_have_shown_it(self, complete):
+    def test_the_lesson_names_the_number_of_runs(self, complete):
         unknown = booking(outcome="unknown", feedback="")
         first, *_ = [complete(unknown) for _ in range(3)]
         complete(booking())
@@ -139,9 +139,7 @@ class TestSecondSighting:
 
 @pytest.mark.django_db
 class TestRepetition:
-    def test_reflecting_again_on_the_first_run_still_teaches_nothing(
-        self, complete, alice
-    ):
+    def test_reflecting_again_on_the_first_run_gives_no_lesson(self, complete, alice):
         first = complete(booking())
         complete(booking())
 
@@ -149,7 +147,7 @@ class TestRepetition:
 
         assert again["lessons"] == []
 
-    def test_reflecting_again_on_the_second_run_says_the_same(self, complete, alice):
+    def test_reflecting_again_on_the_second_run_gives_the_same(self, complete, alice):
         complete(booking())
         second = complete(booking())
 
@@ -158,7 +156,7 @@ class TestRepetition:
         assert contents(again) == contents(second)
         assert Observation.objects.count() == 2
 
-    def test_a_run_whose_curator_failed_teaches_once_when_resumed(
+    def test_a_resumed_run_whose_curator_failed_gives_one_lesson(
         self, complete, alice, monkeypatch
     ):
         complete(booking())
@@ -187,7 +185,7 @@ class TestRepetition:
 class TestRemedy:
     ERROR = "Error: cabin is a required field"
 
-    def test_what_a_run_has_mended_is_not_taught_in_general_words(self, complete):
+    def test_an_error_that_a_run_resolved_gives_no_general_lesson(self, complete):
         mended = contents(complete(MENDED))
 
         later = complete(booking(self.ERROR))
@@ -195,7 +193,7 @@ class TestRemedy:
         assert any("cabin" in content for content in mended)
         assert later["lessons"] == []
 
-    def test_a_later_remedy_proposes_to_retire_the_general_words(self, complete):
+    def test_a_later_fix_proposes_to_retire_the_general_lesson(self, complete):
         complete(booking(self.ERROR))
         general = complete(booking(self.ERROR))["updated_bullets"][0]
 
@@ -205,23 +203,21 @@ class TestRemedy:
         assert str(delta.entry_id) == general["id"]
         assert "pass `cabin`" in delta.reason
 
-    def test_what_a_person_keeps_the_next_remedy_does_not_bring_up_again(
-        self, complete, alice
-    ):
+    def test_a_rejected_retirement_is_not_proposed_again(self, complete, alice):
         for body in (booking(self.ERROR), booking(self.ERROR), MENDED):
             complete(body)
-        asked = PlaybookDelta.objects.get(operation="deprecate")
+        delta = PlaybookDelta.objects.get(operation="deprecate")
         complete(MENDED | {"goal": "Book a seat to Faro"})
-        decide.reject(asked, alice, reason="It helps in other cases.")
+        decide.reject(delta, alice, reason="It helps in other cases.")
 
         complete(MENDED | {"goal": "Book a seat to Lagos"})
 
-        assert PlaybookDelta.objects.get(operation="deprecate") == asked
+        assert PlaybookDelta.objects.get(operation="deprecate") == delta
 
 
 @pytest.mark.django_db
 class TestQuotes:
-    def test_they_slice_after_secrets_are_masked_and_with_any_text(self, complete):
+    def test_their_spans_are_right_after_masking_and_with_any_text(self, complete):
         told = (
             "Error: \U0001f600 token ghp_0123456789abcdefghijABCDEFGHIJ012345\r\n"
             "payment amount does not add up, total price is 310\r\n"
@@ -245,7 +241,7 @@ class TestQuotes:
 
 @pytest.mark.django_db
 class TestProjectCauses:
-    def test_a_projects_own_row_is_asked_first(self, complete, project):
+    def test_the_rows_of_a_project_come_first(self, complete, project):
         row = {"code": "BILLING", "words": ["payment amount"]}
         project.settings = {**project.settings, "root_causes": [row]}
         project.save()
@@ -271,7 +267,7 @@ class TestReading:
 
 @pytest.mark.django_db(transaction=True)
 class TestTwoAtOnce:
-    def test_exactly_one_of_two_runs_teaches(self, project, alice):
+    def test_exactly_one_of_two_concurrent_runs_gives_a_lesson(self, project, alice):
         both = [runs.complete(project, booking(), alice, wait=False) for _ in range(2)]
         barrier, answers = threading.Barrier(2), []
 

@@ -74,7 +74,7 @@ LENIENT = settings(
 )
 
 
-def reflected(request):
+def reflect(request):
     task = tasks.parse(request)
     spans = evidence.find(task)
     return task, spans, lessons.draw(task, task_outcome.resolve(task), spans)
@@ -84,13 +84,13 @@ class TestInvariants:
     @LENIENT
     @given(REQUESTS)
     def test_every_span_slices_to_a_quote(self, request):
-        task, spans, drawn = reflected(request)
-        held = [span for lesson in drawn.lessons for span in lesson.evidence]
-        held += [span for insight in drawn.insights for span in insight.evidence]
-        seen = unresolved_errors.find(task, spans, drawn.lessons)
-        held += [span for sighting in seen for span in sighting.evidence]
+        task, spans, drawn = reflect(request)
+        quotes = [span for lesson in drawn.lessons for span in lesson.evidence]
+        quotes += [span for insight in drawn.insights for span in insight.evidence]
+        unresolved = unresolved_errors.find(task, spans, drawn.lessons)
+        quotes += [span for error in unresolved for span in error.evidence]
 
-        for span in [*spans, *held]:
+        for span in [*spans, *quotes]:
             text = task.text(span.field)
             assert 0 <= span.start < span.end <= len(text)
             assert evidence.quote(task, span) == text[span.start : span.end]
@@ -98,13 +98,13 @@ class TestInvariants:
     @LENIENT
     @given(REQUESTS)
     def test_every_literal_of_a_lesson_is_quoted(self, request):
-        task, spans, drawn = reflected(request)
+        task, spans, drawn = reflect(request)
 
-        seen = unresolved_errors.find(task, spans, drawn.lessons)
+        unresolved = unresolved_errors.find(task, spans, drawn.lessons)
         ended = task_outcome.resolve(task)
         again = [
             unresolved_errors.to_lesson(task, each, ended, "Seen before.")
-            for each in seen
+            for each in unresolved
         ]
         for lesson in [*drawn.lessons, *filter(None, again)]:
             quotes = [evidence.quote(task, span) for span in lesson.evidence]
@@ -116,7 +116,7 @@ class TestInvariants:
     @LENIENT
     @given(REQUESTS)
     def test_no_lesson_without_a_known_outcome(self, request):
-        task, _, drawn = reflected(request)
+        task, _, drawn = reflect(request)
 
         assert bool(drawn.lessons) != bool(drawn.abstention)
         if task_outcome.resolve(task).value == "unknown":
@@ -124,7 +124,7 @@ class TestInvariants:
 
     @LENIENT
     @given(REQUESTS)
-    def test_links_are_clean_and_single(self, request):
+    def test_links_are_normalised_and_unique(self, request):
         found = [link.path for link in file_links.find(tasks.parse(request))]
 
         assert len(found) == len(set(found))
@@ -133,8 +133,8 @@ class TestInvariants:
 
     @LENIENT
     @given(REQUESTS)
-    def test_reading_twice_gives_the_same(self, request):
-        assert reflected(request)[1:] == reflected(request)[1:]
+    def test_two_reflections_are_equal(self, request):
+        assert reflect(request)[1:] == reflect(request)[1:]
 
     @LENIENT
     @given(REQUESTS, st.lists(TEXT, max_size=5))
@@ -199,7 +199,7 @@ class TestHostileText:
         }
         start = time.process_time()
 
-        task, spans, drawn = reflected(request)
+        task, spans, drawn = reflect(request)
         unresolved_errors.find(task, spans, drawn.lessons)
         classify.memory_type(task, "success")
         task_tags.find(task, file_links.find(task), ["a b", "word"])

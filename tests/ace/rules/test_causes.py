@@ -72,7 +72,7 @@ class TestTable:
             ('Error: not enough seats on flight HAT030', 'INCOMPLETE_DATA'),
         ],
     )  # fmt: skip
-    def test_a_calls_answer_names_its_cause(self, result, expected):
+    def test_the_result_of_a_call_names_its_cause(self, result, expected):
         call = {"tool_name": "call_it", "arguments": {}, "result": result}
 
         assert of_task({"tool_usage": [call]}) == expected
@@ -92,7 +92,7 @@ class TestTable:
             ('Use `rg` instead of `grep`.', 'PREFERENCE'),
         ],
     )  # fmt: skip
-    def test_a_persons_words_name_it(self, feedback, expected):
+    def test_feedback_names_the_cause(self, feedback, expected):
         assert of_task({"feedback": feedback, "feedback_source": "human"}) == expected
 
     @pytest.mark.parametrize("tool", ["look_up", "list_orders"])
@@ -102,12 +102,12 @@ class TestTable:
         assert of_task({"tool_usage": [call] * 3}) == "LOOP"
 
     @pytest.mark.parametrize("tool", ["edit_file", "write_file"])
-    def test_a_change_that_nothing_checks_is_unverified(self, tool):
+    def test_an_unchecked_change_is_unverified(self, tool):
         call = {"tool_name": tool, "arguments": {"path": "a.py"}, "result": "ok"}
 
         assert of_task({"tool_usage": [call]}) == "NO_VERIFICATION"
 
-    def test_what_names_no_cause_is_unknown(self):
+    def test_evidence_without_a_cause_is_unknown(self):
         call = {"tool_name": "call_it", "arguments": {}, "result": "Error: no luck"}
 
         assert of_task({"tool_usage": [call]}) == causes.UNKNOWN
@@ -134,7 +134,7 @@ class TestTable:
 
 
 class TestProjectRows:
-    def test_a_projects_own_row_is_asked_first(self):
+    def test_the_rows_of_a_project_come_first(self):
         row = causes.CauseRow("BILLING", phrases=("ledger",))
 
         assert cause("deadlock detected in ledger", rows=[row]) == "BILLING"

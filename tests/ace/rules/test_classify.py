@@ -52,7 +52,7 @@ class TestTasks:
     def test_a_fix_that_failed_is_a_warning(self):
         assert type_of("Fix the parser", "Tried", outcome="failure") == "warning"
 
-    def test_words_inside_code_decide_nothing(self):
+    def test_words_inside_code_are_ignored(self):
         goal = (
             "def pick(xs):\n    '''Choose one; raise an error if none, fix later'''\n"
         )

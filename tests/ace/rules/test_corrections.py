@@ -20,16 +20,16 @@ def read(**fields):
     return task.parse(request)
 
 
-def drawn(**fields):
-    task_ = read(**fields)
+def draw(**fields):
+    parsed_task = read(**fields)
     return lessons.draw(
-        task_, task_outcome.resolve(task_), evidence.find(task_)
+        parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
     ).lessons
 
 
 class TestLesson:
-    def test_it_says_what_to_answer_when_asked_this(self):
-        (lesson,) = drawn()
+    def test_it_gives_the_answer_to_the_question(self):
+        (lesson,) = draw()
 
         assert lesson.content == (
             "When asked Rent of $ 25 million was paid in, "
@@ -38,12 +38,12 @@ class TestLesson:
         assert lesson.action == "answer `LeaseAndRentalExpense`"
         assert lesson.root_cause == "VALUE_MISMATCH"
 
-    def test_each_of_its_quotes_stands_in_its_field(self):
-        task_ = read()
-        (lesson,) = drawn()
+    def test_each_of_its_quotes_is_in_its_field(self):
+        parsed_task = read()
+        (lesson,) = draw()
 
         quotes = {
-            s.field: task_.text(s.field)[s.start : s.end] for s in lesson.evidence
+            s.field: parsed_task.text(s.field)[s.start : s.end] for s in lesson.evidence
         }
 
         assert quotes["goal"] == "Rent of $ 25 million was paid in"
@@ -59,15 +59,15 @@ class TestLesson:
             "actual: DebtInstrumentFaceAmount.",
         ],
     )
-    def test_feedback_may_say_it_in_other_words(self, feedback):
-        (lesson,) = drawn(feedback=feedback)
+    def test_feedback_may_use_other_words(self, feedback):
+        (lesson,) = draw(feedback=feedback)
 
         assert lesson.action == "answer `LeaseAndRentalExpense`"
 
     def test_long_names_are_not_cut(self):
         long = "ShareBasedCompensationArrangement" * 4
 
-        (lesson,) = drawn(feedback=f"Expected {long}, got DebtInstrumentFaceAmount.")
+        (lesson,) = draw(feedback=f"Expected {long}, got DebtInstrumentFaceAmount.")
 
         assert lesson.action == f"answer `{long}`"
 
@@ -89,8 +89,8 @@ class TestAbstention:
             {"goal": "word " * 100},
         ],
     )
-    def test_it_teaches_nothing_else(self, fields):
-        assert not [one for one in drawn(**fields) if one.action.startswith("answer")]
+    def test_it_gives_no_other_lesson(self, fields):
+        assert not [one for one in draw(**fields) if one.action.startswith("answer")]
 
 
 def test_the_refuted_answer_is_the_whole_result():

@@ -5,7 +5,7 @@ import pytest
 from ace.rules import evidence, task
 
 
-def parsed(*calls, feedback="", source="human", **fields):
+def parse(*calls, feedback="", source="human", **fields):
     usage = [
         {"tool_name": name, "arguments": arguments, "result": result}
         for name, arguments, result in calls
@@ -16,12 +16,12 @@ def parsed(*calls, feedback="", source="human", **fields):
     )  # fmt: skip
 
 
-def found(*calls, **fields):
-    return evidence.find(parsed(*calls, **fields))
+def find(*calls, **fields):
+    return evidence.find(parse(*calls, **fields))
 
 
-def of_output(text):
-    return found(("Bash", {"command": "make all"}, f"Error: run failed\n{text}"))
+def find_in_output(text):
+    return find(("Bash", {"command": "make all"}, f"Error: run failed\n{text}"))
 
 
 def kinds(spans):
@@ -38,7 +38,7 @@ TRACEBACK = (
 
 class TestErrors:
     def test_a_traceback_has_its_type_message_and_last_project_frame(self):
-        task_ = parsed(("Bash", {"command": "make all"}, TRACEBACK))
+        task_ = parse(("Bash", {"command": "make all"}, TRACEBACK))
 
         span = next(s for s in evidence.find(task_) if s.kind == "exception")
 
@@ -76,24 +76,24 @@ class TestErrors:
             ("panic: runtime error: index out of range", "exception", None),
         ],
     )  # fmt: skip
-    def test_each_mark_is_found(self, text, kind, code):
-        assert (kind, code) in {(span.kind, span.code) for span in of_output(text)}
+    def test_each_error_is_found(self, text, kind, code):
+        assert (kind, code) in {(span.kind, span.code) for span in find_in_output(text)}
 
-    def test_an_error_without_a_known_mark_is_its_first_line(self):
-        spans = found(("pay", {"id": 1}, "Error: card balance is too low\nmore"))
+    def test_an_error_without_a_known_pattern_is_its_first_line(self):
+        spans = find(("pay", {"id": 1}, "Error: card balance is too low\nmore"))
 
         assert [(s.kind, s.message) for s in spans] == [
             ("tool_error", "Error: card balance is too low")
         ]
 
     def test_a_call_that_worked_shows_no_error(self):
-        assert found(("Read", {"file_path": "a.log"}, "x\nValueError: old")) == []
+        assert find(("Read", {"file_path": "a.log"}, "x\nValueError: old")) == []
 
     def test_a_goal_that_quotes_an_error_is_no_evidence(self):
-        assert found(goal="Explain ValueError: bad row, exit code 3") == []
+        assert find(goal="Explain ValueError: bad row, exit code 3") == []
 
-    def test_what_people_report_is_scanned(self):
-        assert "timeout" in kinds(found(feedback="The job timed out"))
+    def test_feedback_of_people_is_scanned(self):
+        assert "timeout" in kinds(find(feedback="The job timed out"))
 
 
 class TestSignatures:
@@ -110,9 +110,9 @@ class TestSignatures:
             ("flight HAT030 does not exist", "flight HAT223 does not exist"),
         ],
     )  # fmt: skip
-    def test_the_same_trouble_has_one_signature(self, one, other):
+    def test_the_same_error_has_one_signature(self, one, other):
         signatures = [
-            {span.signature for span in of_output(text)} for text in (one, other)
+            {span.signature for span in find_in_output(text)} for text in (one, other)
         ]
 
         assert signatures[0] == signatures[1]
@@ -125,9 +125,9 @@ class TestSignatures:
             ("No module named 'a'", "No module named 'b'"),
         ],
     )
-    def test_another_trouble_has_another(self, one, other):
+    def test_another_error_has_another_signature(self, one, other):
         signatures = [
-            {span.signature for span in of_output(text)} for text in (one, other)
+            {span.signature for span in find_in_output(text)} for text in (one, other)
         ]
 
         assert signatures[0] != signatures[1]
@@ -137,23 +137,23 @@ class TestHabits:
     def test_the_same_call_three_times_is_a_loop(self):
         call = ("Bash", {"command": "ls src"}, "a.py")
 
-        assert "loop" in kinds(found(call, call, call))
-        assert "loop" not in kinds(found(call, call))
+        assert "loop" in kinds(find(call, call, call))
+        assert "loop" not in kinds(find(call, call))
 
     def test_another_result_is_no_loop(self):
         calls = [("Bash", {"command": "date"}, str(number)) for number in range(4)]
 
-        assert "loop" not in kinds(found(*calls))
+        assert "loop" not in kinds(find(*calls))
 
     def test_a_change_nobody_checked_is_noted(self):
         edit = ("Edit", {"file_path": "a.py", "old_string": "x"}, "ok")
         check = ("Bash", {"command": "pytest"}, "1 passed in 0.1s")
 
-        assert "no_check" in kinds(found(check, edit))
-        assert "no_check" not in kinds(found(edit, check))
+        assert "no_check" in kinds(find(check, edit))
+        assert "no_check" not in kinds(find(edit, check))
 
     def test_a_repaired_call_gives_both_its_spans(self):
-        task_ = parsed(
+        task_ = parse(
             ("fetch", {"id": 1, "limit": 900}, "Error: limit must be at most 100"),
             ("fetch", {"id": 1, "limit": 100}, "[1]"),
         )
@@ -173,8 +173,8 @@ class TestWishes:
             ("Mocking the clock worked well because tests became stable.", "worked"),
         ],
     )
-    def test_each_sentence_that_advises_is_found(self, feedback, kind):
-        assert kind in kinds(found(feedback=feedback))
+    def test_each_sentence_with_advice_is_found(self, feedback, kind):
+        assert kind in kinds(find(feedback=feedback))
 
     @pytest.mark.parametrize(
         "feedback",
@@ -184,10 +184,10 @@ class TestWishes:
     def test_guesses_and_questions_are_no_advice(self, feedback):
         wishes = {"directive", "preference", "next_time", "worked"}
 
-        assert not wishes & kinds(found(feedback=feedback))
+        assert not wishes & kinds(find(feedback=feedback))
 
     def test_the_span_is_the_sentence(self):
-        task_ = parsed(feedback="Good.\n- Always pin versions. Bye.")
+        task_ = parse(feedback="Good.\n- Always pin versions. Bye.")
 
         quotes = [evidence.quote(task_, span) for span in evidence.find(task_)]
 
@@ -201,4 +201,4 @@ class TestLimits:
         )
         calls = [("Bash", {"command": f"lint {n}"}, text) for n in range(20)]
 
-        assert len(found(*calls)) <= evidence.MAX_EVIDENCE
+        assert len(find(*calls)) <= evidence.MAX_EVIDENCE

@@ -7,24 +7,24 @@ import pytest
 from ace.rules import task as tasks
 
 
-def parsed(**fields):
+def parse(**fields):
     return tasks.parse({"goal": "Mend it", "result": "Mended", **fields})
 
 
 def call(name="Bash", arguments=None, result="", **more):
     entry = {"tool_name": name, "arguments": arguments or {}, "result": result, **more}
-    return parsed(tool_usage=[entry]).calls[0]
+    return parse(tool_usage=[entry]).calls[0]
 
 
 class TestShape:
     def test_it_reads_the_three_texts(self):
-        task = parsed(feedback="Good")
+        task = parse(feedback="Good")
 
         assert (task.goal, task.result, task.feedback) == ("Mend it", "Mended", "Good")
 
     @pytest.mark.parametrize("key", ["tool_name", "tool", "name"])
     def test_it_knows_the_aliases_of_a_tools_name(self, key):
-        task = parsed(tool_usage=[{key: "Read", "arguments": {}, "result": ""}])
+        task = parse(tool_usage=[{key: "Read", "arguments": {}, "result": ""}])
 
         assert task.calls[0].tool_name == "Read"
 
@@ -38,7 +38,7 @@ class TestShape:
         assert call("Bash", text).arguments == {"input": text}
 
     def test_it_reads_a_step_of_a_recorded_terminal(self):
-        task = parsed(tool_usage=[{"action": "ls", "observation": "a.py"}])
+        task = parse(tool_usage=[{"action": "ls", "observation": "a.py"}])
 
         assert task.calls[0].command == "ls"
         assert task.calls[0].result == "a.py"
@@ -47,13 +47,13 @@ class TestShape:
         assert call(result={"b": 1, "a": [2]}).result == '{"a": [2], "b": 1}'
 
     def test_it_ignores_an_outcome_it_does_not_know(self):
-        assert parsed(outcome="splendid").outcome is None
+        assert parse(outcome="splendid").outcome is None
 
     @pytest.mark.parametrize("usage", [None, "ls", {"tool": "x"}, [None, 3, "x"]])
-    def test_it_takes_odd_tool_usage_for_none(self, usage):
-        assert parsed(tool_usage=usage).calls == ()
+    def test_invalid_tool_usage_counts_as_none(self, usage):
+        assert parse(tool_usage=usage).calls == ()
 
-    def test_it_cuts_what_is_nested_too_deeply(self):
+    def test_it_cuts_values_that_are_nested_too_deeply(self):
         nested: object = "end"
         for _ in range(500):
             nested = [nested]
@@ -71,7 +71,7 @@ class TestShape:
 
 class TestText:
     def test_each_field_has_its_text(self):
-        task = parsed(
+        task = parse(
             feedback="F",
             tool_usage=[{"tool": "T", "arguments": {"b": "é", "a": 1}, "result": "R"}],
         )
@@ -87,7 +87,7 @@ class TestText:
 
         assert json.loads(found.arguments_text) == found.arguments
 
-    def test_arguments_that_were_sent_as_a_string_stay_as_they_were_sent(self):
+    def test_arguments_that_arrive_as_a_string_stay_a_string(self):
         found = call("x", '{"b":1,  "a":"é"}')
 
         assert found.arguments == {"b": 1, "a": "é"}
@@ -99,7 +99,7 @@ class TestText:
          "tool_usage.-1.result", "tool_usage.0.index", "outcome"],
     )  # fmt: skip
     def test_it_refuses_a_field_that_does_not_exist(self, field):
-        task = parsed(tool_usage=[{"tool": "T"}])
+        task = parse(tool_usage=[{"tool": "T"}])
 
         with pytest.raises(KeyError):
             task.text(field)
@@ -118,7 +118,7 @@ class TestWhetherACallFailed:
             ({"status": "completed"}, False),
         ],
     )
-    def test_the_steps_own_flag_wins(self, more, expected):
+    def test_the_flag_of_the_step_wins(self, more, expected):
         assert call(result="Error: looks bad", **more).has_failed is expected
 
     @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ class TestWhetherACallFailed:
             "warning: x\nnpm ERR! missing script: test",
         ],
     )
-    def test_a_command_may_tell_its_failure_anywhere(self, result):
+    def test_the_failure_of_a_command_may_be_anywhere_in_its_output(self, result):
         assert call("Bash", {"command": "make all"}, result).has_failed is True
 
-    def test_what_a_reader_prints_is_content(self):
+    def test_the_output_of_a_reader_is_content(self):
         text = "line\nTraceback (most recent call last):\nValueError: old"
 
         assert call("Bash", {"command": "cat app.log"}, text).has_failed is False
@@ -162,7 +162,7 @@ class TestWhetherACallFailed:
     def test_a_quiet_report_is_no_failure(self, result):
         assert call("Bash", {"command": "pytest"}, result).has_failed is False
 
-    def test_silence_says_nothing(self):
+    def test_an_empty_result_shows_nothing(self):
         assert call("Bash", {"command": "rm a.py"}, "").has_failed is None
 
     def test_a_thought_neither_works_nor_fails(self):

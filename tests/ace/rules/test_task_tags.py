@@ -24,7 +24,7 @@ class TestProjectVocabulary:
     def test_it_keeps_the_projects_spelling(self):
         assert tags("we use django", vocabulary=["Django"]) == ["Django"]
 
-    def test_the_order_is_that_of_first_sight(self):
+    def test_the_order_is_that_of_the_text(self):
         found = tags("zeta before alpha", vocabulary=["alpha", "zeta"])
 
         assert found == ["zeta", "alpha"]

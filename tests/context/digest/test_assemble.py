@@ -33,9 +33,7 @@ def body(project):
 
 
 class TestDigest:
-    def test_it_tells_what_each_line_costs_and_where_it_came_from(
-        self, remember, alice_api, body
-    ):
+    def test_each_line_has_its_cost_and_its_sources(self, remember, alice_api, body):
         memory = remember("Deploys happen on Friday.")
 
         answer = alice_api.post(URL, body).json()
@@ -48,7 +46,7 @@ class TestDigest:
         assert answer["counts"] == {"keyword": 1}
         assert answer["used"]["total"]["chars"] == len(answer["text"])
 
-    def test_an_agent_is_told_what_people_wrote_and_what_it_repeated(
+    def test_an_agent_gets_memories_of_people_and_its_own_duplicates(
         self, remember, alice_api, body, project
     ):
         said = {"content": "Deploys happen on Friday.", "memory_type": "learning"}
@@ -71,7 +69,7 @@ class TestDigest:
 
         assert len(texts) == 1
 
-    def test_what_was_left_out_is_told_when_asked_for(self, remember, alice_api, body):
+    def test_omitted_memories_are_listed_on_request(self, remember, alice_api, body):
         for number in range(6):
             remember(f"Deploys of the team number {number} are on day {number}.")
 
@@ -83,7 +81,7 @@ class TestDigest:
             "the note budget of items is spent"
         ] * 2
 
-    def test_it_says_that_embedding_is_behind(self, remember, alice_api, body):
+    def test_it_reports_that_embedding_is_behind(self, remember, alice_api, body):
         with fake.outage():
             remember("Deploys happen on Friday.")
 
@@ -91,7 +89,7 @@ class TestDigest:
 
         assert answer["behind"] == {"learning": False, "embedding": True}
 
-    def test_a_wrong_override_is_refused_with_its_place(self, alice_api, body):
+    def test_a_wrong_override_is_refused_with_its_path(self, alice_api, body):
         body["overrides"] = {"budgets": {"total": {"max_items": -1}}}
 
         answer = alice_api.post(URL, body)
@@ -117,9 +115,7 @@ class TestAttacks:
         assert len(ATTACKS) == 100
 
     @pytest.mark.parametrize("attack", ATTACKS)
-    def test_none_is_shown_as_it_is_and_none_is_lost(
-        self, attack, remember, project, alice
-    ):
+    def test_every_attack_is_defused_and_kept(self, attack, remember, project, alice):
         memory = remember(f"Deploys.\n{attack}")
 
         digest = assemble.for_agent(project, alice, query="deploys")
@@ -132,7 +128,7 @@ class TestAttacks:
 
 
 class TestConfiguration:
-    def test_what_is_set_for_an_agent_holds_over_the_project(
+    def test_the_settings_of_an_agent_override_those_of_the_project(
         self, alice_api, project, body
     ):
         named = {"project_id": str(project.pk)}
@@ -146,7 +142,7 @@ class TestConfiguration:
         assert holds["effective"]["keyword"]["limit"] == 5
         assert holds["effective"]["semantic"]["enabled"] is True
 
-    def test_without_a_row_the_defaults_hold(self, alice_api, project):
+    def test_without_a_row_the_defaults_apply(self, alice_api, project):
         answer = alice_api.get(CONFIG, {"project_id": str(project.pk)}).json()
 
         assert answer["version"] == 0

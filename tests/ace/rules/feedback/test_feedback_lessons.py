@@ -6,20 +6,22 @@ from ace.rules import evidence, lessons, task
 from ace.rules.outcome import task_outcome
 
 
-def drawn(feedback, source="human", ended="success", goal="Mend the login page"):
-    task_ = task.parse(
+def draw(feedback, source="human", outcome="success", goal="Mend the login page"):
+    parsed_task = task.parse(
         {
             "goal": goal,
             "feedback": feedback,
             "feedback_source": source,
-            "outcome": ended,
+            "outcome": outcome,
         }
     )
-    return lessons.draw(task_, task_outcome.resolve(task_), evidence.find(task_))
+    return lessons.draw(
+        parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
+    )
 
 
 def contents(feedback, **fields):
-    return [lesson.content for lesson in drawn(feedback, **fields).lessons]
+    return [lesson.content for lesson in draw(feedback, **fields).lessons]
 
 
 class TestPeople:
@@ -46,7 +48,7 @@ class TestPeople:
         assert contents(feedback) == [content]
 
     def test_its_condition_and_action_are_its_parts(self):
-        lesson = drawn("Always run the linter before committing.").lessons[0]
+        lesson = draw("Always run the linter before committing.").lessons[0]
 
         assert (lesson.condition, lesson.action) == (
             "before committing",
@@ -64,7 +66,7 @@ class TestPeople:
         ],
     )
     def test_it_has_a_category(self, feedback, category):
-        assert drawn(feedback).lessons[0].category == category
+        assert draw(feedback).lessons[0].category == category
 
     def test_a_sentence_about_it_gets_the_goal_as_its_condition(self):
         found = contents("It should use UTC everywhere.")
@@ -79,11 +81,11 @@ class TestPeople:
          "Could you add tests?", "It worked well because we were lucky.",
          "In this case it should be blue.", "word " * 90 + "should be shorter"],
     )  # fmt: skip
-    def test_what_names_no_action_is_no_lesson(self, feedback):
+    def test_a_sentence_without_an_action_is_no_lesson(self, feedback):
         assert contents(feedback) == []
 
     def test_an_unknown_outcome_gives_no_lesson(self):
-        found = drawn("Always run the linter.", ended="unknown")
+        found = draw("Always run the linter.", outcome="unknown")
 
         assert found.lessons == []
         assert "unknown" in found.abstention
@@ -91,8 +93,8 @@ class TestPeople:
     def test_people_are_trusted_more_than_agents(self):
         sentence = "Always run the linter before committing."
 
-        person = drawn(sentence).lessons[0].confidence
-        agent = drawn(sentence, source="agent").lessons[0].confidence
+        person = draw(sentence).lessons[0].confidence
+        agent = draw(sentence, source="agent").lessons[0].confidence
 
         assert agent < person
 
@@ -116,8 +118,8 @@ class TestAgentsLookingBack:
             "two middle values instead."
         ]
 
-    def test_of_code_that_still_fails_it_is_a_guess(self):
-        found = drawn(self.LAST, source="agent", goal=self.GOAL, ended="failure")
+    def test_advice_about_code_that_still_fails_is_no_lesson(self):
+        found = draw(self.LAST, source="agent", goal=self.GOAL, outcome="failure")
 
         assert found.lessons == []
         assert [insight.insight_type for insight in found.insights] == ["observation"]

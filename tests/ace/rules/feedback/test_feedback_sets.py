@@ -24,21 +24,21 @@ def rows(name):
     return [json.loads(line) for line in lines]
 
 
-def told(row, **fields):
+def to_task(row, **fields):
     return task.parse({"feedback": row["text"], "feedback_source": "human"} | fields)
 
 
-def drawn(row):
+def draw(row):
     known = row["outcome"][0] if row["outcome"][0] != "unknown" else "partial"
-    parsed = told(row, outcome=known)
-    spans = evidence.find(parsed)
-    found = lessons.draw(parsed, task_outcome.resolve(parsed), spans).lessons
+    parsed_task = to_task(row, outcome=known)
+    spans = evidence.find(parsed_task)
+    found = lessons.draw(parsed_task, task_outcome.resolve(parsed_task), spans).lessons
     return [lesson.content.lower() for lesson in found]
 
 
-def teaching(row, wanted):
-    words = [word.lower() for word in wanted["has"]]
-    return [text for text in drawn(row) if all(word in text for word in words)]
+def matching_lessons(row, expected):
+    words = [word.lower() for word in expected["has"]]
+    return [text for text in draw(row) if all(word in text for word in words)]
 
 
 def forbids(content, words):
@@ -47,7 +47,7 @@ def forbids(content, words):
     return bool(FORBIDS.search(before))
 
 
-def wanted(name):
+def expected(name):
     return [(row, lesson) for row in rows(name) for lesson in row["lessons"]]
 
 
@@ -56,29 +56,29 @@ class TestSets:
         ("name", "least"), [("feedback", 0.95), ("feedback_unseen", 0.95)]
     )
     def test_most_lessons_are_found(self, name, least):
-        found = [bool(teaching(row, lesson)) for row, lesson in wanted(name)]
+        found = [bool(matching_lessons(row, lesson)) for row, lesson in expected(name)]
 
         assert sum(found) / len(found) >= least
 
     @pytest.mark.parametrize("name", SETS)
-    def test_what_is_forbidden_is_never_taught_as_advice(self, name):
+    def test_forbidden_things_are_never_advised(self, name):
         turned = [
             content
-            for row, lesson in wanted(name)
+            for row, lesson in expected(name)
             if lesson["avoid"]
-            for content in teaching(row, lesson)
+            for content in matching_lessons(row, lesson)
             if not forbids(content, lesson["has"][0])
         ]
 
         assert turned == []
 
     @pytest.mark.parametrize("name", SETS)
-    def test_what_is_advised_is_not_forbidden(self, name):
+    def test_advised_things_are_never_forbidden(self, name):
         turned = [
             content
-            for row, lesson in wanted(name)
+            for row, lesson in expected(name)
             if not lesson["avoid"]
-            for content in teaching(row, lesson)
+            for content in matching_lessons(row, lesson)
             if forbids(content, lesson["has"][0])
         ]
 
@@ -88,23 +88,25 @@ class TestSets:
     @pytest.mark.parametrize(
         ("name", "most"), [("feedback", 0), ("feedback_unseen", 1)]
     )
-    def test_noise_teaches_nothing(self, name, most):
-        taught = [drawn(row) for row in rows(name) if not row["lessons"]]
+    def test_noise_gives_no_lesson(self, name, most):
+        taught = [draw(row) for row in rows(name) if not row["lessons"]]
 
         # "Remember that the warehouse closes at noon": a matter of taste.
         assert sum(map(bool, taught)) <= most
 
     @pytest.mark.parametrize("name", SETS)
-    def test_nothing_else_is_taught(self, name):
+    def test_no_other_lesson_is_drawn(self, name):
         for row in rows(name):
-            known = {text for item in row["lessons"] for text in teaching(row, item)}
+            known = {
+                text for item in row["lessons"] for text in matching_lessons(row, item)
+            }
 
-            assert not row["lessons"] or set(drawn(row)) <= known, row["text"]
+            assert not row["lessons"] or set(draw(row)) <= known, row["text"]
 
     @pytest.mark.parametrize("name", SETS)
     def test_the_outcome_is_read_as_people_read_it(self, name):
         read = [
-            (task_outcome.resolve(told(row)).value, row["outcome"])
+            (task_outcome.resolve(to_task(row)).value, row["outcome"])
             for row in rows(name)
         ]
 
@@ -135,8 +137,8 @@ class TestWording:
              "remember that every release needs a changelog entry."),
         ],
     )  # fmt: skip
-    def test_a_wish_becomes_the_command_that_it_means(self, feedback, lesson):
-        assert drawn({"text": feedback, "outcome": ["partial"]}) == [lesson]
+    def test_a_request_becomes_the_command_that_it_means(self, feedback, lesson):
+        assert draw({"text": feedback, "outcome": ["partial"]}) == [lesson]
 
     @pytest.mark.parametrize(
         "feedback",
@@ -153,5 +155,5 @@ class TestWording:
             "Good job on fixing the bug.",
         ],
     )  # fmt: skip
-    def test_orders_questions_and_retellings_teach_nothing(self, feedback):
-        assert drawn({"text": feedback, "outcome": ["partial"]}) == []
+    def test_orders_questions_and_reports_give_no_lesson(self, feedback):
+        assert draw({"text": feedback, "outcome": ["partial"]}) == []

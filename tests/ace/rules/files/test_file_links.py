@@ -132,7 +132,7 @@ class TestPatches:
 
         assert set(found.values()) == {"referenced"}
 
-    def test_the_answers_own_diff_counts_with_its_lines(self):
+    def test_a_diff_in_the_result_counts_with_its_lines(self):
         diff = (
             "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n"
             "@@ -3,2 +3,4 @@\n x\n@@ -20 +22,2 @@\n y\n"
@@ -195,7 +195,7 @@ class TestShellCommands:
 
         assert shell(command) == {"a.py": "created", "d.py": "read"}
 
-    def test_printed_lines_are_kept(self):
+    def test_the_lines_that_a_command_prints_are_kept(self):
         found = raw_links(("Bash", {"command": "sed -n '10,25p' a.py"}, "x"))
 
         assert found == [file_paths.PathLink("a.py", "read", 10, 25)]
@@ -205,7 +205,7 @@ class TestShellCommands:
 
         assert found == {"a.py": "referenced"}
 
-    def test_in_a_chain_only_what_failed_is_taken_back(self):
+    def test_in_a_chain_only_the_failed_command_is_discounted(self):
         found = shell("sed -i s/x/y/ a.py && pytest", "==== 1 failed in 0.1s ====")
 
         assert found["a.py"] == "modified"
@@ -266,7 +266,7 @@ class TestResults:
 
         assert links(("Read", {"file_path": "a.py"}, text)) == {"a.py": "read"}
 
-    def test_a_plain_listing_says_nothing(self):
+    def test_a_plain_listing_gives_no_links(self):
         assert shell("ls", "README.md\nsetup.py\nsrc/") == {}
 
 
@@ -277,7 +277,7 @@ class TestNames:
          "-rf", "*.py", "/dev/null", "", "src/", "node.js", "2024-05-20", "a\x00b.py",
          "x" * 900 + ".py"],
     )  # fmt: skip
-    def test_what_is_no_file_is_refused(self, text):
+    def test_a_text_that_names_no_file_is_refused(self, text):
         assert file_paths.normalise(text) is None
 
     @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ class TestNames:
     def test_paths_are_written_one_way(self, text, path):
         assert file_paths.normalise(text) == path
 
-    def test_a_path_argument_may_hold_any_name(self):
+    def test_a_path_argument_may_have_any_name(self):
         assert (
             file_paths.normalise("app/[id]/page.tsx", explicit=True)
             == "app/[id]/page.tsx"

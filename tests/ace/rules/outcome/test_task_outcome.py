@@ -6,7 +6,7 @@ from ace.rules import task
 from ace.rules.outcome import task_outcome
 
 
-def ended(*calls, **fields):
+def resolve(*calls, **fields):
     usage = [
         {"tool_name": name, "arguments": arguments, "result": result}
         for name, arguments, result in calls
@@ -16,19 +16,19 @@ def ended(*calls, **fields):
     )
 
 
-def ran(command, result):
+def run(command, result):
     return ("Bash", {"command": command}, result)
 
 
 class TestExplicit:
     @pytest.mark.parametrize("value", ["success", "partial", "failure"])
-    def test_what_the_caller_says_wins(self, value):
-        found = ended(ran("pytest", "1 failed in 0.1s"), outcome=value)
+    def test_the_outcome_of_the_caller_wins(self, value):
+        found = resolve(run("pytest", "1 failed in 0.1s"), outcome=value)
 
         assert (found.value, found.source) == (value, "explicit")
 
-    def test_a_caller_who_says_unknown_is_believed(self):
-        found = ended(ran("pytest", "3 passed in 0.1s"), outcome="unknown")
+    def test_an_explicit_unknown_is_kept(self):
+        found = resolve(run("pytest", "3 passed in 0.1s"), outcome="unknown")
 
         assert (found.value, found.source) == ("unknown", "explicit")
 
@@ -38,10 +38,10 @@ class TestExplicit:
          ("score = 1.0", "success"), ("reward 1 then reward 0", "unknown")],
     )  # fmt: skip
     def test_an_environments_reward_counts(self, feedback, value):
-        assert ended(feedback=feedback, feedback_source="environment").value == value
+        assert resolve(feedback=feedback, feedback_source="environment").value == value
 
     def test_a_reward_an_agent_claims_does_not(self):
-        assert ended(feedback="reward 1", feedback_source="agent").value == "unknown"
+        assert resolve(feedback="reward 1", feedback_source="agent").value == "unknown"
 
 
 class TestTests:
@@ -54,35 +54,35 @@ class TestTests:
         ],
     )
     def test_the_last_report_counts(self, report, value):
-        found = ended(ran("pytest", "1 failed in 0.1s"), ran("pytest", report))
+        found = resolve(run("pytest", "1 failed in 0.1s"), run("pytest", report))
 
         assert (found.value, found.source) == (value, "tests")
 
     def test_a_report_in_the_feedback_counts(self):
-        found = ended(feedback="3 passed, 0 failed", feedback_source="test")
+        found = resolve(feedback="3 passed, 0 failed", feedback_source="test")
 
         assert (found.value, found.source) == ("success", "tests")
 
     def test_another_part_that_failed_is_a_conflict(self):
-        found = ended(
-            ran("pytest tests/a.py", "2 failed in 0.1s"),
-            ran("pytest tests/b.py", "2 passed in 0.1s"),
+        found = resolve(
+            run("pytest tests/a.py", "2 failed in 0.1s"),
+            run("pytest tests/b.py", "2 passed in 0.1s"),
         )
 
         assert found.value == "unknown"
         assert found.reason.startswith("conflict")
 
     def test_a_run_of_everything_replaces_a_run_of_one_part(self):
-        found = ended(
-            ran("pytest tests/a.py", "2 failed in 0.1s"),
-            ran("pytest", "4 passed in 1s"),
+        found = resolve(
+            run("pytest tests/a.py", "2 failed in 0.1s"),
+            run("pytest", "4 passed in 1s"),
         )
 
         assert found.value == "success"
 
     def test_feedback_that_contradicts_the_run_is_a_conflict(self):
-        found = ended(
-            ran("pytest", "4 passed in 1s"),
+        found = resolve(
+            run("pytest", "4 passed in 1s"),
             feedback="1 passed, 3 failed",
             feedback_source="test",
         )
@@ -92,37 +92,37 @@ class TestTests:
 
 class TestToolStatuses:
     def test_the_same_command_that_failed_and_now_works(self):
-        found = ended(
-            ran("python try.py", "Traceback (most recent call last):\nValueError: x"),
-            ran("python try.py", "fine"),
+        found = resolve(
+            run("python try.py", "Traceback (most recent call last):\nValueError: x"),
+            run("python try.py", "fine"),
         )
 
         assert (found.value, found.source) == ("success", "tool_status")
 
-    def test_that_a_script_runs_proves_nothing(self):
-        assert ended(ran("python try.py", "344")).value == "unknown"
+    def test_a_script_that_runs_is_no_evidence(self):
+        assert resolve(run("python try.py", "344")).value == "unknown"
 
     def test_a_linter_that_passes_is_a_check(self):
-        assert ended(ran("ruff check .", "All checks passed!")).value == "success"
+        assert resolve(run("ruff check .", "All checks passed!")).value == "success"
 
     def test_a_run_that_ends_broken_failed(self):
-        assert ended(ran("node app.js", "Error: cannot start")).value == "failure"
+        assert resolve(run("node app.js", "Error: cannot start")).value == "failure"
 
 
 class TestExpectations:
-    def test_what_was_got_is_compared(self):
-        assert ended(feedback="expected: 5, got: 5").value == "success"
-        assert ended(feedback="Expected 5 but got 4").value == "failure"
+    def test_expected_and_actual_value_are_compared(self):
+        assert resolve(feedback="expected: 5, got: 5").value == "success"
+        assert resolve(feedback="Expected 5 but got 4").value == "failure"
 
     def test_an_answer_is_compared_with_the_goal(self):
-        found = ended(goal="Add. Expected output: 42", result="The sum is 42")
+        found = resolve(goal="Add. Expected output: 42", result="The sum is 42")
 
         assert (found.value, found.source) == ("success", "expectation")
 
     def test_prose_about_expectations_is_no_comparison(self):
         text = "The expected output does not match the actual output"
 
-        assert ended(feedback=text).source != "expectation"
+        assert resolve(feedback=text).source != "expectation"
 
 
 class TestWording:
@@ -141,19 +141,19 @@ class TestWording:
         ],
     )
     def test_feedback_is_read(self, feedback, value):
-        assert ended(feedback=feedback, feedback_source="human").value == value
+        assert resolve(feedback=feedback, feedback_source="human").value == value
 
-    def test_what_an_answer_claims_of_itself_is_no_evidence(self):
-        assert ended(result="I have successfully fixed it. Done!").value == "unknown"
+    def test_the_claim_of_an_answer_about_itself_is_no_evidence(self):
+        assert resolve(result="I have successfully fixed it. Done!").value == "unknown"
 
     def test_praise_and_complaint_are_a_conflict(self):
-        found = ended(feedback="The list is correct. The page is broken.")
+        found = resolve(feedback="The list is correct. The page is broken.")
 
         assert found.value == "unknown"
 
 
 class TestNothing:
     def test_nothing_is_unknown(self):
-        found = ended()
+        found = resolve()
 
         assert (found.value, found.source, found.confidence) == ("unknown", "none", 0.0)

@@ -6,17 +6,19 @@ from ace.rules import evidence, lessons, task
 from ace.rules.outcome import task_outcome
 
 
-def drawn(*calls, ended="success", goal="g"):
+def draw(*calls, outcome="success", goal="g"):
     usage = [
         {"tool_name": name, "arguments": arguments, "result": result}
         for name, arguments, result in calls
     ]
-    task_ = task.parse({"goal": goal, "outcome": ended, "tool_usage": usage})
-    return lessons.draw(task_, task_outcome.resolve(task_), evidence.find(task_))
+    parsed_task = task.parse({"goal": goal, "outcome": outcome, "tool_usage": usage})
+    return lessons.draw(
+        parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
+    )
 
 
 def contents(*calls, **fields):
-    return [lesson.content for lesson in drawn(*calls, **fields).lessons]
+    return [lesson.content for lesson in draw(*calls, **fields).lessons]
 
 
 def bash(command, result):
@@ -82,7 +84,7 @@ class TestArguments:
 
         assert 'pass `state` as "closed" instead of "done"' in found[0]
 
-    def test_ids_of_two_kinds_are_told_apart_by_kind_only(self):
+    def test_ids_of_two_kinds_differ_by_kind_only(self):
         found = contents(
             ("refund", {"order": "a", "method": "voucher_7719"}, "Error: voucher cannot be used to refund"),
             ("refund", {"order": "a", "method": "bank_card_5523"}, "ok"),
@@ -93,7 +95,7 @@ class TestArguments:
             '"bank_card_" instead of "voucher_": "voucher cannot be used to refund".'
         ]
 
-    def test_a_value_another_tool_knew(self):
+    def test_a_value_from_the_result_of_another_tool(self):
         found = contents(
             ("refund", {"order": "a", "method": "card_12"}, "Error: method not found"),
             ("get_customer", {"order": "a"}, '{"methods": ["card_998877"]}'),
@@ -113,7 +115,7 @@ class TestArguments:
             '"total price" instead of the one after "paid": "amount does not add up".'
         ]
 
-    def test_an_id_without_its_mark(self):
+    def test_an_id_without_its_prefix(self):
         found = contents(
             ("get_order", {"order_id": "8476"}, "Error: order not found"),
             ("get_order", {"order_id": "#W8476"}, "{}"),
@@ -140,7 +142,7 @@ class TestArguments:
             'instead of dropping it: "E999 IndentationError: unexpected indent".'
         ]
 
-    def test_blanks_that_were_changed(self):
+    def test_changed_white_space(self):
         found = contents(
             ("apply_patch", {"input": "@@\n-x=1\n+x=2"}, "Error: Failed to find lines"),
             ("apply_patch", {"input": "@@\n-x = 1\n+x = 2"}, "Done"),
@@ -148,7 +150,7 @@ class TestArguments:
 
         assert "copy the whitespace of the file exactly" in found[0]
 
-    def test_a_call_that_has_to_come_first(self):
+    def test_a_call_that_must_come_first(self):
         edit = {"file_path": "a.py", "old_string": "x", "new_string": "y"}
         found = contents(
             ("Edit", edit, "<error>File has not been read yet</error>"),
@@ -210,7 +212,7 @@ class TestCommands:
     def test_another_question_is_no_repair(self, first, error, second):
         assert contents(bash(first, error), bash(second, "ok 1")) == []
 
-    def test_a_file_changed_in_between_may_be_the_mend(self):
+    def test_a_file_change_in_between_may_be_the_fix(self):
         found = contents(
             bash("python a.py --fast", "usage: a.py\na.py: error: unrecognized arguments: --fast"),
             ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "ok"),
@@ -225,19 +227,19 @@ class TestAbstaining:
     FIXED = ("bill", {"who": "c", "currency": "EUR"}, '{"id": 5}')
 
     def test_an_unknown_outcome_gives_no_lesson(self):
-        found = drawn(self.FAILED, self.FIXED, ended="unknown")
+        found = draw(self.FAILED, self.FIXED, outcome="unknown")
 
         assert found.lessons == []
         assert found.abstention == "the outcome is unknown: the caller says unknown"
 
-    def test_it_still_gives_what_was_observed(self):
-        found = drawn(self.FAILED, self.FIXED, ended="unknown")
+    def test_it_still_gives_insights(self):
+        found = draw(self.FAILED, self.FIXED, outcome="unknown")
 
         assert [insight.insight_type for insight in found.insights] == ["error"]
 
     def test_a_failed_task_makes_the_lesson_less_sure(self):
-        sure = drawn(self.FAILED, self.FIXED).lessons[0].confidence
-        unsure = drawn(self.FAILED, self.FIXED, ended="failure").lessons[0].confidence
+        sure = draw(self.FAILED, self.FIXED).lessons[0].confidence
+        unsure = draw(self.FAILED, self.FIXED, outcome="failure").lessons[0].confidence
 
         assert unsure < sure
 
@@ -250,7 +252,7 @@ class TestAbstaining:
             ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "bad", {"a": 6, "b": 7, "c": 8, "d": 9, "e": 0}),
         ],
     )  # fmt: skip
-    def test_what_belongs_to_one_task_is_no_lesson(self, before, error, after):
+    def test_a_value_of_one_task_is_no_lesson(self, before, error, after):
         assert contents(("do", before, f"Error: {error}"), ("do", after, "ok")) == []
 
     def test_a_secret_is_never_the_lesson(self):
@@ -261,13 +263,13 @@ class TestAbstaining:
 
         assert "hunter" not in " ".join(found)
 
-    def test_a_task_without_trouble_teaches_nothing(self):
-        found = drawn(("Read", {"file_path": "a.py"}, "x"))
+    def test_a_task_without_errors_gives_no_lesson(self):
+        found = draw(("Read", {"file_path": "a.py"}, "x"))
 
         assert (found.lessons, found.insights) == ([], [])
         assert found.abstention == "nothing in the task names an action to take"
 
-    def test_a_lesson_stands_once(self):
+    def test_a_lesson_occurs_once(self):
         found = contents(self.FAILED, self.FIXED, self.FAILED, self.FIXED)
 
         assert len(found) == 1
