@@ -1,3 +1,5 @@
+"""The options of every benchmark."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -8,11 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BenchmarkOptions:
-    """What every benchmark is given: its data, and whether its project stays.
+    """The data of a benchmark, and whether its project is kept.
 
-    `given` are the arguments that only one benchmark has, by name.
+    `extra` holds the arguments that only this benchmark has, by name.
     """
 
     data: Path
     keep: bool = False
-    given: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Recorded runs as the turns of conversations, with queries that the recordings answer."""
+"""Turn recorded runs into conversations, with queries whose answers they contain."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from ace import recorded_tasks
 from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
 
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
-SHORT = 200  # characters from which on a message is cut into turns, between sentences
-MAX_CHARACTERS = (
-    400  # characters of a turn: a file or a table that a tool printed is cut
-)
+SHORT = 200  # characters; a longer message is split into turns, between sentences
+MAX_CHARACTERS = 400  # characters of a turn; what a tool printed beyond them is cut
 MAX_TURNS = 4  # turns of one message
-MIN_CHARACTERS = 10  # characters: shorter ones say nothing that could be asked for
+MIN_CHARACTERS = 10  # characters of a turn; shorter ones contain nothing to search for
 
 _PART = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -33,9 +31,9 @@ class RunMessage:
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """What was said at once. `answers` is the message of another speaker before it.
+    """A part of a message. `answers` is the number of the other speaker's message before.
 
-    A call of a tool is a turn of the assistant's, but nothing that anybody asks.
+    A tool call is a turn of the assistant, but no query.
     """
 
     id: str
@@ -47,27 +45,27 @@ class ConversationTurn:
     is_call: bool = False
 
     @property
-    def said(self) -> str:
+    def line(self) -> str:
         return f"{self.speaker}: {self.text}"
 
 
 def load_turns(data: Path, most: int) -> list[ConversationTurn]:
-    """The first `most` turns of the conversations of every file, file by file in turn.
+    """Load the first `most` turns, from the conversations of all files in turn.
 
-    Runs with the same goal are one conversation. A text is said once: who repeats it
-    says nothing that could be told apart.
+    Runs with the same goal are one conversation. A line that repeats an earlier one is
+    dropped, because no query could tell the two apart.
     """
     files = [_conversations(path) for path in sorted((data / "traces").glob("*.jsonl"))]
-    mixed = filter(None, chain.from_iterable(zip_longest(*files)))
-    said: set[str] = set()
+    conversations = filter(None, chain.from_iterable(zip_longest(*files)))
+    seen: set[str] = set()
     turns = chain.from_iterable(
-        _turns(number, rows, said) for number, rows in enumerate(mixed)
+        _turns(number, rows, seen) for number, rows in enumerate(conversations)
     )
     return list(islice(turns, most))
 
 
 def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """What a conversation begins with → all else that was said in it."""
+    """Return a collection: the first turn of a conversation → all its other turns."""
     queries = []
     for first, others in _group_by_conversation(turns):
         judged = {turn.id: 1.0 for turn in others}
@@ -76,7 +74,7 @@ def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
 
 
 def reply_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """What an assistant says in words → the message of another that it answers."""
+    """Return a collection: a turn of the assistant → the message that it answers."""
     messages: dict[tuple[int, int | None], dict[str, float]] = {}
     for turn in turns:
         of_message = messages.setdefault((turn.conversation, turn.message), {})
@@ -94,7 +92,7 @@ def reply_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
 def _collection(
     name: str, turns: Iterable[ConversationTurn], queries: Iterable[JudgedQuery]
 ) -> JudgedCollection:
-    documents = [CorpusDocument(turn.id, "", turn.said) for turn in turns]
+    documents = [CorpusDocument(turn.id, "", turn.line) for turn in turns]
     return JudgedCollection(
         name, documents, [query for query in queries if query.judged]
     )
@@ -103,24 +101,24 @@ def _collection(
 def _group_by_conversation(
     turns: Sequence[ConversationTurn],
 ) -> Iterator[tuple[ConversationTurn, list[ConversationTurn]]]:
-    found: dict[int, list[ConversationTurn]] = {}
+    groups: dict[int, list[ConversationTurn]] = {}
     for turn in turns:
-        found.setdefault(turn.conversation, []).append(turn)
-    for first, *others in found.values():
+        groups.setdefault(turn.conversation, []).append(turn)
+    for first, *others in groups.values():
         if first.speaker == USER:
             yield first, others
 
 
 def _conversations(path: Path) -> list[list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    conversations: dict[str, list[Mapping[str, Any]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        found.setdefault(row["goal"], []).append(row)
-    return list(found.values())
+        conversations.setdefault(row["goal"], []).append(row)
+    return list(conversations.values())
 
 
 def _turns(
-    conversation: int, rows: Iterable[Mapping[str, Any]], said: set[str]
+    conversation: int, rows: Iterable[Mapping[str, Any]], seen: set[str]
 ) -> Iterator[ConversationTurn]:
     number = 0
     for row in rows:
@@ -128,7 +126,7 @@ def _turns(
         for message in _messages(row):
             for piece in _split_pieces(message.text):
                 turn = ConversationTurn(
-                    id=f"{len(said)}",
+                    id=f"{len(seen)}",
                     speaker=message.speaker,
                     text=piece,
                     conversation=conversation,
@@ -136,8 +134,8 @@ def _turns(
                     answers=others,
                     is_call=message.is_call,
                 )
-                if turn.said not in said:
-                    said.add(turn.said)
+                if turn.line not in seen:
+                    seen.add(turn.line)
                     yield turn
             if message.speaker != ASSISTANT:
                 others = number
@@ -145,14 +143,14 @@ def _turns(
 
 
 def _messages(row: Mapping[str, Any]) -> Iterator[RunMessage]:
-    """The goal, thoughts, calls and their results, own reflections, and the result."""
+    """Yield the goal, thoughts, calls with their results, reflections, and the result."""
     request = recorded_tasks.to_request(row, agent_id="benchmark")
     yield RunMessage(USER, request["goal"])
     calls = request["tool_usage"] if row.get("tool_usage") else []
     for step, call in zip(row.get("tool_usage") or [], calls, strict=True):
         yield RunMessage(ASSISTANT, step.get("thought") or "")
-        told = f"{call['tool_name']} {_plain(call['arguments'])}"
-        yield RunMessage(ASSISTANT, told, is_call=True)
+        text = f"{call['tool_name']} {_plain(call['arguments'])}"
+        yield RunMessage(ASSISTANT, text, is_call=True)
         yield RunMessage(TOOL, _plain(call["result"]))
     for reflection in row.get("reflections") or []:
         yield RunMessage(ASSISTANT, reflection)

@@ -20,7 +20,7 @@ class CorpusDocument:
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """A query and the grades of its judged documents; none when it has no answer."""
+    """A query with the grades of its judged documents; no grades if it has no answer."""
 
     id: str
     text: str
@@ -55,11 +55,11 @@ def load_collection(folder: Path) -> JudgedCollection:
 
 
 def collection_folders(data: Path) -> list[Path]:
-    """The collections of a data folder: `DIR/search/*`, `DIR/*`, or DIR itself."""
+    """Return the collections of a data folder: `DIR/search/*`, `DIR/*`, or DIR itself."""
     for parent in (data / "search", data):
-        found = sorted(path.parent for path in parent.glob(f"*/{FILES[0]}"))
-        if found:
-            return found
+        folders = sorted(path.parent for path in parent.glob(f"*/{FILES[0]}"))
+        if folders:
+            return folders
     return [data] if (data / FILES[0]).exists() else []
 
 
@@ -71,7 +71,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
-    """Rows of query, document and grade; a header has no number for a grade."""
+    """Yield query, document and grade of each row; a header has no number as grade."""
     for line in path.read_text(encoding="utf-8").splitlines():
         parts = line.split("\t")
         if len(parts) >= 3 and parts[-1].strip().lstrip("-").isdigit():

@@ -1,4 +1,4 @@
-"""Questions with one right tag, and the answerer that needs no language model."""
+"""Questions with one right tag, and an answerer that needs no language model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from inference.embedding import active_model
 from playbook.reading import renderer
 from projects.models import Project
 
-# Tokens of playbook that a question is given (docs/benchmarks.md, "Learning").
+# Tokens of the playbook that an answer may use (docs/benchmarks.md, "Learning").
 BUDGET = 2_000
-LEARNED_SHARE = 0.7  # of the questions, when nobody says how many
+LEARN_SHARE = 0.7  # of the questions, unless an option says how many
 
-_BETWEEN_WORDS = re.compile(
+_WORD_BREAK = re.compile(
     r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z])|[_\s-]+"
 )
 
@@ -41,7 +41,7 @@ class FinerQuestion:
 
 @dataclass(frozen=True)
 class FinerQuestions:
-    """Those to learn from, those to be tested on, and the tags to choose from."""
+    """The questions to learn from, those to test on, and the tags to choose from."""
 
     learned: list[FinerQuestion]
     tested: list[FinerQuestion]
@@ -50,7 +50,7 @@ class FinerQuestions:
 
 @dataclass(frozen=True)
 class TagAnswer:
-    """A tag, and the entry that it follows, if any."""
+    """A tag, and the entry that named it, if one did."""
 
     tag: str
     entry_id: uuid.UUID | None = None
@@ -61,20 +61,22 @@ def load_questions(
 ) -> FinerQuestions:
     """Read `questions.jsonl` and `tags.txt` of `data/finer`, or of `data` itself.
 
-    Learned are the first questions, tested the last; by default 70 % and the rest.
+    The first questions are learned from, the last ones tested: 70 % and 30 % by default.
     """
     folder = _folder(data)
     with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
-    found = [FinerQuestion(str(r["entity"]), r["sentence"], r["tag"]) for r in rows]
-    learn = round(len(found) * LEARNED_SHARE) if learn is None else learn
-    test = len(found) - learn if test is None else test
-    if not (learn >= 0 and test > 0 and learn + test <= len(found)):
+    questions = [FinerQuestion(str(r["entity"]), r["sentence"], r["tag"]) for r in rows]
+    learn = round(len(questions) * LEARN_SHARE) if learn is None else learn
+    test = len(questions) - learn if test is None else test
+    if not (learn >= 0 and test > 0 and learn + test <= len(questions)):
         raise CommandError(
-            f"{folder} holds {len(found)} questions: too few to learn from {learn} and "
+            f"{folder} holds {len(questions)} questions: too few to learn from {learn} and "
             f"be tested on {test} others. Lower --learn or --test."
         )
-    return FinerQuestions(found[:learn], found[-test:], _tags(folder, found))
+    return FinerQuestions(
+        questions[:learn], questions[-test:], _tags(folder, questions)
+    )
 
 
 def _folder(data: Path) -> Path:
@@ -88,23 +90,23 @@ def _folder(data: Path) -> Path:
 
 
 def _tags(folder: Path, questions: Sequence[FinerQuestion]) -> list[str]:
-    """The tags of the file, and any that only a question has."""
+    """Return the tags of the file, and those that only a question has."""
     path = folder / "tags.txt"
-    listed = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    named = [*map(str.strip, listed), *sorted({q.tag for q in questions})]
-    return list(dict.fromkeys(filter(None, named)))
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    tags = [*map(str.strip, lines), *sorted({q.tag for q in questions})]
+    return list(dict.fromkeys(filter(None, tags)))
 
 
 def tag_words(tag: str) -> str:
-    """A tag's name as plain words: `DebtInstrumentFaceAmount` is four of them."""
-    return " ".join(_BETWEEN_WORDS.split(tag)).lower()
+    """Split a tag's name into words: `DebtInstrumentFaceAmount` has four."""
+    return " ".join(_WORD_BREAK.split(tag)).lower()
 
 
 class TagAnswerer:
-    """Fixed: the tag whose name is nearest, unless the playbook says.
+    """Answers with the tag that an entry names, else with the tag of the nearest name.
 
-    It follows the entry of the rendered playbook that speaks most of the question,
-    when that one passes the relevance gate and its action names a tag.
+    The entry is the most relevant of the rendered playbook that passes the relevance
+    gate and whose action names exactly one tag.
     """
 
     def __init__(self, project: Project, tags: Sequence[str]) -> None:
@@ -114,38 +116,38 @@ class TagAnswerer:
         self._nearest: dict[FinerQuestion, str] = {}
 
     def answer(self, question: FinerQuestion) -> TagAnswer:
-        followed = self._followed(question)
-        if followed:
-            entry, tag = followed
+        choice = self._choose_entry(question)
+        if choice:
+            entry, tag = choice
             return TagAnswer(tag, entry.pk)
         return TagAnswer(self.without_playbook(question))
 
     def without_playbook(self, question: FinerQuestion) -> str:
         if question not in self._nearest:
-            asked = f"{question.entity}: {question.sentence}"
-            (vector,) = active_model.get().embed([asked])
+            text = f"{question.entity}: {question.sentence}"
+            (vector,) = active_model.get().embed([text])
             self._nearest[question] = _nearest(vector, self._vectors)
         return self._nearest[question]
 
-    def _followed(
+    def _choose_entry(
         self, question: FinerQuestion
     ) -> tuple[renderer.EntryRow, str] | None:
         rendered = renderer.render(
             self.project, SYSTEM, task=question.goal, budget=BUDGET
         )
-        # Best first; a pinned entry that is below the gate is passed over.
-        for given in rendered.rendered_entries:
-            tag = self._named(given.entry) if given.is_relevant else None
+        # Best first; a pinned entry that is below the gate is skipped.
+        for row in rendered.rendered_entries:
+            tag = self._named_tag(row.entry) if row.is_relevant else None
             if tag:
-                return given.entry, tag
+                return row.entry, tag
         return None
 
-    def _named(self, entry: renderer.EntryRow) -> str | None:
-        """The one tag that an entry's action names."""
-        known = [
+    def _named_tag(self, entry: renderer.EntryRow) -> str | None:
+        """Return the tag that an entry's action names, if it names exactly one."""
+        tags = [
             tag for tag in literals.find_literals(entry.action) if tag in self._vectors
         ]
-        return known[0] if len(known) == 1 else None
+        return tags[0] if len(tags) == 1 else None
 
 
 def _nearest(vector: Sequence[float], candidates: Mapping[str, Sequence[float]]) -> str:
@@ -153,7 +155,7 @@ def _nearest(vector: Sequence[float], candidates: Mapping[str, Sequence[float]])
 
 
 def request(question: FinerQuestion, answer: TagAnswer) -> dict[str, Any]:
-    """A complete-task request that nobody has judged yet."""
+    """Build the complete-task request of an answer, without feedback."""
     cited = [str(answer.entry_id)] if answer.entry_id else []
     return {
         "agent_id": "benchmark",
@@ -166,12 +168,14 @@ def request(question: FinerQuestion, answer: TagAnswer) -> dict[str, Any]:
 
 
 def judged_request(task: Mapping[str, Any], right: str) -> dict[str, Any]:
-    """The request with what an environment says to the answer."""
+    """Return the request with the feedback of an environment on its answer."""
     is_right = task["result"] == right
-    told = "Correct." if is_right else f"Expected `{right}`, got `{task['result']}`."
+    feedback = (
+        "Correct." if is_right else f"Expected `{right}`, got `{task['result']}`."
+    )
     return {
         **task,
-        "feedback": told,
+        "feedback": feedback,
         "feedback_source": "environment",
         "outcome": "success" if is_right else "failure",
     }

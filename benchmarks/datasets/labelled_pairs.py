@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-# Of the five points of STS, 5 is "equivalent" and 4 "differs in unimportant details":
-# from the middle of the two on, a pair is taken for one statement.
+# On the scale of STS, 5 is "equivalent" and 4 "differs in unimportant details": from the
+# middle between them, a pair counts as one statement.
 EQUIVALENT = 4.5
 OWN_FOLDER = Path(__file__).parent.parent / "data"
 
@@ -29,9 +29,9 @@ class PairSet:
 
 
 def load_pairs(data: Path) -> list[PairSet]:
-    """The sets of `DIR/dedup`, or of DIR itself, and the ones that are shipped."""
-    given = sorted((data / "dedup").glob("*.jsonl")) or sorted(data.glob("*.jsonl"))
-    return [_pair_set(path) for path in (*given, *sorted(OWN_FOLDER.glob("*.jsonl")))]
+    """Load the sets of `DIR/dedup`, or of DIR itself, and those of this repository."""
+    paths = sorted((data / "dedup").glob("*.jsonl")) or sorted(data.glob("*.jsonl"))
+    return [_pair_set(path) for path in (*paths, *sorted(OWN_FOLDER.glob("*.jsonl")))]
 
 
 def _pair_set(path: Path) -> PairSet:
@@ -41,10 +41,10 @@ def _pair_set(path: Path) -> PairSet:
 
 
 def _pair(line: str, where: str) -> TextPair:
-    """A duplicate is what was labelled an entailment; without labels, the score tells.
+    """Parse a pair; an entailment is a duplicate, and without a label the score decides.
 
-    A score beside a label is no condition: SICK scores how related two texts are, and
-    its entailments are what "recall of entailments" counts.
+    A score beside a label is ignored: that of SICK says how related two texts are, and
+    "recall of entailments" counts its entailments.
     """
     try:
         row = json.loads(line)

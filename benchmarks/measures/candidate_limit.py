@@ -1,4 +1,4 @@
-"""What the limit of candidate rows costs: nDCG@10 with it and without."""
+"""Measure what the limit of candidate rows costs: nDCG@10 with it and without."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LANES = ("keyword", "hybrid")
 
 
 def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
-    """Write a collection among a project's rows, and ask for it both ways."""
+    """Write a collection among a project's rows, and search it both ways."""
     ids, _ = search_quality.fill_project(project, collection)
     judged = [one for one in collection.queries if one.judged][:MAX_QUERIES]
     bar = ProgressBar(f"{collection.name}: uncapped", len(judged) * len(LANES))
     capped: dict[str, list[float]] = {lane: [] for lane in LANES}
     uncapped: dict[str, list[float]] = {lane: [] for lane in LANES}
     for lane in LANES:
-        for asked in judged:
-            capped[lane].append(_ndcg(project, asked, lane, ids))
+        for query in judged:
+            capped[lane].append(_ndcg(project, query, lane, ids))
             with patch.object(postings, "CANDIDATE_ROWS", UNLIMITED):
-                uncapped[lane].append(_ndcg(project, asked, lane, ids))
+                uncapped[lane].append(_ndcg(project, query, lane, ids))
             bar.show(sum(map(len, uncapped.values())))
     return {
         "collection": collection.name,
@@ -43,16 +43,16 @@ def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
 
 
 def _ndcg(
-    project: Project, asked: JudgedQuery, lane: str, ids: Mapping[uuid.UUID, str]
+    project: Project, query: JudgedQuery, lane: str, ids: Mapping[uuid.UUID, str]
 ) -> float:
-    """As `benchmark search`, among rows that nobody judged."""
+    """Measure as `benchmark search` does, among rows without judgements."""
     request = search.MemorySearch(
-        asked.text, limit=search_quality.DEPTH + 1, **search_quality.LANES[lane]
+        query.text, limit=search_quality.DEPTH + 1, **search_quality.LANES[lane]
     )
     hits = search.find(project, request, SYSTEM).hits
     ranking = [ids.get(hit.memory.pk, "") for hit in hits]
-    others = [found for found in ranking if found != asked.id]
-    return quality_metrics.ndcg(others, asked.judged, depth=search_quality.DEPTH)
+    others = [found for found in ranking if found != query.id]
+    return quality_metrics.ndcg(others, query.judged, depth=search_quality.DEPTH)
 
 
 def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""How good search is on short turns of conversations, beside another BM25."""
+"""Measure search on short turns of conversations, against another BM25."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HELP = "nDCG@10 and recall@10 on turns of recorded runs, beside the BM25 of bm25
 TURNS = 2_000
 RIVAL = "bm25s"
 LANES = ("keyword", "semantic", "hybrid")
-# As in docs/ranking.md; the variant of BM25 is Lucene's, bm25s's default.
+# As in docs/ranking.md. The variant of BM25 is Lucene's, the default of bm25s.
 K1, B = 1.2, 0.75
 
 
@@ -33,18 +33,18 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    said = conversation_turns.load_turns(options.data, options.given["turns"])
-    if not said:
+    turns = conversation_turns.load_turns(options.data, options.extra["turns"])
+    if not turns:
         raise CommandError(f"{options.data} holds no recorded run (traces/*.jsonl).")
     sets = [
-        conversation_turns.opening_queries(said),
-        conversation_turns.reply_queries(said),
+        conversation_turns.opening_queries(turns),
+        conversation_turns.reply_queries(turns),
     ]
     with temp_project.create_project("conversation", keep=options.keep) as project:
         ids, notes = search_quality.fill_project(project, sets[0])
         rival = RivalBM25(project, ids)
         rows = [_measure(project, one, ids, rival) for one in sets]
-    return {"turns": len(said), "sets": rows, "notes": dict(notes)}
+    return {"turns": len(turns), "sets": rows, "notes": dict(notes)}
 
 
 def table(result: dict[str, Any]) -> Iterator[list[str]]:
@@ -52,8 +52,8 @@ def table(result: dict[str, Any]) -> Iterator[list[str]]:
     yield ["queries", "number", *(f"{r} nDCG@10, recall@10" for r in rankers)]
     for row in result["sets"]:
         numbers = [row[ranker] for ranker in rankers]
-        shown = [f"{one['ndcg']:.3f}, {one['recall']:.3f}" for one in numbers]
-        yield [row["name"], str(row["queries"]), *shown]
+        cells = [f"{one['ndcg']:.3f}, {one['recall']:.3f}" for one in numbers]
+        yield [row["name"], str(row["queries"]), *cells]
 
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
@@ -63,30 +63,30 @@ def remarks(result: dict[str, Any]) -> Iterator[str]:
 
 
 class RivalBM25:
-    """bm25s over the lexemes of `content_tsv`, each as often as it stands there."""
+    """bm25s over the lexemes of `content_tsv`, each as often as it occurs."""
 
     def __init__(self, project: Project, ids: dict[Any, str]) -> None:
         bm25s = _bm25s()
         self.language = project.options.search.language
         self.index = bm25s.BM25(k1=K1, b=B, method="lucene")
-        self.found: list[str] = []
+        self.turn_ids: list[str] = []
         documents = []
         with connection.cursor() as cursor:
             cursor.execute(DOCUMENTS, [project.pk])
             for pk, lexemes in cursor.fetchall():
-                self.found.append(ids[pk])
+                self.turn_ids.append(ids[pk])
                 documents.append(lexemes)
         self.index.index(documents, show_progress=False)
 
     def ranking(self, query: JudgedQuery) -> list[str]:
-        """The best turns, newest first among equals, without the query's own."""
+        """Return the best turns, newest first among equals, without the query's own."""
         scores = self.index.get_scores(self._lexemes(query.text))
         best = sorted(range(len(scores)), key=lambda at: (-scores[at], -at))
-        ids = (self.found[at] for at in best if scores[at] > 0)
-        return [found for found in ids if found != query.id][: search_quality.DEPTH]
+        ids = (self.turn_ids[at] for at in best if scores[at] > 0)
+        return [turn for turn in ids if turn != query.id][: search_quality.DEPTH]
 
     def _lexemes(self, text: str) -> list[str]:
-        """All of them: the keyword lane asks the rarest 64 at most."""
+        """Return all lexemes; the keyword lane uses the rarest 64 at most."""
         spaced, whole = tokenise.separate_words(text), tokenise.compounds(text)
         with connection.cursor() as cursor:
             cursor.execute(QUERY, [self.language, spaced])
@@ -95,8 +95,8 @@ class RivalBM25:
         return [lexeme for lexeme in (*lexemes, *whole) if lexeme in known]
 
 
-# A lexeme without a position is an identifier that is kept whole, the project's own, or one
-# of a tier.
+# A lexeme without positions is an identifier kept whole, or one that names a project or
+# a tier.
 DOCUMENTS = """
 SELECT id, array_agg(lexeme)
 FROM memories_memory, unnest(content_tsv) AS word,

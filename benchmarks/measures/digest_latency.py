@@ -1,4 +1,4 @@
-"""How long a digest takes in a project of any size."""
+"""Measure how long a digest takes in a project of any size."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from projects.models import Project
 
 HELP = "Milliseconds of a digest, with and without its semantic source."
 MEMORIES, QUERIES = 100_000, 200
-WARM = 20  # digests that are not counted: the first of a server opens connections
+WARM = 20  # digests that do not count: a server's first ones open connections
 PATH = "/api/v1/context/digest"
-# As an agent would be set up: what is tagged goes first, then what the query finds.
+# The sources of a usual agent: tagged memories first, then those that the query finds.
 TAGGED = {"structured": {"tags": ["two-hundredth"]}}
 WAYS: dict[str, dict[str, Any]] = {
     "keyword": TAGGED,
     "keyword and semantic": {**TAGGED, "semantic": {"enabled": True}},
 }
-# p95 of the function, and what HTTP may add to it.
+# The most p95 of the function, and the most that HTTP may add.
 MAX_MS = {"keyword": 40, "keyword and semantic": 60}
 MAX_ADDED_MS = 10
 
@@ -37,11 +37,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    count, asked = options.given["memories"], options.given["queries"]
+    count, query_count = options.extra["memories"], options.extra["queries"]
     passages = population.load_passages(options.data)
-    queries = passages.queries[:asked]
-    with population.create_projects(count, 1, passages, keep=options.keep) as made:
-        (project,) = made.values()
+    queries = passages.queries[:query_count]
+    with population.create_projects(count, 1, passages, keep=options.keep) as projects:
+        (project,) = projects.values()
         with web_server.serve(project, PATH) as client:
             ways = {way: _measure(project, client, queries, way) for way in WAYS}
     return {"memories": count, "queries": len(queries), "ways": ways}
@@ -50,7 +50,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 def _measure(
     project: Project, client: web_server.WebClient, queries: Sequence[str], way: str
 ) -> dict[str, Any]:
-    made = [
+    digests = [
         _build_digest(project, query, way)
         for query in ProgressBar(f"digest: {way}", len(queries)).over(queries)
     ]
@@ -58,19 +58,19 @@ def _measure(
     bodies = [{"query": query, "overrides": WAYS[way]} for query in queries]
     client.ask_each(bodies[:WARM])
     return {
-        "function": _percentiles([ms for _, ms in made]),
+        "function": _percentiles([ms for _, ms in digests]),
         "http": _percentiles(client.ask_each(bodies)),
-        "characters": round(quality_metrics.mean([len(text) for text, _ in made])),
+        "characters": round(quality_metrics.mean([len(text) for text, _ in digests])),
         "same": sum(
-            text == first for text, (first, _) in zip(again, made, strict=True)
+            text == first for text, (first, _) in zip(again, digests, strict=True)
         ),
     }
 
 
 def _build_digest(project: Project, query: str, way: str) -> tuple[str, float]:
     started = time.perf_counter()
-    made = assemble.for_agent(project, SYSTEM, query=query, overrides=WAYS[way])
-    return made.text, (time.perf_counter() - started) * 1000
+    digest = assemble.for_agent(project, SYSTEM, query=query, overrides=WAYS[way])
+    return digest.text, (time.perf_counter() - started) * 1000
 
 
 def _percentiles(spent: Sequence[float]) -> list[float]:
@@ -83,8 +83,8 @@ def _percentiles(spent: Sequence[float]) -> list[float]:
 def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
     yield ["sources", "", "p50 ms", "p95 ms", "p99 ms"]
     for way, row in result["ways"].items():
-        for door in ("function", "http"):
-            yield [way, door, *map(str, row[door])]
+        for path in ("function", "http"):
+            yield [way, path, *map(str, row[path])]
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How long the search for duplicates of a whole project takes, and what it survives."""
+"""Measure the duplicate scan of a whole project, also when its process is killed."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from projects.models import Project
 
 HELP = "Time and memory of a deduplication, and what is left when it is killed."
 MEMORIES, KILLS = 100_000, 2
-# Every so manieth memory is written a second time: with another full stop and so the
-# same vector, or with a word more and a vector that is a little off.
+# One memory in this many is written a second time: with a full stop more and the same
+# vector, or with words more and a slightly different vector.
 COPY_EVERY = 50
 COPY_SUFFIXES = (" .", "\n\nOnce more.")
 COPY_NOISE = 0.008  # of each coordinate's noise: a cosine of about 0.99
@@ -53,24 +53,24 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    """Look for duplicates in a dry run, then again and mark them, killed on the way."""
-    count, kills = options.given["memories"], options.given["kill"]
+    """Scan in a dry run; then scan again, mark duplicates, and kill the process."""
+    count, kills = options.extra["memories"], options.extra["kill"]
     passages = population.load_passages(options.data)
     with temp_project.create_project("deduplication", keep=options.keep) as project:
-        copied = _fill(project, count, passages)
+        copies = _fill(project, count, passages)
         whole = _run_scan(project, apply=False, kills=0)
         killed = _run_scan(project, apply=True, kills=kills)
     return {
         "memories": count,
-        "copied": copied,
-        "whole": whole.shown,
-        "killed": killed.shown,
+        "copied": copies,
+        "whole": whole.figures,
+        "killed": killed.figures,
         "same": whole.pairs == killed.pairs,
     }
 
 
 def _fill(project: Project, count: int, passages: Passages) -> int:
-    """Write so many memories and index them by meaning; how many of them are copies."""
+    """Write `count` memories with vectors; return how many of them are copies."""
     chance = np.random.default_rng(count)
     bar = ProgressBar("memories", count)
     copied = 0
@@ -97,7 +97,7 @@ def _fill(project: Project, count: int, passages: Passages) -> int:
 def _mix_passages(
     passages: Passages, start: int, count: int, chance: Any
 ) -> tuple[list[str], Any]:
-    """Texts of three real passages each, and their vectors."""
+    """Return texts of three real passages each, and their vectors."""
     chosen = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
     texts = [
         population.passage_text(passages, row, number)
@@ -107,7 +107,7 @@ def _mix_passages(
 
 
 def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
-    """Rows without lexemes, which take most of the time and no duplicate is found by."""
+    """Write rows without lexemes: these take most of the time, and no scan uses them."""
     memories = Memory.objects.bulk_create(
         Memory(
             project=project,
@@ -134,7 +134,7 @@ def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
 
 @dataclass
 class ScanRun:
-    """One deduplication, in processes of its own."""
+    """One duplicate scan, in its own processes."""
 
     job: Job
     seconds: float = 0.0
@@ -143,25 +143,25 @@ class ScanRun:
 
     @property
     def pairs(self) -> list[tuple[Any, ...]]:
-        """Which memory repeats which, how nearly, and what is said against it."""
-        found = DuplicateFinding.objects.filter(job_id=self.job.pk)
+        """Return (memory, original, similarity, why not merged) of each pair."""
+        findings = DuplicateFinding.objects.filter(job_id=self.job.pk)
         return sorted(
-            found.values_list("memory", "original", "similarity", "why_not_merged")
+            findings.values_list("memory", "original", "similarity", "why_not_merged")
         )
 
     @property
-    def shown(self) -> dict[str, Any]:
-        used = self.megabytes
+    def figures(self) -> dict[str, Any]:
+        memory = self.megabytes
         return {
             "seconds": round(self.seconds, 1),
             "killed_at": [round(share, 2) for share in self.kills],
             "attempts": self.job.attempts,
             **self.job.result,
             "megabytes": {
-                "start": round(used[len(used) // 20]),
-                "middle": round(used[len(used) // 2]),
-                "end": round(used[-1]),
-                "most": round(max(used)),
+                "start": round(memory[len(memory) // 20]),
+                "middle": round(memory[len(memory) // 2]),
+                "end": round(memory[-1]),
+                "most": round(max(memory)),
             },
         }
 
@@ -180,7 +180,7 @@ def _run_scan(project: Project, *, apply: bool, kills: int) -> ScanRun:
 
 
 def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
-    """Let a process work at the job, to its end or to a share of it: then kill -9."""
+    """Run the job in a process, to its end or to a share of it; then kill -9."""
     child = product_processes.start_program(
         ["-m", "benchmarks.product.one_job", str(scan.job.pk)]
     )
@@ -197,13 +197,13 @@ def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
             scan.kills.append(share)
     scan.job.refresh_from_db()
     if scan.job.state == Job.State.RUNNING:
-        # Nobody holds the lease any more; a worker would wait until it has run out.
+        # The process that held the lease is dead; a worker would wait for its end.
         scan.job.lease_until = timezone.now() - timedelta(seconds=1)
         scan.job.save(update_fields=["lease_until"])
 
 
 def _resident_megabytes(pid: int) -> float:
-    """Megabytes of a process in memory, as Linux tells."""
+    """Return the resident megabytes of a process."""
     pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
     return int(pages) * resource.getpagesize() / 1e6
 

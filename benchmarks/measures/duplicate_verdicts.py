@@ -1,4 +1,4 @@
-"""How often the duplicate verdict is right, and what the guard behind it costs."""
+"""Measure how often the duplicate verdict is right, and what its guard costs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from playbook.entries import matches, neighbours
 from playbook.models import PlaybookEntry
 
 HELP = "Precision and recall of the duplicate verdict, on labelled pairs."
-BATCH = 100  # texts embedded between two steps of the bar
+BATCH = 100  # texts in one embedding call
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class ScoredPair:
 Verdict = Callable[[ScoredPair], bool]
 
 
-def merges_memories(judged: ScoredPair) -> bool:
+def merges_memories(scored: ScoredPair) -> bool:
     """Whether the second of two memories is marked as a duplicate of the first."""
-    first, second = Memory(content=judged.pair.a), Memory(content=judged.pair.b)
-    likeness = near_duplicates.similarity_of(second, first, judged.cosine)
+    first, second = Memory(content=scored.pair.a), Memory(content=scored.pair.b)
+    likeness = near_duplicates.similarity_of(second, first, scored.cosine)
     return likeness.why_not_merged is None
 
 
-def merges_rules(judged: ScoredPair) -> bool:
+def merges_rules(scored: ScoredPair) -> bool:
     """Whether the curator makes one entry of two rules."""
-    entry = PlaybookEntry(content=judged.pair.a)
-    near = neighbours.Neighbour(entry, judged.cosine)
-    verdict = matches.compare(judged.pair.b, near).verdict
+    entry = PlaybookEntry(content=scored.pair.a)
+    near = neighbours.Neighbour(entry, scored.cosine)
+    verdict = matches.compare(scored.pair.b, near).verdict
     return verdict in ("same", "wider", "both")
 
 
-# The thresholds that are asked for. A project chooses its own for memories,
-# 0.95 unless it says otherwise; the curator's is fixed.
+# The thresholds to measure. A project sets its own for memories, 0.95 by default; that
+# of the curator is fixed.
 VERDICTS: dict[float, Verdict] = {
     0.85: merges_memories,
     neighbours.MERGE_COSINE: merges_rules,
@@ -91,18 +91,18 @@ def _share(value: float | None) -> str:
 
 
 def _measure(labelled: PairSet) -> Iterator[dict[str, Any]]:
-    judged = _score_pairs(labelled)
+    scored = _score_pairs(labelled)
     for threshold, verdict in VERDICTS.items():
-        near = [one for one in judged if one.cosine >= threshold]
+        near = [one for one in scored if one.cosine >= threshold]
         started = time.process_time()
         merged = [one for one in near if verdict(one)]
         spent = time.process_time() - started
         yield {
             "set": labelled.name,
             "threshold": threshold,
-            **_shares(merged, judged),
-            "unguarded": _shares(near, judged),
-            "pairs": len(judged),
+            **_shares(merged, scored),
+            "unguarded": _shares(near, scored),
+            "pairs": len(scored),
             "near": len(near),
             "judged_duplicate": len(merged),
             "ms": round(1000 * spent / max(len(near), 1), 3),
@@ -112,7 +112,7 @@ def _measure(labelled: PairSet) -> Iterator[dict[str, Any]]:
 def _shares(
     chosen: Sequence[ScoredPair], every: Sequence[ScoredPair]
 ) -> dict[str, Any]:
-    """Precision, recall, and the share of the contradictions that were chosen."""
+    """Return precision, recall, and the share of contradictions that were chosen."""
     right = _count(chosen, lambda pair: pair.is_duplicate)
     against = _count(chosen, lambda pair: pair.is_contradiction)
     return {
@@ -124,24 +124,24 @@ def _shares(
     }
 
 
-def _count(judged: Sequence[ScoredPair], wanted: Callable[[TextPair], bool]) -> int:
-    return sum(wanted(one.pair) for one in judged)
+def _count(pairs: Sequence[ScoredPair], condition: Callable[[TextPair], bool]) -> int:
+    return sum(condition(one.pair) for one in pairs)
 
 
 def _ratio(part: int, whole: int) -> float | None:
-    """None where there is nothing to have a share of."""
+    """Return the ratio; None if the whole is 0."""
     return round(part / whole, 4) if whole else None
 
 
 def _score_pairs(labelled: PairSet) -> list[ScoredPair]:
-    """The pairs with the cosine of their vectors, each text embedded once."""
+    """Return the pairs with their cosine; each text is embedded once."""
     texts = list(dict.fromkeys(t for pair in labelled.pairs for t in (pair.a, pair.b)))
     bar = ProgressBar(f"{labelled.name}: texts", len(texts))
     vectors: dict[str, Any] = {}
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
-        made = np.asarray(active_model.get().embed(batch))
-        vectors.update(zip(batch, made, strict=True))
+        rows = np.asarray(active_model.get().embed(batch))
+        vectors.update(zip(batch, rows, strict=True))
         bar.show(start + len(batch))
     return [
         ScoredPair(pair, float(vectors[pair.a] @ vectors[pair.b]))

@@ -1,4 +1,4 @@
-"""Searches of a large project while its vector index is built."""
+"""Measure searches of a large project while its vector index is built."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DEPTH = 20
 
 
 def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
-    """Drop the project's index, and ask while it is built: {ms, recall@20, searches}.
+    """Drop the project's index and search while it is built: {ms, recall@20, searches}.
 
-    The answers are compared with those before, which the index gave.
+    Recall is against the answers from before, which used the index.
     """
     before = {query: _timed_search(project, query)[0] for query in queries}
     index = vector_index.index_name(MemoryVector, project.pk, active_model.get().name)
@@ -34,13 +34,15 @@ def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
     started = time.perf_counter()
     builder = Thread(target=_build, args=[project])
     builder.start()
-    asked = list(_search_during(builder, project, before))
+    searches = list(_search_during(builder, project, before))
     return {
         "seconds": round(time.perf_counter() - started, 1),
-        "searches": len(asked),
-        "recall": round(quality_metrics.mean([same for same, _ in asked]), 4),
-        "p50_ms": round(quality_metrics.percentile([ms for _, ms in asked], 0.5), 1),
-        "p95_ms": round(quality_metrics.percentile([ms for _, ms in asked], 0.95), 1),
+        "searches": len(searches),
+        "recall": round(quality_metrics.mean([same for same, _ in searches]), 4),
+        "p50_ms": round(quality_metrics.percentile([ms for _, ms in searches], 0.5), 1),
+        "p95_ms": round(
+            quality_metrics.percentile([ms for _, ms in searches], 0.95), 1
+        ),
         "is_valid": any(
             each.is_valid and each.name == index
             for each in vector_index.list_indexes(MemoryVector)

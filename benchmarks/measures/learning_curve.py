@@ -1,4 +1,4 @@
-"""How much a playbook helps that was learned from feedback alone, without a model."""
+"""Measure how much a playbook helps that is learned from feedback, without a model."""
 
 from __future__ import annotations
 
@@ -35,27 +35,31 @@ from projects.models import Project
 
 HELP = "Accuracy on unseen questions while a playbook is learned from feedback."
 CHECKPOINTS = (0, 50, 250, 700, 1_400)
-# What the environment says may be acted on without a person, retiring entries too.
+# Proposals from the environment's feedback need no person, even those that retire.
 SETTINGS = {"policy": "auto"}
-# Never worse than this many points below no playbook, gained at least this many, at
-# most this share of the tokens of append-only.
-MOST_LOST, LEAST_GAIN, MOST_TOKENS = 1.0, 12.0, 0.5
+# Points that may be lost against no playbook, that must be gained, and the share of the
+# tokens of an append-only playbook.
+MAX_LOSS, MIN_GAIN, MAX_TOKENS = 1.0, 12.0, 0.5
 
 
 @dataclass
 class LearningResult:
-    """What the loop has seen; `poisoned` are the runs whose feedback was false."""
+    """The curve of the loop; `poisoned_runs` are those whose feedback was false."""
 
     curve: list[dict[str, Any]] = field(default_factory=list)
-    poisoned: list[uuid.UUID] = field(default_factory=list)
+    poisoned_runs: list[uuid.UUID] = field(default_factory=list)
     append_only: int = 0
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--learn", type=int, help="questions to learn from, the first")
-    parser.add_argument("--test", type=int, help="questions to be tested on, the last")
+    parser.add_argument("--learn", type=int, help="number of questions to learn from")
+    parser.add_argument("--test", type=int, help="number of questions to test on")
     parser.add_argument(
-        "--poison", type=int, default=0, metavar="N", help="feedback to every Nth lies"
+        "--poison",
+        type=int,
+        default=0,
+        metavar="N",
+        help="make every Nth feedback false",
     )
     parser.add_argument(
         "--withhold", action="store_true", help="give no feedback at all"
@@ -64,24 +68,24 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    given = options.given
+    extra = options.extra
     questions = finer_questions.load_questions(
-        options.data, learn=given["learn"], test=given["test"]
+        options.data, learn=extra["learn"], test=extra["test"]
     )
     with temp_project.create_project(
         "learning", keep=options.keep, settings=SETTINGS
     ) as project:
         learned = learn(
-            project, questions, poison=given["poison"], withhold=given["withhold"]
+            project, questions, poison=extra["poison"], withhold=extra["withhold"]
         )
         result = _result(project, learned) | {
             "learned": len(questions.learned),
             "tested": len(questions.tested),
-            "poison": given["poison"],
-            "withheld": given["withhold"],
+            "poison": extra["poison"],
+            "withheld": extra["withhold"],
         }
-    if given["plot"]:
-        given["plot"].write_text(
+    if extra["plot"]:
+        extra["plot"].write_text(
             curve_chart.draw_curve(result["curve"]), encoding="utf-8"
         )
     return result
@@ -94,7 +98,7 @@ def learn(
     poison: int = 0,
     withhold: bool = False,
 ) -> LearningResult:
-    """Answer, complete and be told, one question after another; test on the way."""
+    """Answer questions, complete their tasks with feedback, and test at checkpoints."""
     learned = LearningResult()
     answerer = TagAnswerer(project, questions.tags)
     stops = _checkpoints(len(questions.learned))
@@ -109,9 +113,9 @@ def learn(
                 _false_tag(question, questions, number) if is_poisoned else question.tag
             )
             task = finer_questions.judged_request(task, right)
-        done = runs.complete(project, task, SYSTEM)
+        run = runs.complete(project, task, SYSTEM)
         if is_poisoned:
-            learned.poisoned.append(done.pk)
+            learned.poisoned_runs.append(run.pk)
         learned.append_only += verbatim_tokens(question)
         bar.show(number + 1)
     learned.curve.append(_point(len(questions.learned), answerer, questions.tested))
@@ -123,7 +127,7 @@ def _checkpoints(last: int) -> set[int]:
 
 
 def _false_tag(question: FinerQuestion, questions: FinerQuestions, number: int) -> str:
-    """Another tag, the same one in every run."""
+    """Return another tag, the same one in every run of the benchmark."""
     others = [tag for tag in questions.tags if tag != question.tag]
     return random.Random(number).choice(others)
 
@@ -144,7 +148,7 @@ def _point(
 
 
 def verbatim_tokens(question: FinerQuestion) -> int:
-    """What append-only keeps of a task: question and right answer, word for word."""
+    """Return the tokens of question and right answer, which append-only would keep."""
     return tokens.estimate(
         format_line("gotchas-00000", f"{question.goal} Answer: `{question.tag}`.")
     )
@@ -174,16 +178,16 @@ def _counts(names: Iterator[str]) -> dict[str, int]:
 def _poisoned_entries(
     project: Project, learned: LearningResult
 ) -> Iterator[PlaybookEntry]:
-    """The entries that false feedback made."""
-    made = PlaybookDelta.objects.filter(
-        project=project, run_id__in=learned.poisoned, operation="add"
+    """Return the entries that false feedback created."""
+    additions = PlaybookDelta.objects.filter(
+        project=project, run_id__in=learned.poisoned_runs, operation="add"
     )
-    rows = PlaybookEntry.objects.light().filter(pk__in=made.values("entry_id"))
+    rows = PlaybookEntry.objects.light().filter(pk__in=additions.values("entry_id"))
     yield from rows.order_by("pk")
 
 
 def _fate(entry: PlaybookEntry) -> str:
-    """What became of an entry; one that nobody followed again has done no harm."""
+    """Return what became of an entry; one that no answer followed has done no harm."""
     if not entry.is_live:
         return str(entry.status)
     if entry.is_contested:
@@ -208,14 +212,14 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     curve = result["curve"]
     gains = [100 * (p["accuracy"] - curve[0]["accuracy"]) for p in curve]
     yield (
-        f"gain {gains[-1]:+.1f} points (at least +{LEAST_GAIN:g}), lowest "
-        f"{min(gains):+.1f} (at least -{MOST_LOST:g})"
+        f"gain {gains[-1]:+.1f} points (at least +{MIN_GAIN:g}), lowest "
+        f"{min(gains):+.1f} (at least -{MAX_LOSS:g})"
     )
     share = curve[-1]["tokens"] / max(result["append_only_tokens"], 1)
     yield (
         f"tokens: {share:.2f} of the {result['append_only_tokens']} that the questions "
-        f"and answers take word for word (at most {MOST_TOKENS:g})"
+        f"and answers take word for word (at most {MAX_TOKENS:g})"
     )
     for name in ("deltas", "votes", "poisoned"):
-        if told := result[name]:
-            yield f"{name}: {', '.join(f'{n} {what}' for what, n in told.items())}"
+        if counts := result[name]:
+            yield f"{name}: {', '.join(f'{n} {what}' for what, n in counts.items())}"

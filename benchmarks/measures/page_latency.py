@@ -1,4 +1,4 @@
-"""How long every page for people takes in a large project, and its queries."""
+"""Measure the time and the queries of every page for people, in a large project."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ from projects.models import Project
 HELP = "Server time and queries of every page for people, in a large project."
 MEMORIES, ENTRIES, PROPOSALS, TASKS = 100_000, 5_000, 2_000, 300
 ROUNDS = 5
-# Milliseconds of a page.
-MAX_MS = 300
+MAX_MS = 300  # of a page
 SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
 OWNER, SUPERUSER = "owner", "superuser"
 OK, FORBIDDEN = 200, 403
@@ -56,48 +55,48 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    given = options.given
+    extra = options.extra
     passages = population.load_passages(options.data)
     with temp_project.create_project(
         "pages", keep=options.keep, settings=SETTINGS
     ) as project:
-        fill_project(project, given, passages)
+        fill_project(project, extra, passages)
         _maintain_tables()
         with create_people(project, keep=options.keep) as browsers:
-            shown = page_subjects(project, passages)
-            found = list(page_addresses.page_addresses(shown))
-            # As the web server does with all that it has loaded (gunicorn.conf.py).
+            subjects = page_subjects(project, passages)
+            pages = list(page_addresses.find_pages(subjects))
+            # As the web server does after loading its code (gunicorn.conf.py).
             gc.collect()
             gc.freeze()
-            asked = (
-                measure_page(page, browsers, given["rounds"])
-                for page in ProgressBar("pages", len(found)).over(found)
+            results = (
+                measure_page(page, browsers, extra["rounds"])
+                for page in ProgressBar("pages", len(pages)).over(pages)
             )
-            rows = [row for row in asked if row]
-    sizes = {name: given[name] for name in ("memories", "entries", "proposals")}
-    left = sorted(set(admin.site._registry) - set(shown.rows), key=str)
-    without = [str(model._meta.verbose_name) for model in left]
+            rows = [row for row in results if row]
+    sizes = {name: extra[name] for name in ("memories", "entries", "proposals")}
+    missing = sorted(set(admin.site._registry) - set(subjects.rows), key=str)
+    without = [str(model._meta.verbose_name) for model in missing]
     return {"rows": rows, "most_ms": MAX_MS, "without_rows": without, **sizes}
 
 
 def fill_project(
-    project: Project, given: Mapping[str, Any], passages: Passages
+    project: Project, sizes: Mapping[str, Any], passages: Passages
 ) -> None:
-    large_memories.write_memories(project, given["memories"], passages)
-    large_playbook.complete_tasks(project, given["tasks"], passages)
-    large_playbook.write_rules(project, given["entries"], passages)
-    large_playbook.record_use(project, given["entries"])
+    large_memories.write_memories(project, sizes["memories"], passages)
+    large_playbook.complete_tasks(project, sizes["tasks"], passages)
+    large_playbook.write_rules(project, sizes["entries"], passages)
+    large_playbook.record_use(project, sizes["entries"])
     project.settings |= {"policy": "manual"}
     project.save(update_fields=["settings"])
-    large_playbook.propose_lessons(project, given["proposals"], passages)
-    large_playbook.reject_newest(project, given["proposals"] // 10)
+    large_playbook.propose_lessons(project, sizes["proposals"], passages)
+    large_playbook.reject_newest(project, sizes["proposals"] // 10)
     large_memories.correct_newest(project)
-    service_traffic.write_traffic(project, given["tasks"])
+    service_traffic.write_traffic(project, sizes["tasks"])
     temp_project.refresh_statistics(project)
 
 
 def _maintain_tables() -> None:
-    """As the service and PostgreSQL leave a project that has stood for a while."""
+    """Run the maintenance that a project of some age has had."""
     temp_project.maintain_indexes()
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
@@ -105,9 +104,9 @@ def _maintain_tables() -> None:
 
 @contextmanager
 def create_people(project: Project, *, keep: bool) -> Iterator[dict[str, Client]]:
-    """An owner of the project, and somebody who owns the installation.
+    """Create an owner of the project, and one of the installation, with keys.
 
-    While they are there, keys of the project are, too: neither ends with the project.
+    They are deleted when the block ends, because the project's end deletes neither.
     """
     owner = service_traffic.create_person(project)
     superuser = service_traffic.create_person(project, is_superuser=True)
@@ -129,18 +128,18 @@ def _signed_in_client(account: User) -> Client:
 
 def page_subjects(project: Project, passages: Passages) -> PageSubjects:
     rows = {model: _newest(model, project) for model in admin.site._registry}
-    marked = Memory.objects.filter(project=project, is_duplicate=True)
+    duplicates = Memory.objects.filter(project=project, is_duplicate=True)
     revision = Playbook.objects.get(project=project).revision
     return PageSubjects(
         {model: row for model, row in rows.items() if row},
-        marked=marked.order_by("-pk").first(),
+        duplicate=duplicates.order_by("-pk").first(),
         word=" ".join(passages.queries[0].split()[:4]),
         revision=revision // 2,
     )
 
 
 def _newest(model: type[Model], project: Project) -> Model | None:
-    """The project's newest row; of what belongs to none, the installation's."""
+    """Return the newest row of the project; of a model without projects, of all."""
     registered = admin.site._registry[model]
     owner = Caller(name=OWNER, roles={project.pk: Role.OWNER})
     if isinstance(registered, RowsAdmin):
@@ -156,23 +155,25 @@ def measure_page(
     reader = reader_of(page, browsers)
     if reader is None:
         return None
-    asked = [request_page(browsers[reader], page) for _ in range(rounds)]
-    spent = [one.ms for one in asked]
+    answers = [request_page(browsers[reader], page) for _ in range(rounds)]
+    spent = [answer.ms for answer in answers]
     return {
         "page": page.name,
         "reader": reader,
-        "queries": max(one.queries for one in asked),
+        "queries": max(answer.queries for answer in answers),
         "median_ms": round(statistics.median(spent), 1),
         "worst_ms": round(max(spent), 1),
-        "python_ms": round(statistics.median(one.python_ms for one in asked), 1),
+        "python_ms": round(
+            statistics.median(answer.python_ms for answer in answers), 1
+        ),
         "is_slow": statistics.median(spent) >= MAX_MS,
     }
 
 
 def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
-    """Who sees a page: an owner, or else a superuser; asked once, to warm up.
+    """Return who sees a page: the owner, else the superuser. The request warms up.
 
-    None for one that nobody may open, such as the form of a new audit row.
+    None for a page that nobody may open, such as the form of a new audit row.
     """
     status = OK
     for name, browser in browsers.items():
@@ -186,7 +187,7 @@ def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
 
 @dataclass(frozen=True)
 class TimedAnswer:
-    """Milliseconds of a request, those of this process's own work, and its queries."""
+    """The milliseconds of a request, those of this process alone, and the queries."""
 
     ms: float
     python_ms: float

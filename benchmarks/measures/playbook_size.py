@@ -1,4 +1,4 @@
-"""Whether a playbook stays small and its curator fast when tasks never end."""
+"""Measure whether a playbook stays small and its curator fast when tasks never end."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ from common.caller import SYSTEM
 from playbook.models import Playbook, PlaybookEntry
 from projects.models import Project
 
-# A recording is a request already, a question waits for its answer.
+# A recording is a request already; a question needs an answer first.
 Task = dict[str, Any] | FinerQuestion
 
 HELP = "Entries, tokens and milliseconds while recorded tasks are repeated for ever."
 TASKS = 5_000
 WINDOWS = 10
-# As learned questions are judged; a recording brings its own word.
+# As for learned questions; a recording has its own feedback.
 SETTINGS = {"policy": "auto"}
-# At most so many times the entries of half as many tasks.
-MOST_GROWTH, MOST_DRIFT = 1.3, 2.0
+# The most entries against those after half the tasks, and the most curator time against
+# that of the second window.
+MAX_GROWTH, MAX_DRIFT = 1.3, 2.0
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -52,21 +53,21 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    given = options.given
-    recorded = list(_recorded_tasks(options.data))
+    extra = options.extra
+    recordings = list(_recorded_tasks(options.data))
     questions = finer_questions.load_questions(options.data)
     with temp_project.create_project(
         "growth", keep=options.keep, settings=SETTINGS
     ) as project:
-        bulk_entries.write_memories(project, questions, given["memories"])
-        bulk_entries.write_entries(project, questions, given["entries"])
-        windows = _complete_all(project, recorded, questions, given["tasks"])
+        bulk_entries.write_memories(project, questions, extra["memories"])
+        bulk_entries.write_entries(project, questions, extra["entries"])
+        windows = _complete_all(project, recordings, questions, extra["tasks"])
         budget = project.options.budgets.playbook_tokens
-    return {"windows": windows, "budget": budget, "tasks": given["tasks"]}
+    return {"windows": windows, "budget": budget, "tasks": extra["tasks"]}
 
 
 def _recorded_tasks(data: Path) -> Iterator[dict[str, Any]]:
-    """Every recorded run under `traces` as a complete-task request."""
+    """Yield every recorded run under `traces` as a complete-task request."""
     for path in sorted((data / "traces").glob("*.jsonl")):
         for row in path.read_text(encoding="utf-8").splitlines():
             if row.strip():
@@ -75,40 +76,40 @@ def _recorded_tasks(data: Path) -> Iterator[dict[str, Any]]:
 
 def _complete_all(
     project: Project,
-    recorded: Sequence[dict[str, Any]],
+    recordings: Sequence[dict[str, Any]],
     questions: FinerQuestions,
     tasks: int,
 ) -> list[dict[str, Any]]:
-    """Complete the recordings and the questions in turn; a row for each window."""
+    """Complete recordings and questions in turn; return a row for each window."""
     if tasks < WINDOWS:
         raise CommandError(f"--tasks must be {WINDOWS} at least.")
     answerer = TagAnswerer(project, questions.tags)
-    work: list[Task] = [*recorded, *questions.learned, *questions.tested]
-    turn = itertools.cycle(work)
+    work: list[Task] = [*recordings, *questions.learned, *questions.tested]
+    in_turn = itertools.cycle(work)
     stops = {tasks * step // WINDOWS for step in range(1, WINDOWS + 1)}
     windows: list[dict[str, Any]] = []
-    taken: list[tuple[float, float]] = []
+    times: list[tuple[float, float]] = []
     bar = ProgressBar("growth: tasks", tasks)
-    for number, task in enumerate(itertools.islice(turn, tasks), start=1):
-        taken.append(_complete_task(project, task, answerer))
+    for number, task in enumerate(itertools.islice(in_turn, tasks), start=1):
+        times.append(_complete_task(project, task, answerer))
         bar.show(number)
         if number in stops:
-            windows.append(_window_row(project, number, taken))
-            taken = []
+            windows.append(_window_row(project, number, times))
+            times = []
     return windows
 
 
 def _complete_task(
     project: Project, task: Task, answerer: TagAnswerer
 ) -> tuple[float, float]:
-    """Milliseconds of the whole request and of its curator."""
+    """Return the milliseconds of the request, and of its curator."""
     request = task if isinstance(task, dict) else _answer_question(task, answerer)
     started = time.perf_counter()
-    done = runs.complete(project, request, SYSTEM)
+    run = runs.complete(project, request, SYSTEM)
     whole = (time.perf_counter() - started) * 1000
-    if done.state != AceRun.RunState.DONE:
-        raise CommandError(f"A run did not finish: {done.phases}")
-    return whole, done.phases["curator"]["took_ms"]
+    if run.state != AceRun.RunState.DONE:
+        raise CommandError(f"A run did not finish: {run.phases}")
+    return whole, run.phases["curator"]["took_ms"]
 
 
 def _answer_question(question: FinerQuestion, answerer: TagAnswerer) -> dict[str, Any]:
@@ -117,9 +118,9 @@ def _answer_question(question: FinerQuestion, answerer: TagAnswerer) -> dict[str
 
 
 def _window_row(
-    project: Project, tasks: int, taken: Sequence[tuple[float, float]]
+    project: Project, tasks: int, times: Sequence[tuple[float, float]]
 ) -> dict[str, Any]:
-    whole, curator = zip(*taken, strict=True)
+    whole, curator = zip(*times, strict=True)
     live = PlaybookEntry.objects.current().filter(project=project)
     playbook = Playbook.objects.get(project=project)
     return {
@@ -150,14 +151,14 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     half, last = rows[WINDOWS // 2 - 1], rows[-1]
     yield (
         f"entries after {last['tasks']}: {last['entries'] / max(half['entries'], 1):.2f} "
-        f"times those after {half['tasks']} (at most {MOST_GROWTH:g})"
+        f"times those after {half['tasks']} (at most {MAX_GROWTH:g})"
     )
     most = max(row["tokens"] for row in rows)
     yield f"tokens: {most} at most, of a budget of {result['budget']}"
-    # The first window has next to nothing to compare with.
+    # In the first window there is hardly an entry to compare with.
     early, late = rows[1]["curator_p95_ms"], last["curator_p95_ms"]
     yield (
         f"curator p95: {late / max(early, 0.1):.2f} times that of the second window "
-        f"(at most {MOST_DRIFT:g})"
+        f"(at most {MAX_DRIFT:g})"
     )
     yield f"complete-task p95 in the last window: {last['complete_p95_ms']:.0f} ms"

@@ -1,4 +1,4 @@
-"""Whether a task is given the rules that are meant for it, and no others."""
+"""Measure whether a task is given the rules that are meant for it, and no others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from projects.models import Project
 
 HELP = "How many rules pass the relevance gate of the tasks that they are meant for."
 OWN_FOLDER = Path(__file__).parent.parent / "data" / "rules"
-TASK_ENTRIES = 5  # what task context gives unless it is asked for more
+TASK_ENTRIES = 5  # of task context, by default
 
 
 @dataclass(frozen=True)
 class TaskRule:
-    """A task, and a rule that whoever does the task should know."""
+    """A task, and a rule that its agent should know."""
 
     task: str
     rule: str
@@ -52,7 +52,7 @@ def _task_rules(path: Path) -> list[TaskRule]:
 
 
 def _other_rules(data: Path) -> Iterator[str]:
-    """The rules of every playbook under `playbooks`, which are meant for other tasks."""
+    """Yield the rules of every playbook under `playbooks`, meant for other tasks."""
     for path in sorted((data / "playbooks").glob("*.txt")):
         for line in ace_format.parse(path.read_text(encoding="utf-8")).lines:
             yield line.text

@@ -1,4 +1,4 @@
-"""How long a search takes over HTTP, and how much of that is its SQL and embedding."""
+"""Measure searches over HTTP, and how much of that is their SQL and embedding."""
 
 from __future__ import annotations
 
@@ -29,27 +29,29 @@ from search.search import Mode
 
 HELP = "p50, p95, p99 of searches over HTTP, beside the same SQL called directly."
 MEMORIES, SIZE, PROJECTS, QUERIES = 1_000_000, 100_000, 31, 400
-COLLECTIONS = ("cacm", "til-jb")  # whose queries are asked
+COLLECTIONS = ("cacm", "til-jb")  # whose queries are used
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 FILTERS: dict[str, tuple[str, ...]] = {"none": (), "half": ("half",)}
 MODE_LABELS = {"none": "no filter", "half": "half pass"}
 CLIENTS = (1, 8)
 # p95 in milliseconds over HTTP, one client (docs/benchmarks.md, "Latency").
 MAX_P95_MS = {"keyword": 15, "semantic": 25, "hybrid": 50}
-RATE = 10  # requests of the open loop, whether the last is answered or not
-BUILDING = 50  # queries that are asked over and over while an index is built
-# Searches before the first that counts: a hundred for each connection of the web server,
-# which map the vector index into its process.
+RATE = 10  # requests a second of the open loop, which waits for no answer
+BUILD_QUERIES = 50  # queries that are repeated while an index is built
+# Searches before the first that counts: a hundred for each connection of the web server
+# map the vector index into its process.
 WARM_UP_SEARCHES = 1_600
-# A stop word behind a query makes it another text with the same lexemes: each row of
-# the table pays for its embeddings, which the service would remember.
+# A stop word after a query makes another text with the same lexemes, so that each row of
+# the table pays for its embeddings, which the service would have cached.
 STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "if", "in", "is")
-OPEN_LOOP_SECONDS = "it"
+OPEN_LOOP_WORD = "it"
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--memories", type=int, default=MEMORIES, help="in all")
-    parser.add_argument("--size", type=int, default=SIZE, help="of the project asked")
+    parser.add_argument(
+        "--size", type=int, default=SIZE, help="of the searched project"
+    )
     parser.add_argument("--projects", type=int, default=PROJECTS)
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each row")
     parser.add_argument(
@@ -62,38 +64,40 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--building",
         action="store_true",
-        help="also search while the project's vector index is built anew",
+        help="also search while the project's vector index is rebuilt",
     )
     parser.add_argument(
         "--uncapped",
         action="store_true",
-        help="also how much nDCG@10 the limit of candidate rows costs",
+        help="also measure how much nDCG@10 the limit of candidate rows costs",
     )
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    given = options.given
-    asked = _collections(options.data)
+    extra = options.extra
+    collections = _collections(options.data)
     with population.project_among_others(
-        given["size"],
-        given["memories"],
-        given["projects"] - 1,
+        extra["size"],
+        extra["memories"],
+        extra["projects"] - 1,
         population.load_passages(options.data),
         keep=options.keep,
     ) as project:
-        measured = measure(project, asked, given["queries"], given["warming"])
-        if given["building"]:
-            texts = [query.text for one in asked for query in one.queries]
-            measured["building"] = index_build.measure(project, texts[:BUILDING])
-        if given["uncapped"]:
-            measured["caps"] = [candidate_limit.measure(project, one) for one in asked]
-    if given["plot"]:
-        given["plot"].write_text(plot(measured["rows"]), encoding="utf-8")
-    return {**measured, "project_size": given["size"], "memories": given["memories"]}
+        result = measure(project, collections, extra["queries"], extra["warming"])
+        if extra["building"]:
+            texts = [query.text for one in collections for query in one.queries]
+            result["building"] = index_build.measure(project, texts[:BUILD_QUERIES])
+        if extra["uncapped"]:
+            result["caps"] = [
+                candidate_limit.measure(project, one) for one in collections
+            ]
+    if extra["plot"]:
+        extra["plot"].write_text(plot(result["rows"]), encoding="utf-8")
+    return {**result, "project_size": extra["size"], "memories": extra["memories"]}
 
 
 def plot(rows: Sequence[Mapping[str, Any]]) -> str:
-    drawn = [
+    bars = [
         bar_chart.ChartBar(
             f"{row['mode']}, {MODE_LABELS[row['filter']]}",
             row["p50_ms"],
@@ -103,15 +107,17 @@ def plot(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
         if row["clients"] == 1
     ]
-    told = "milliseconds over HTTP, one client: p50, p95, and the most that p95 may be"
-    return bar_chart.draw_bars("Search", told, drawn)
+    legend = (
+        "milliseconds over HTTP, one client: p50, p95, and the most that p95 may be"
+    )
+    return bar_chart.draw_bars("Search", legend, bars)
 
 
 def measure(
-    project: Project, asked: Sequence[JudgedCollection], most: int, warming: int
+    project: Project, collections: Sequence[JudgedCollection], most: int, warming: int
 ) -> dict[str, Any]:
-    texts = [query.text for one in asked for query in one.queries]
-    # Of each collection as many as it has of all.
+    texts = [query.text for one in collections for query in one.queries]
+    # Evenly from all, so that each collection keeps its share.
     queries = texts[:: max(1, len(texts) // most)][:most]
     with web_server.serve(project) as client:
         _warm_up(client, texts, warming)
@@ -121,13 +127,13 @@ def measure(
 
 
 def _collections(data: Path) -> list[JudgedCollection]:
-    found = {folder.name: folder for folder in corpora.collection_folders(data)}
-    chosen = [found[name] for name in COLLECTIONS if name in found]
-    return [corpora.load_collection(folder) for folder in chosen or found.values()]
+    folders = {folder.name: folder for folder in corpora.collection_folders(data)}
+    chosen = [folders[name] for name in COLLECTIONS if name in folders]
+    return [corpora.load_collection(folder) for folder in chosen or folders.values()]
 
 
 def _open_loop(client: WebClient, queries: Sequence[str]) -> dict[str, Any]:
-    bodies = [{"query": f"{query} {OPEN_LOOP_SECONDS}"} for query in queries]
+    bodies = [{"query": f"{query} {OPEN_LOOP_WORD}"} for query in queries]
     spent = client.ask_every(1 / RATE, bodies)
     return {"a_second": RATE, "mode": "hybrid", **_percentiles(spent)}
 
@@ -167,11 +173,11 @@ def _measure_bodies(
     started = time.perf_counter()
     spent = client.ask_by(clients, bodies)
     whole = time.perf_counter() - started
-    beside = quality_metrics.percentile(direct, 0.5)
+    direct_p50 = quality_metrics.percentile(direct, 0.5)
     return {
         **_percentiles(spent),
-        "direct_p50_ms": round(beside, 1),
-        "ratio": round(quality_metrics.percentile(spent, 0.5) / beside, 2),
+        "direct_p50_ms": round(direct_p50, 1),
+        "ratio": round(quality_metrics.percentile(spent, 0.5) / direct_p50, 2),
         "per_second": round(len(bodies) / whole, 1),
     }
 
@@ -185,7 +191,7 @@ def _percentiles(spent: Sequence[float]) -> dict[str, float]:
 
 
 def _direct_ms(project: Project, request: search.MemorySearch) -> float:
-    """Milliseconds of a search's embedding and statements, and of nothing else."""
+    """Return the milliseconds of a search's embedding and SQL statements alone."""
     statements: list[tuple[str, Any]] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:

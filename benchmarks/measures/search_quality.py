@@ -1,4 +1,4 @@
-"""How good and how fast search is on judged collections."""
+"""Measure the quality and speed of search on judged collections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LANES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class QueryAnswer:
-    """The answer to one query: corpus ids with their scores, best first."""
+    """The answer to a query: corpus ids with their scores, best first."""
 
     query: JudgedQuery
     hits: list[tuple[str, float]]
@@ -51,18 +51,18 @@ class QueryAnswer:
         return [document for document, _ in self.hits]
 
     @property
-    def right(self) -> list[float]:
-        """The scores of the judged documents that were found."""
-        return [score for found, score in self.hits if found in self.query.judged]
+    def right_scores(self) -> list[float]:
+        """Return the scores of the judged documents in the answer."""
+        return [score for document, score in self.hits if document in self.query.judged]
 
     @property
-    def top(self) -> float:
+    def top_score(self) -> float:
         return max((score for _, score in self.hits), default=0.0)
 
 
 @dataclass(frozen=True)
 class ScoreThreshold:
-    """A `min_score`: unanswerable queries it empties, right answers it loses."""
+    """A `min_score`: how many unanswerable queries it empties and right answers it loses."""
 
     min_score: float
     dropped: int
@@ -74,21 +74,21 @@ class ScoreThreshold:
 @dataclass(frozen=True)
 class CollectionResult:
     collection: JudgedCollection
-    found: dict[str, list[QueryAnswer]]
+    answers: dict[str, list[QueryAnswer]]
     notes: Counter[str] = field(default_factory=Counter)
 
     def ndcg(self, lane: str) -> float:
         return quality_metrics.mean(
             [
                 quality_metrics.ndcg(found.ranking, found.query.judged, depth=DEPTH)
-                for found in self.found[lane]
+                for found in self.answers[lane]
                 if found.query.judged
             ]
         )
 
     def ms(self, lane: str, share: float) -> float:
         return quality_metrics.percentile(
-            [found.ms for found in self.found[lane]], share
+            [found.ms for found in self.answers[lane]], share
         )
 
 
@@ -129,17 +129,17 @@ def _measure(folder: Path, options: BenchmarkOptions) -> CollectionResult:
     with temp_project.create_project(collection.name, keep=options.keep) as project:
         ids, notes = fill_project(project, collection)
         bar = ProgressBar(f"{collection.name}: queries", len(collection.queries))
-        found: dict[str, list[QueryAnswer]] = {lane: [] for lane in LANES}
+        answers: dict[str, list[QueryAnswer]] = {lane: [] for lane in LANES}
         for query in bar.over(collection.queries):
             for lane in LANES:
-                found[lane].append(run_query(project, query, lane, ids))
-    return CollectionResult(collection, found, notes)
+                answers[lane].append(run_query(project, query, lane, ids))
+    return CollectionResult(collection, answers, notes)
 
 
 def fill_project(
     project: Project, collection: JudgedCollection
 ) -> tuple[dict[Any, str], Counter[str]]:
-    """Store a collection as memories: {memory id: corpus id}, and what was changed."""
+    """Store a collection as memories: {memory id: corpus id}, and counts of changes."""
     notes: Counter[str] = Counter()
     ids: dict[Any, str] = {}
     seen: set[str] = set()
@@ -162,7 +162,7 @@ def fill_project(
 
 
 def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> Draft:
-    """A memory of a document. What the product does not take is changed and noted."""
+    """Build the memory of a document; count what is changed to fit the product."""
     title, content = document.title, document.text
     if len(content.strip()) < 10:
         notes["texts under 10 characters: the title stands for them"] += 1
@@ -170,27 +170,27 @@ def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> D
     if len(content) > MAX_CONTENT:
         notes[f"texts cut to {MAX_CONTENT} characters"] += 1
         content = content[:MAX_CONTENT]
-    made = Draft(
+    draft = Draft(
         content=content,
         title=title[:MAX_TITLE],
         memory_type="codebase_knowledge",
         agent_id="benchmark",
         source="import",
     )
-    if made.similarity_hash not in seen:
-        seen.add(made.similarity_hash)
-        return made
+    if draft.similarity_hash not in seen:
+        seen.add(draft.similarity_hash)
+        return draft
     # Equal texts are one memory unless their keys differ.
     notes["repeated texts, kept apart by a key"] += 1
-    return replace(made, key=document.id[:255])
+    return replace(draft, key=document.id[:255])
 
 
 def run_query(
     project: Project, query: JudgedQuery, lane: str, ids: dict[Any, str]
 ) -> QueryAnswer:
-    """Search as a caller does. A query's own document is taken out of its ranking."""
+    """Search as a caller does, and remove the query's own document from the hits."""
     request = search.MemorySearch(query.text, limit=DEPTH + 1, **LANES[lane])
-    # Every mode pays for the query's vector.
+    # Without the cache, every mode pays for the query's vector.
     active_model.forget_queries()
     started = time.perf_counter()
     answer = search.find(project, request, SYSTEM)
@@ -200,14 +200,14 @@ def run_query(
 
 
 def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
-    """The `min_score` that tells queries without an answer from the others best.
+    """Find the `min_score` that separates queries without an answer best.
 
-    It has the largest difference of the share of unanswerable queries that it empties
-    and twice the share of right answers that it loses, because a lost answer does more
-    harm than a wrong one. None when every query is judged.
+    It maximises the share of unanswerable queries that it empties, minus twice the
+    share of right answers that it loses: a lost answer does more harm than a wrong one.
+    None if every query is judged.
     """
-    tops = [found.top for found in answers if not found.query.judged]
-    right = [score for found in answers for score in found.right]
+    tops = [answer.top_score for answer in answers if not answer.query.judged]
+    right = [score for answer in answers for score in answer.right_scores]
     if not tops or not right:
         return None
 
@@ -226,16 +226,16 @@ def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
     )
 
 
-def _result(measured: CollectionResult) -> dict[str, Any]:
-    best = best_threshold(measured.found["hybrid"])
-    judged = [query for query in measured.collection.queries if query.judged]
+def _result(result: CollectionResult) -> dict[str, Any]:
+    best = best_threshold(result.answers["hybrid"])
+    judged = [query for query in result.collection.queries if query.judged]
     return {
-        "name": measured.collection.name,
-        **{lane: round(measured.ndcg(lane), 4) for lane in LANES},
-        "documents": len(measured.collection.documents),
+        "name": result.collection.name,
+        **{lane: round(result.ndcg(lane), 4) for lane in LANES},
+        "documents": len(result.collection.documents),
         "judged_queries": len(judged),
-        "p50_ms": {lane: round(measured.ms(lane, 0.5), 1) for lane in LANES},
-        "p95_ms": {lane: round(measured.ms(lane, 0.95), 1) for lane in LANES},
+        "p50_ms": {lane: round(result.ms(lane, 0.5), 1) for lane in LANES},
+        "p95_ms": {lane: round(result.ms(lane, 0.95), 1) for lane in LANES},
         "min_score": vars(best) if best else None,
-        "notes": dict(measured.notes),
+        "notes": dict(result.notes),
     }

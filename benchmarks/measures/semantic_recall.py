@@ -1,4 +1,4 @@
-"""How much of an exact scan's answer the semantic lane finds, and how fast."""
+"""Measure how much of an exact scan's answer the semantic lane finds, and how fast."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from search.search_plan import Candidates, SearchPlan
 HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
 DEPTH = 20
 MEMORIES, PROJECTS, QUERIES = 200_000, 100, 200
-# The projects that are asked, by their place in size; the first and the last always.
+# The ranks by size of the projects to search; the first and the last are always used.
 SIZE_RANKS = (1, 2, 3, 5, 10, 20, 50)
 SELECTIVITIES: dict[float, tuple[str, ...]] = {
     1.0: (),
@@ -44,22 +44,22 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    given = options.given
+    extra = options.extra
     passages = population.load_passages(options.data)
-    queries = _queries(passages.queries[: given["queries"]])
+    queries = _queries(passages.queries[: extra["queries"]])
     with population.create_projects(
-        given["memories"], given["projects"], passages, keep=options.keep
+        extra["memories"], extra["projects"], passages, keep=options.keep
     ) as projects:
-        asked = _choose_sizes(list(projects))
-        bar = ProgressBar("cells", len(asked) * len(SELECTIVITIES))
+        chosen_sizes = _choose_sizes(list(projects))
+        bar = ProgressBar("cells", len(chosen_sizes) * len(SELECTIVITIES))
         cells = [
             _cell(projects[size], size, share, queries)
             for size, share in bar.over(
-                (size, share) for size in asked for share in SELECTIVITIES
+                (size, share) for size in chosen_sizes for share in SELECTIVITIES
             )
         ]
-    if given["plot"]:
-        given["plot"].write_text(plot(cells), encoding="utf-8")
+    if extra["plot"]:
+        extra["plot"].write_text(plot(cells), encoding="utf-8")
     return {
         "cells": cells,
         "ef_search": semantic.ef_search(semantic.NEAREST),
@@ -68,7 +68,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def plot(cells: Sequence[Mapping[str, Any]]) -> str:
-    drawn = [
+    bars = [
         bar_chart.ChartBar(
             f"{cell['project_size']:,}, {cell['selectivity']:.1%} pass",
             cell["p50_ms"],
@@ -76,12 +76,12 @@ def plot(cells: Sequence[Mapping[str, Any]]) -> str:
         )
         for cell in cells
     ]
-    told = "milliseconds by project and filter: p50, p95"
-    return bar_chart.draw_bars("Semantic lane", told, drawn)
+    legend = "milliseconds by project and filter: p50, p95"
+    return bar_chart.draw_bars("Semantic lane", legend, bars)
 
 
 def _queries(texts: Sequence[str]) -> list[Vector]:
-    """Real queries, of which no memory was made."""
+    """Embed real queries, whose texts are in no memory."""
     return [Vector(row, model=active_model.get().name) for row in _embed(texts)]
 
 

@@ -1,4 +1,4 @@
-"""How fast memories are written, beside the embedding that they need anyway."""
+"""Measure how fast memories are written, against their embedding alone."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ HELP = "The rate of writes until all is searchable, and what one write adds."
 TEXTS, SINGLE = 10_000, 500
 BATCH, CLIENTS = 100, 8
 LOOK_SECONDS = 0.5
-WARM = 20  # single writes that are not counted: a server's first ones load the model
-# As a project is by default.
+WARM = 20  # single writes that do not count: a server's first ones load the model
+# As in a new project.
 SETTINGS = {"dedup": {"enabled": True}, "secrets": "mask"}
-# At least this share of the rate of embedding alone; at most so many milliseconds more
-# than the embedding of one text, p50 and p95 (docs/benchmarks.md, "Writing").
-LEAST_SHARE, MOST_ADDED = 0.8, (15, 30)
+# The least share of the rate of embedding alone; the most milliseconds beyond embedding
+# one text, p50 and p95 (docs/benchmarks.md, "Writing").
+MIN_SHARE, MAX_ADDED = 0.8, (15, 30)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -44,12 +44,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    count, singles = options.given["texts"], options.given["single"]
+    count, singles = options.extra["texts"], options.extra["single"]
     many, few = _collection_texts(options.data, count, WARM + singles)
     with temp_project.create_project(
         "writing", keep=options.keep, settings=SETTINGS
     ) as project:
-        # A half before and a half after: what else the machine does, it does to both.
+        # Half before and half after the writes: other load on the machine affects both.
         alone = _embed_alone(many[::2])
         with _serve_writer(project) as client:
             batches = _in_batches(project, client, many)
@@ -68,10 +68,10 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def _collection_texts(data: Path, many: int, few: int) -> tuple[list[str], list[str]]:
-    """The collections' documents, in turn; a number tells the later rounds apart.
+    """Return texts of the collections' documents; a number makes each differ.
 
-    The few are of other documents than the many: nearly the same text is judged, which
-    takes longer.
+    The few have other documents than the many, because the duplicate check of a nearly
+    equal text takes longer.
     """
     collections = [
         corpora.load_collection(folder) for folder in corpora.collection_folders(data)
@@ -84,10 +84,12 @@ def _collection_texts(data: Path, many: int, few: int) -> tuple[list[str], list[
     ]
     if not documents:
         raise CommandError(f"{data} holds no collection (search/NAME/corpus.jsonl).")
-    apart = min(few, len(documents) // 2)
+    few_documents = min(few, len(documents) // 2)
     return (
-        _numbered_texts(documents[apart:], range(many)),
-        _numbered_texts(documents[:apart] or documents, range(many, many + few)),
+        _numbered_texts(documents[few_documents:], range(many)),
+        _numbered_texts(
+            documents[:few_documents] or documents, range(many, many + few)
+        ),
     )
 
 
@@ -98,7 +100,7 @@ def _numbered_texts(documents: Sequence[str], numbers: range) -> list[str]:
 
 
 def _embed_alone(texts: Sequence[str]) -> float:
-    """Seconds of embedding alone, by this process, in the batches of the job."""
+    """Return the seconds of embedding alone, in this process and the job's batches."""
     model = active_model.get()
     model.embed(texts[:1])
     bar = ProgressBar("embedded alone", len(texts))
@@ -111,7 +113,7 @@ def _embed_alone(texts: Sequence[str]) -> float:
 
 @contextmanager
 def _serve_writer(project: Project) -> Iterator[WebClient]:
-    """The web server and a worker, and a client that may write."""
+    """Run the web server and a worker; yield a client that may write."""
     key, secret = ApiKey.new(name="benchmark writer", role=Role.WRITER)
     key.save()
     key.projects.set([project])
@@ -148,23 +150,23 @@ def _in_batches(
 
 
 def _one_by_one(client: WebClient, texts: Sequence[str]) -> dict[str, Any]:
-    """Each text is embedded here, and then written: what is the difference?"""
+    """Embed each text here, then write it; return what the write takes longer."""
     client = replace(client, path="/api/v1/memories")
     bar = ProgressBar("single", len(texts) - WARM)
-    embedded, written = [], []
-    with client.connected() as ask:
+    embed_ms, write_ms = [], []
+    with client.connect() as ask:
         for text in texts[:WARM]:
             ask(_memory(text))
         for text in bar.over(texts[WARM:]):
             started = time.perf_counter()
             active_model.get().embed([text])
-            embedded.append((time.perf_counter() - started) * 1000)
-            written.append(ask(_memory(text)))
-    added = [whole - own for whole, own in zip(written, embedded, strict=True)]
+            embed_ms.append((time.perf_counter() - started) * 1000)
+            write_ms.append(ask(_memory(text)))
+    added = [whole - own for whole, own in zip(write_ms, embed_ms, strict=True)]
     return {
         "single": len(added),
-        "embedding_ms": _percentiles(embedded),
-        "write_ms": _percentiles(written),
+        "embedding_ms": _percentiles(embed_ms),
+        "write_ms": _percentiles(write_ms),
         "added_ms": _percentiles(added),
     }
 
@@ -190,10 +192,10 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield (
         f"{result['per_second']} a second, embedding alone {result['alone_per_second']}: "
-        f"{result['share']:.0%} (at least {LEAST_SHARE:.0%})"
+        f"{result['share']:.0%} (at least {MIN_SHARE:.0%})"
     )
     p50, p95 = result["added_ms"]
     yield (
         f"{result['single']} single writes add {p50} ms, p95 {p95} ms, to their "
-        f"embedding (less than {MOST_ADDED[0]} and {MOST_ADDED[1]})"
+        f"embedding (less than {MAX_ADDED[0]} and {MAX_ADDED[1]})"
     )

@@ -1,4 +1,4 @@
-"""Run one job in a process of its own: `python -m benchmarks.product.one_job ID`."""
+"""Run one job in its own process: `python -m benchmarks.product.one_job ID`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main(job_id: uuid.UUID) -> None:
 
     from jobs import runner
 
-    # As a worker does: every app registers the jobs that it can run.
+    # As in a worker: every app registers its job kinds.
     current_app.loader.import_default_modules()
     runner.run(job_id)
 

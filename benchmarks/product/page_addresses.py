@@ -1,7 +1,7 @@
-"""Every page for people, with an address at which it shows something of a project.
+"""Every page for people, with URLs at which it shows rows of a project.
 
-The pages are walked from the routes, so that a new one is among them; one that needs
-a row or a word in its address says here which.
+The pages come from the routes, so that a new page is included. For a page whose URL
+needs a row or a word, this module says which.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from memories.models import File, Memory
 from playbook.models import PlaybookDelta
 
 PREFIX, API = "admin/", "api/v1/"
-# Routes that answer a GET with no page of their own, and why.
+# Routes that answer a GET without their own page, and why.
 NO_PAGES = {
-    "admin:index": "it is the console's home",
+    "admin:index": "the console's home page",
     "admin:audit_auditevent_csv": "a download, line by line",
     "admin:logout": "takes a POST only",
-    "admin:view_on_site": "leads away",
+    "admin:view_on_site": "a redirect",
     "admin:autocomplete": "data for a field",
-    "admin:login": "leads on whoever is signed in",
-    "console:inbox_decide": "leads to the card",
+    "admin:login": "redirects people who are signed in",
+    "console:inbox_decide": "redirects to the card",
 }
 SubjectRows = Mapping[type[Model], Model]
 AddressQuery = dict[str, str]
@@ -37,13 +37,13 @@ AddressQuery = dict[str, str]
 
 @dataclass(frozen=True)
 class PageSubjects:
-    """What the addresses speak of: a row of each model, a word, two revisions.
+    """What the URLs name: a row of each model, a word, a revision.
 
-    `marked` is a memory that is marked as a duplicate.
+    `duplicate` is a memory that is marked as one.
     """
 
     rows: SubjectRows
-    marked: Model | None
+    duplicate: Model | None
     word: str
     revision: int
 
@@ -67,77 +67,77 @@ class PageAddress:
     url: str
 
 
-# The pages that have more to show than their bare address does.
+# Pages with more content than their URL without a query string shows.
 QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
-    "console:inbox": lambda shown: [{"tab": tab.name} for tab in TABS],
-    "console:search": lambda shown: [{}, *_search_queries(shown)],
-    "console:files": lambda shown: [{}, {"path": shown.folder}],
-    "console:file": lambda shown: [{"path": str(shown.file.file_path)}],
-    "console:playbook": lambda shown: [
+    "console:inbox": lambda subjects: [{"tab": tab.name} for tab in TABS],
+    "console:search": lambda subjects: [{}, *_search_queries(subjects)],
+    "console:files": lambda subjects: [{}, {"path": subjects.folder}],
+    "console:file": lambda subjects: [{"path": str(subjects.file.file_path)}],
+    "console:playbook": lambda subjects: [
         {},
-        {"revision": str(shown.revision)},
-        {"revision": str(shown.revision), "show": "entries"},
+        {"revision": str(subjects.revision)},
+        {"revision": str(subjects.revision), "show": "entries"},
         {"revision": "1", "show": "differences"},
     ],
-    "admin:search": lambda shown: [{"s": shown.word}],
-    "admin:playbook_playbook_preview": lambda shown: [
+    "admin:search": lambda subjects: [{"s": subjects.word}],
+    "admin:playbook_playbook_preview": lambda subjects: [
         {},
-        _project_query(shown, "task"),
+        _project_query(subjects, "task"),
     ],
-    "admin:context_digestconfig_preview": lambda shown: [
+    "admin:context_digestconfig_preview": lambda subjects: [
         {},
-        _project_query(shown, "query"),
+        _project_query(subjects, "query"),
     ],
-    "admin:memories_memory_compact": lambda shown: [_memory_query(shown)],
-    "admin:memories_memory_promote": lambda shown: [_memory_query(shown)],
+    "admin:memories_memory_compact": lambda subjects: [_memory_query(subjects)],
+    "admin:memories_memory_promote": lambda subjects: [_memory_query(subjects)],
 }
 
 
-def _search_queries(shown: PageSubjects) -> list[AddressQuery]:
-    """Found, with the parts of each score, and why one memory was or was not."""
-    why = str(shown.memory.pk)
+def _search_queries(subjects: PageSubjects) -> list[AddressQuery]:
+    """Return a search, one with the parts of each score, and one that explains a memory."""
+    why = str(subjects.memory.pk)
     return [
-        _search_query(shown),
-        _search_query(shown, explain="on"),
-        _search_query(shown, why=why),
+        _search_query(subjects),
+        _search_query(subjects, explain="on"),
+        _search_query(subjects, why=why),
     ]
 
 
-def _search_query(shown: PageSubjects, **more: str) -> AddressQuery:
-    return {"query": shown.word, **more}
+def _search_query(subjects: PageSubjects, **more: str) -> AddressQuery:
+    return {"query": subjects.word, **more}
 
 
-def _project_query(shown: PageSubjects, name: str) -> AddressQuery:
-    return {"project": str(shown.memory.project_id), name: shown.word}
+def _project_query(subjects: PageSubjects, name: str) -> AddressQuery:
+    return {"project": str(subjects.memory.project_id), name: subjects.word}
 
 
-def _memory_query(shown: PageSubjects) -> AddressQuery:
-    return {"memories": str(shown.memory.pk)}
+def _memory_query(subjects: PageSubjects) -> AddressQuery:
+    return {"memories": str(subjects.memory.pk)}
 
 
 def route_names() -> set[str]:
-    """The names of the routes that are walked."""
+    """Return the names of the routes that `find_pages` visits."""
     return {name for name, _ in _routes()}
 
 
-def page_addresses(shown: PageSubjects) -> Iterator[PageAddress]:
+def find_pages(subjects: PageSubjects) -> Iterator[PageAddress]:
     for name, pattern in _routes():
-        for arguments in _arguments(name, pattern, shown):
+        for arguments in _arguments(name, pattern, subjects):
             url = reverse(name, kwargs=arguments)
-            for query in _page_queries(name, shown):
+            for query in _page_queries(name, subjects):
                 called = _label(name, arguments, query)
                 yield PageAddress(name, called, _address(url, query))
 
 
 def _label(name: str, arguments: Mapping[str, Any], query: AddressQuery) -> str:
-    """The route, and what tells this address from the others of it."""
+    """Name a URL by its route and by what differs from the route's other URLs."""
     label = arguments.get("app_label", "")
-    told = [
+    details = [
         f"{key}={value}" if key in ("tab", "show") else key
         for key, value in query.items()
         if key != "project"
     ]
-    return " ".join(filter(None, [name, label, *told]))
+    return " ".join(filter(None, [name, label, *details]))
 
 
 def _address(url: str, query: AddressQuery) -> str:
@@ -153,7 +153,7 @@ def _routes() -> Iterator[tuple[str, URLPattern]]:
 def walk_routes(
     resolver: URLResolver | None = None, before: str = "", space: str = ""
 ) -> Iterator[tuple[str, str, URLPattern]]:
-    """Name (else pattern), route and pattern of what answers a GET outside the API."""
+    """Yield name (else pattern), route and pattern of each GET route outside the API."""
     for pattern in (resolver or get_resolver()).url_patterns:
         route = before + str(pattern.pattern)
         if not isinstance(pattern, URLResolver):
@@ -172,31 +172,31 @@ def _takes_posts_only(pattern: URLPattern) -> bool:
 
 
 def _arguments(
-    name: str, pattern: URLPattern, shown: PageSubjects
+    name: str, pattern: URLPattern, subjects: PageSubjects
 ) -> Iterator[dict[str, Any]]:
-    """What stands in the route: a row of the page's model, or all app labels."""
-    wanted = set(pattern.pattern.regex.groupindex)
-    if not wanted:
+    """Yield the arguments of a route: a row of the page's model, or each app label."""
+    names = set(pattern.pattern.regex.groupindex)
+    if not names:
         yield {}
-    elif wanted == {"app_label"}:
+    elif names == {"app_label"}:
         for label in sorted({m._meta.app_label for m in admin.site._registry}):
             yield {"app_label": label}
-    elif row := _row(name, shown):
-        yield {key: _argument(key, row) for key in wanted}
+    elif row := _row(name, subjects):
+        yield {key: _argument(key, row) for key in names}
 
 
-def _row(name: str, shown: PageSubjects) -> Model | None:
-    """The row that a page is about; none when there is no row of its model."""
+def _row(name: str, subjects: PageSubjects) -> Model | None:
+    """Return the row of a page; None if there is no row of its model."""
     if name == "console:inbox_marked":
-        return shown.marked
+        return subjects.duplicate
     if name.startswith("console:inbox_"):
-        return shown.rows[PlaybookDelta]
-    named = (
+        return subjects.rows[PlaybookDelta]
+    rows = (
         row
-        for model, row in shown.rows.items()
+        for model, row in subjects.rows.items()
         if name.startswith(_admin_prefix(model))
     )
-    return next(named, None)
+    return next(rows, None)
 
 
 def _argument(key: str, row: Model) -> Any:
@@ -209,7 +209,7 @@ def _admin_prefix(model: type[Model]) -> str:
     return f"admin:{model._meta.app_label}_{model._meta.model_name}_"
 
 
-def _page_queries(name: str, shown: PageSubjects) -> list[AddressQuery]:
+def _page_queries(name: str, subjects: PageSubjects) -> list[AddressQuery]:
     if name in QUERIES:
-        return QUERIES[name](shown)
-    return [{}, {"q": shown.word}] if name.endswith("_changelist") else [{}]
+        return QUERIES[name](subjects)
+    return [{}, {"q": subjects.word}] if name.endswith("_changelist") else [{}]

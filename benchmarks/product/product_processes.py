@@ -1,4 +1,4 @@
-"""Processes of the product beside the one that measures them."""
+"""Start processes of the product beside the process that measures them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOP_SECONDS = 30.0
 
 @contextmanager
 def run_worker() -> Iterator[None]:
-    """A worker and its beat, as `manage.py up` starts them."""
+    """Run a worker and beat, as `manage.py up` does, until the block ends."""
     processes = [
         start_program([*CELERY, "worker", *CONCURRENCY, *WITHOUT_PEERS]),
         start_program([*CELERY, "beat", "--pidfile", "", *IN_MEMORY_SCHEDULER]),
@@ -33,13 +33,13 @@ def run_worker() -> Iterator[None]:
 
 CELERY = ["-m", "celery", "--quiet", "-A", "memory_project.celery:app"]
 CONCURRENCY = ["--concurrency", os.environ.get("WORKERS", "2")]
-# The usual one keeps a file, and removes what it cannot read.
+# The default scheduler keeps a file, and removes one that it cannot read.
 IN_MEMORY_SCHEDULER = ["--scheduler", "celery.beat:Scheduler"]
 WITHOUT_PEERS = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
 
 
 def start_program(command: Sequence[str], **more: str) -> subprocess.Popen[bytes]:
-    """A Python program of this service, with the same database and the same model."""
+    """Start a Python program of the service, with this process's database and model."""
     return subprocess.Popen(
         [sys.executable, *command],
         cwd=settings.BASE_DIR,
@@ -51,8 +51,8 @@ def start_program(command: Sequence[str], **more: str) -> subprocess.Popen[bytes
 
 
 def program_environment() -> dict[str, str]:
-    given = urlsplit(os.environ["DATABASE_URL"])
-    database = given._replace(path=f"/{connection.settings_dict['NAME']}")
+    url = urlsplit(os.environ["DATABASE_URL"])
+    database = url._replace(path=f"/{connection.settings_dict['NAME']}")
     return os.environ | {
         "DATABASE_URL": database.geturl(),
         "EMBEDDING_PROVIDER": settings.EMBEDDING_PROVIDER,

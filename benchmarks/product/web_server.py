@@ -1,4 +1,4 @@
-"""The web server for the length of a measurement, and clients of it."""
+"""Run the web server for a measurement, with clients that measure its answers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from projects.models import Project
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.1
-AT_ONCE = 32  # connections of an open loop
+MAX_CONNECTIONS = 32  # of an open loop
 
 
 @dataclass(frozen=True)
 class WebClient:
-    """What asks the server, as a program of one connection does."""
+    """A client of the server that sends one request after the other."""
 
     port: int
     project: Project
@@ -45,7 +45,7 @@ class WebClient:
         self.ask_each([body])
 
     def ask_by(self, clients: int, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
-        """Milliseconds of each answer, to so many clients at the same time."""
+        """Return the milliseconds of each answer to so many clients at the same time."""
         shares = [bodies[start::clients] for start in range(clients)]
         with ThreadPoolExecutor(clients) as pool:
             return [ms for spent in pool.map(self.ask_each, shares) for ms in spent]
@@ -53,30 +53,33 @@ class WebClient:
     def ask_every(
         self, seconds: float, bodies: Sequence[Mapping[str, Any]]
     ) -> list[float]:
-        """Milliseconds from when each was due, whether the one before is answered."""
+        """Send a request every so many seconds; return each delay since it was due.
+
+        A request is sent whether or not the one before is answered.
+        """
         started = time.perf_counter()
 
-        def when_due(place: int) -> float:
-            due = started + place * seconds
+        def ask_when_due(number: int) -> float:
+            due = started + number * seconds
             time.sleep(max(0.0, due - time.perf_counter()))
             late = max(0.0, time.perf_counter() - due)
-            return late * 1000 + self.ask_each([bodies[place]])[0]
+            return late * 1000 + self.ask_each([bodies[number]])[0]
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            return list(pool.map(when_due, range(len(bodies))))
+        with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
+            return list(pool.map(ask_when_due, range(len(bodies))))
 
     def ask_each(self, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
-        with self.connected() as ask:
+        with self.connect() as ask:
             return [ask(body) for body in bodies]
 
     @contextmanager
-    def connected(self) -> Iterator[Callable[[Mapping[str, Any]], float]]:
-        """Asks over one connection, as often as it is called: the milliseconds."""
+    def connect(self) -> Iterator[Callable[[Mapping[str, Any]], float]]:
+        """Yield a function that sends a request over one connection and times it."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(link):
-            yield partial(self._spent, link)
+            yield partial(self._measure_ms, link)
 
-    def _spent(
+    def _measure_ms(
         self, link: http.client.HTTPConnection, body: Mapping[str, Any]
     ) -> float:
         headers = {
@@ -87,16 +90,16 @@ class WebClient:
         started = time.perf_counter()
         link.request("POST", self.path, text, headers)
         answer = link.getresponse()
-        said = answer.read()
+        content = answer.read()
         spent = time.perf_counter() - started
         if answer.status >= http.client.MULTIPLE_CHOICES:
-            raise CommandError(f"{self.path} failed: {said.decode()[:500]}")
+            raise CommandError(f"{self.path} failed: {content.decode()[:500]}")
         return spent * 1000
 
 
 @contextmanager
 def serve(project: Project, path: str = WebClient.path) -> Iterator[WebClient]:
-    """The web server as `manage.py up` starts it, with a key that ends with it."""
+    """Run the web server as `manage.py up` does, with a key that is deleted afterwards."""
     port = _free_port()
     key, secret = ApiKey.new(name="benchmark", role=Role.VIEWER)
     key.save()
@@ -119,9 +122,9 @@ def serve(project: Project, path: str = WebClient.path) -> Iterator[WebClient]:
 
 
 def _environment(port: int) -> dict[str, str]:
-    """This process's, with this database, and without what would refuse a crowd."""
-    given = urlsplit(os.environ["DATABASE_URL"])
-    database = given._replace(path=f"/{connection.settings_dict['NAME']}")
+    """Return this process's environment, with its database and without throttles."""
+    url = urlsplit(os.environ["DATABASE_URL"])
+    database = url._replace(path=f"/{connection.settings_dict['NAME']}")
     return os.environ | {
         "WEB_BIND": f"127.0.0.1:{port}",
         "DATABASE_URL": database.geturl(),

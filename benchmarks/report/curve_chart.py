@@ -1,4 +1,4 @@
-"""The learning curve as a plain SVG picture."""
+"""Draw the learning curve as SVG."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 WIDTH, HEIGHT = 640, 360  # pixels
 LEFT, RIGHT, TOP, BOTTOM = 56, 24, 40, 48
 STEP = 0.1  # of accuracy, between two lines of the grid
-# Dark enough on white and light enough on black.
+# Legible on white and on black.
 INK, PALE, BASE, CURVE = "#555", "#9995", "#888", "#0a7d8c"
 
 
 def draw_curve(curve: Sequence[Mapping[str, Any]]) -> str:
-    """Accuracy over tasks learned, on the dashed line of no playbook."""
+    """Draw accuracy over tasks; a dashed line is the accuracy without a playbook."""
     last = max(point["tasks"] for point in curve) or 1
     top = math.ceil(max(p["accuracy"] for p in curve) / STEP + 0.5) * STEP
     dots = [(_x(p["tasks"], last), _y(p["accuracy"], top)) for p in curve]
@@ -65,9 +65,11 @@ def _base(accuracy: float, top: float) -> list[str]:
 
 
 def _dot(x: float, y: float, point: Mapping[str, Any]) -> list[str]:
-    told = f"{point['accuracy']:.1%} after {point['tasks']}: {point['entries']} entries"
+    title = (
+        f"{point['accuracy']:.1%} after {point['tasks']}: {point['entries']} entries"
+    )
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{CURVE}">'
-    parts = [f"{dot}<title>{told}</title></circle>"]
+    parts = [f"{dot}<title>{title}</title></circle>"]
     if point["tasks"]:
         parts.append(_text(x, y - 10, f"{point['accuracy']:.1%}", "middle"))
         parts.append(_text(x, HEIGHT - BOTTOM + 18, str(point["tasks"]), "middle"))

@@ -8,29 +8,29 @@ from typing import TextIO, TypeVar
 T = TypeVar("T")
 
 WIDTH = 30  # characters
-REDRAW_SECONDS = 0.1  # seconds between two drawings
+REDRAW_SECONDS = 0.1  # at least, between two drawings
 
 
 class ProgressBar:
-    """A line on a terminal that tells how far something is; elsewhere, its ends only."""
+    """A progress bar on a terminal; elsewhere, one line when it is full."""
 
     def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
         self.title = title
         self.total = total
         self.stream = stream or sys.stderr
-        self.drawn = 0.0
+        self.drawn_at = 0.0
 
     def show(self, done: int) -> None:
-        finished = done >= self.total
+        is_finished = done >= self.total
         now = time.monotonic()
-        live = self.stream.isatty() and now - self.drawn >= REDRAW_SECONDS
-        if not (finished or live):
+        is_due = self.stream.isatty() and now - self.drawn_at >= REDRAW_SECONDS
+        if not (is_finished or is_due):
             return
-        self.drawn = now
+        self.drawn_at = now
         filled = WIDTH * done // max(self.total, 1)
         bar = "#" * filled + "." * (WIDTH - filled)
         start = "\r" if self.stream.isatty() else ""
-        end = "\n" if finished else ""
+        end = "\n" if is_finished else ""
         self.stream.write(f"{start}{self.title} [{bar}] {done}/{self.total}{end}")
         self.stream.flush()
 

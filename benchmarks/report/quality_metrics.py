@@ -1,3 +1,5 @@
+"""Metrics of rankings and of times."""
+
 from __future__ import annotations
 
 import math
@@ -12,7 +14,9 @@ def ndcg(ranking: Sequence[str], judged: Mapping[str, float], *, depth: int) -> 
     """
     best = dcg(sorted(judged.values(), reverse=True)[:depth])
     return (
-        dcg([judged.get(found, 0) for found in ranking[:depth]]) / best if best else 0
+        dcg([judged.get(document, 0) for document in ranking[:depth]]) / best
+        if best
+        else 0
     )
 
 
@@ -23,12 +27,12 @@ def dcg(grades: Sequence[float]) -> float:
 
 
 def recall(ranking: Sequence[str], judged: Mapping[str, float]) -> float:
-    """The share of the judged documents that a ranking holds."""
+    """Return the share of the judged documents that a ranking contains."""
     return len(judged.keys() & set(ranking)) / len(judged) if judged else 0
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else 0
 

@@ -436,7 +436,7 @@ class TestAFigure:
             "T", "Week", ["a", "b"], [charts.Series("s", "#000", points)]
         )
 
-        assert [(label, [p.shown for p in row]) for label, row in chart.rows] == [
+        assert [(label, [p.label for p in row]) for label, row in chart.rows] == [
             ("a", ["1"]),
             ("b", ["none"]),
         ]

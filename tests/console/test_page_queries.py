@@ -51,7 +51,7 @@ def counted(project, installation, passages, monkeypatch):
             shown = page_latency.page_subjects(project, passages)
             asked = {
                 page: page_latency.reader_of(page, browsers)
-                for page in page_addresses.page_addresses(shown)
+                for page in page_addresses.find_pages(shown)
             }
             return {
                 page: page_latency.request_page(browsers[reader], page).queries

@@ -26,8 +26,8 @@ from benchmarks.measures import (
 )
 from benchmarks.options import BenchmarkOptions
 
-# Each module has HELP, run(options) → JSON, table(JSON) → rows, remarks(JSON) → lines.
-# A module that takes more arguments has arguments(parser) as well.
+# A module has HELP, run(options) → JSON, table(JSON) → rows and remarks(JSON) → lines,
+# and arguments(parser) if it takes more arguments.
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
     "conversation": conversation_quality,
@@ -45,19 +45,25 @@ BENCHMARKS: dict[str, ModuleType] = {
 
 
 class Command(BaseCommand):
-    help = "Measure what is claimed, in a project that is removed afterwards."
+    help = "Run a benchmark in a project that is deleted afterwards."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         names = parser.add_subparsers(dest="benchmark", required=True)
         for name, module in BENCHMARKS.items():
-            one = names.add_parser(name, help=module.HELP, description=module.HELP)
-            one.add_argument("--data", type=Path, default=Path(settings.BENCHMARK_DATA))
-            one.add_argument("--json", type=Path, help="write the numbers to this file")
-            one.add_argument(
-                "--keep", action="store_true", help="leave the project for a look"
+            subparser = names.add_parser(
+                name, help=module.HELP, description=module.HELP
+            )
+            subparser.add_argument(
+                "--data", type=Path, default=Path(settings.BENCHMARK_DATA)
+            )
+            subparser.add_argument(
+                "--json", type=Path, help="write the numbers to this file"
+            )
+            subparser.add_argument(
+                "--keep", action="store_true", help="keep the project"
             )
             if hasattr(module, "arguments"):
-                module.arguments(one)
+                module.arguments(subparser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         module = BENCHMARKS[options["benchmark"]]
@@ -70,7 +76,7 @@ class Command(BaseCommand):
 
 
 def align_columns(rows: Iterable[list[str]]) -> str:
-    """Rows of cells as text, the first column to the left and numbers to the right."""
+    """Format rows of cells: the first column is aligned left, all others right."""
     cells = list(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(

@@ -68,7 +68,7 @@ def asked(collection, text):
 
 class TestTurns:
     def test_every_turn_begins_with_its_speaker_and_is_said_once(self, said):
-        assert [turn.said for turn in said] == [
+        assert [turn.line for turn in said] == [
             "user: You are mia_li_3668. Move the flight to Seattle to a later day.",
             'assistant: get_user {"user_id": "mia_li_3668"}',
             "tool: mia_li_3668 holds reservation HATHAT to Seattle",
