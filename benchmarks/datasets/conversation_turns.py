@@ -94,7 +94,7 @@ def _collection(
 ) -> JudgedCollection:
     documents = [CorpusDocument(turn.id, "", turn.line) for turn in turns]
     return JudgedCollection(
-        name, documents, [query for query in queries if query.judged]
+        name, documents, [query for query in queries if query.grades]
     )
 
 

@@ -24,7 +24,7 @@ class JudgedQuery:
 
     id: str
     text: str
-    judged: dict[str, float]
+    grades: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class JudgedCollection:
 
 
 def load_collection(folder: Path) -> JudgedCollection:
-    judged: dict[str, dict[str, float]] = {}
+    grades: dict[str, dict[str, float]] = {}
     for query, document, grade in _judgements(folder / "qrels.tsv"):
         if grade > 0:
-            judged.setdefault(query, {})[document] = grade
+            grades.setdefault(query, {})[document] = grade
     return JudgedCollection(
         name=folder.name,
         documents=[
@@ -48,7 +48,7 @@ def load_collection(folder: Path) -> JudgedCollection:
             for row in _rows(folder / "corpus.jsonl")
         ],
         queries=[
-            JudgedQuery(str(row["_id"]), row["text"], judged.get(str(row["_id"]), {}))
+            JudgedQuery(str(row["_id"]), row["text"], grades.get(str(row["_id"]), {}))
             for row in _rows(folder / "queries.jsonl")
         ],
     )

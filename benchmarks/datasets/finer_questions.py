@@ -43,8 +43,8 @@ class FinerQuestion:
 class FinerQuestions:
     """The questions to learn from, those to test on, and the tags to choose from."""
 
-    learned: list[FinerQuestion]
-    tested: list[FinerQuestion]
+    to_learn: list[FinerQuestion]
+    to_test: list[FinerQuestion]
     tags: list[str]
 
 

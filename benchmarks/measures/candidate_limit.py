@@ -24,7 +24,7 @@ LANES = ("keyword", "hybrid")
 def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
     """Write a collection among a project's rows, and search it both ways."""
     ids, _ = search_quality.fill_project(project, collection)
-    judged = [one for one in collection.queries if one.judged][:MAX_QUERIES]
+    judged = [one for one in collection.queries if one.grades][:MAX_QUERIES]
     bar = ProgressBar(f"{collection.name}: uncapped", len(judged) * len(LANES))
     capped: dict[str, list[float]] = {lane: [] for lane in LANES}
     uncapped: dict[str, list[float]] = {lane: [] for lane in LANES}
@@ -52,7 +52,7 @@ def _ndcg(
     hits = search.find(project, request, SYSTEM).hits
     ranking = [ids.get(hit.memory.pk, "") for hit in hits]
     others = [found for found in ranking if found != query.id]
-    return quality_metrics.ndcg(others, query.judged, depth=search_quality.DEPTH)
+    return quality_metrics.ndcg(others, query.grades, depth=search_quality.DEPTH)
 
 
 def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:

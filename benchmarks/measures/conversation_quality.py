@@ -127,7 +127,7 @@ class LaneQuality:
     def of(
         cls, queries: Sequence[JudgedQuery], rankings: Sequence[list[str]]
     ) -> LaneQuality:
-        pairs = [(r, q.judged) for q, r in zip(queries, rankings, strict=True)]
+        pairs = [(r, q.grades) for q, r in zip(queries, rankings, strict=True)]
         return cls(
             ndcg=quality_metrics.mean(
                 [quality_metrics.ndcg(*p, depth=search_quality.DEPTH) for p in pairs]

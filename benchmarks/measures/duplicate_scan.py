@@ -98,12 +98,12 @@ def _mix_passages(
     passages: Passages, start: int, count: int, chance: Any
 ) -> tuple[list[str], Any]:
     """Return texts of three real passages each, and their vectors."""
-    chosen = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
+    indexes = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
     texts = [
         population.passage_text(passages, row, number)
-        for number, row in enumerate(chosen, start)
+        for number, row in enumerate(indexes, start)
     ]
-    return texts, population.mix_vectors(passages, chosen, chance)
+    return texts, population.mix_vectors(passages, indexes, chance)
 
 
 def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:

@@ -62,8 +62,8 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     return {
         "pairs": [
             row
-            for labelled in labelled_pairs.load_pairs(options.data)
-            for row in _measure(labelled)
+            for pair_set in labelled_pairs.load_pairs(options.data)
+            for row in _measure(pair_set)
         ]
     }
 
@@ -90,15 +90,15 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _measure(labelled: PairSet) -> Iterator[dict[str, Any]]:
-    scored = _score_pairs(labelled)
+def _measure(pair_set: PairSet) -> Iterator[dict[str, Any]]:
+    scored = _score_pairs(pair_set)
     for threshold, verdict in VERDICTS.items():
         near = [one for one in scored if one.cosine >= threshold]
         started = time.process_time()
         merged = [one for one in near if verdict(one)]
         spent = time.process_time() - started
         yield {
-            "set": labelled.name,
+            "set": pair_set.name,
             "threshold": threshold,
             **_shares(merged, scored),
             "unguarded": _shares(near, scored),
@@ -133,10 +133,10 @@ def _ratio(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-def _score_pairs(labelled: PairSet) -> list[ScoredPair]:
+def _score_pairs(pair_set: PairSet) -> list[ScoredPair]:
     """Return the pairs with their cosine; each text is embedded once."""
-    texts = list(dict.fromkeys(t for pair in labelled.pairs for t in (pair.a, pair.b)))
-    bar = ProgressBar(f"{labelled.name}: texts", len(texts))
+    texts = list(dict.fromkeys(t for pair in pair_set.pairs for t in (pair.a, pair.b)))
+    bar = ProgressBar(f"{pair_set.name}: texts", len(texts))
     vectors: dict[str, Any] = {}
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
@@ -145,5 +145,5 @@ def _score_pairs(labelled: PairSet) -> list[ScoredPair]:
         bar.show(start + len(batch))
     return [
         ScoredPair(pair, float(vectors[pair.a] @ vectors[pair.b]))
-        for pair in labelled.pairs
+        for pair in pair_set.pairs
     ]

@@ -79,8 +79,8 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
             project, questions, poison=extra["poison"], withhold=extra["withhold"]
         )
         result = _result(project, learned) | {
-            "learned": len(questions.learned),
-            "tested": len(questions.tested),
+            "learned": len(questions.to_learn),
+            "tested": len(questions.to_test),
             "poison": extra["poison"],
             "withheld": extra["withhold"],
         }
@@ -101,11 +101,11 @@ def learn(
     """Answer questions, complete their tasks with feedback, and test at checkpoints."""
     learned = LearningResult()
     answerer = TagAnswerer(project, questions.tags)
-    stops = _checkpoints(len(questions.learned))
-    bar = ProgressBar("learning: tasks", len(questions.learned))
-    for number, question in enumerate(questions.learned):
+    stops = _checkpoints(len(questions.to_learn))
+    bar = ProgressBar("learning: tasks", len(questions.to_learn))
+    for number, question in enumerate(questions.to_learn):
         if number in stops:
-            learned.curve.append(_point(number, answerer, questions.tested))
+            learned.curve.append(_point(number, answerer, questions.to_test))
         is_poisoned = poison > 0 and (number + 1) % poison == 0
         task = finer_questions.request(question, answerer.answer(question))
         if not withhold:
@@ -118,7 +118,7 @@ def learn(
             learned.poisoned_runs.append(run.pk)
         learned.append_only += verbatim_tokens(question)
         bar.show(number + 1)
-    learned.curve.append(_point(len(questions.learned), answerer, questions.tested))
+    learned.curve.append(_point(len(questions.to_learn), answerer, questions.to_test))
     return learned
 
 

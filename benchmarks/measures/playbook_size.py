@@ -84,7 +84,7 @@ def _complete_all(
     if tasks < WINDOWS:
         raise CommandError(f"--tasks must be {WINDOWS} at least.")
     answerer = TagAnswerer(project, questions.tags)
-    work: list[Task] = [*recordings, *questions.learned, *questions.tested]
+    work: list[Task] = [*recordings, *questions.to_learn, *questions.to_test]
     in_turn = itertools.cycle(work)
     stops = {tasks * step // WINDOWS for step in range(1, WINDOWS + 1)}
     windows: list[dict[str, Any]] = []

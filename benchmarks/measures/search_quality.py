@@ -53,7 +53,7 @@ class QueryAnswer:
     @property
     def right_scores(self) -> list[float]:
         """Return the scores of the judged documents in the answer."""
-        return [score for document, score in self.hits if document in self.query.judged]
+        return [score for document, score in self.hits if document in self.query.grades]
 
     @property
     def top_score(self) -> float:
@@ -80,9 +80,9 @@ class CollectionResult:
     def ndcg(self, lane: str) -> float:
         return quality_metrics.mean(
             [
-                quality_metrics.ndcg(found.ranking, found.query.judged, depth=DEPTH)
+                quality_metrics.ndcg(found.ranking, found.query.grades, depth=DEPTH)
                 for found in self.answers[lane]
-                if found.query.judged
+                if found.query.grades
             ]
         )
 
@@ -206,7 +206,7 @@ def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
     share of right answers that it loses: a lost answer does more harm than a wrong one.
     None if every query is judged.
     """
-    tops = [answer.top_score for answer in answers if not answer.query.judged]
+    tops = [answer.top_score for answer in answers if not answer.query.grades]
     right = [score for answer in answers for score in answer.right_scores]
     if not tops or not right:
         return None
@@ -228,7 +228,7 @@ def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
 
 def _result(result: CollectionResult) -> dict[str, Any]:
     best = best_threshold(result.answers["hybrid"])
-    judged = [query for query in result.collection.queries if query.judged]
+    judged = [query for query in result.collection.queries if query.grades]
     return {
         "name": result.collection.name,
         **{lane: round(result.ndcg(lane), 4) for lane in LANES},

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 
-def ndcg(ranking: Sequence[str], judged: Mapping[str, float], *, depth: int) -> float:
+def ndcg(ranking: Sequence[str], grades: Mapping[str, float], *, depth: int) -> float:
     """Normalised discounted cumulative gain of the first `depth` ids.
 
     The gain of a document is 2^grade - 1 (Burges and others 2005), the discount
     log2(rank + 1), and the best ranking of the judged documents is 1.
     """
-    best = dcg(sorted(judged.values(), reverse=True)[:depth])
+    best = dcg(sorted(grades.values(), reverse=True)[:depth])
     return (
-        dcg([judged.get(document, 0) for document in ranking[:depth]]) / best
+        dcg([grades.get(document, 0) for document in ranking[:depth]]) / best
         if best
         else 0
     )
@@ -26,9 +26,9 @@ def dcg(grades: Sequence[float]) -> float:
     )
 
 
-def recall(ranking: Sequence[str], judged: Mapping[str, float]) -> float:
+def recall(ranking: Sequence[str], grades: Mapping[str, float]) -> float:
     """Return the share of the judged documents that a ranking contains."""
-    return len(judged.keys() & set(ranking)) / len(judged) if judged else 0
+    return len(grades.keys() & set(ranking)) / len(grades) if grades else 0
 
 
 def percentile(values: Sequence[float], share: float) -> float:

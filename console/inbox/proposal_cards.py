@@ -143,7 +143,7 @@ def build_cards(
 ) -> list[ProposalCard]:
     """Build the cards of proposals in a fixed number of queries."""
     targets = _target_entries(deltas, caller)
-    moved = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
+    drifts = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
     texts_before = _texts_before(deltas, caller)
     return [
         ProposalCard(
@@ -151,7 +151,7 @@ def build_cards(
             text=_text_diff(delta, texts_before.get(delta.pk)),
             field_diffs=list(_field_diffs(delta)),
             targets=[targets[pk] for pk in _target_ids(delta) if pk in targets],
-            entry_changes=list(_entry_changes(moved.get(delta.pk, ()))),
+            entry_changes=list(_entry_changes(drifts.get(delta.pk, ()))),
             gates=_gates_worst_first(delta),
             quotes=[quote for quote in delta.evidence if isinstance(quote, dict)],
             tokens=token_difference(
@@ -230,14 +230,14 @@ def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
             )
 
 
-def _entry_changes(moved: Iterable[EntryDrift]) -> Iterable[EntryChange]:
-    for one in moved:
-        for name, (before, after) in one.columns.items():
+def _entry_changes(drifts: Iterable[EntryDrift]) -> Iterable[EntryChange]:
+    for drift in drifts:
+        for name, (before, after) in drift.columns.items():
             is_text = name == "content"
             diff = text_diff.compare(before, after) if is_text else None
             label = name.replace("_", " ")
             yield EntryChange(
-                one.entry.label, label, _plain_value(before), _plain_value(after), diff
+                drift.entry.label, label, _plain_value(before), _plain_value(after), diff
             )
 
 

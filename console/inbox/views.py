@@ -104,11 +104,11 @@ class QuotePart(InboxPage):
         return self.show(**self.context(), delta=delta, source=source, number=number)
 
 
-def _card_rows(tab: InboxTab, shown: Sequence[Any]) -> list[dict[str, Any]]:
+def _card_rows(tab: InboxTab, cards: Sequence[Any]) -> list[dict[str, Any]]:
     """Return each card with its template and the id of the card after it."""
-    after = [card.pk for card in shown[1:]]
+    after = [card.pk for card in cards[1:]]
     template = f"console/inbox/{TEMPLATES[tab.kind]}"
     return [
         {"card": card, "next": pk, "template": template}
-        for card, pk in zip_longest(shown, after, fillvalue="")
+        for card, pk in zip_longest(cards, after, fillvalue="")
     ]

@@ -128,11 +128,11 @@ class RevisionPage(ProjectPage):
         """Return a page of the entries, or of the differences between revisions."""
         number = self.request.GET.get("page", "1")
         if section == "differences":
-            last, found = revision_diff.diff_revisions(
+            last, differences = revision_diff.diff_revisions(
                 self.project, revision, to, self.caller
             )
-            page = revision_content.page_of(found, number)
-            page.panels = [_differences_panel(f"{revision} to {last}", found, page)]
+            page = revision_content.page_of(differences, number)
+            page.panels = [_differences_panel(f"{revision} to {last}", differences, page)]
             return page
         if revision == self.present:
             return revision_content.page_of(
@@ -187,8 +187,8 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
     )
 
 
-def _differences_panel(between: str, found: list[EntryDifference], page: Any) -> Panel:
-    counts = Counter(one.kind for one in found)
+def _differences_panel(between: str, differences: list[EntryDifference], page: Any) -> Panel:
+    counts = Counter(one.kind for one in differences)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     return panels.table(
         f"From revision {between}: {summary or 'the same'}",

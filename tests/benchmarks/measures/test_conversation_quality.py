@@ -63,7 +63,7 @@ def asked(collection, text):
     """What is judged right for the query that begins so."""
     (query,) = [each for each in collection.queries if each.text.startswith(text)]
     texts = {document.id: document.text for document in collection.documents}
-    return {texts[document] for document in query.judged}
+    return {texts[document] for document in query.grades}
 
 
 class TestTurns:

@@ -84,11 +84,11 @@ class TestShippedPairs:
 
     def test_each_set_is_half_and_half(self):
         shares = {
-            labelled.name: (
-                len(labelled.pairs),
-                sum(pair.is_contradiction for pair in labelled.pairs),
+            pair_set.name: (
+                len(pair_set.pairs),
+                sum(pair.is_contradiction for pair in pair_set.pairs),
             )
-            for labelled in labelled_pairs.load_pairs(
+            for pair_set in labelled_pairs.load_pairs(
                 labelled_pairs.OWN_FOLDER / "none"
             )
         }
