@@ -237,7 +237,11 @@ def _entry_changes(drifts: Iterable[EntryDrift]) -> Iterable[EntryChange]:
             diff = text_diff.compare(before, after) if is_text else None
             label = name.replace("_", " ")
             yield EntryChange(
-                drift.entry.label, label, _plain_value(before), _plain_value(after), diff
+                drift.entry.label,
+                label,
+                _plain_value(before),
+                _plain_value(after),
+                diff,
             )
 
 

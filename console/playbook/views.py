@@ -132,7 +132,9 @@ class RevisionPage(ProjectPage):
                 self.project, revision, to, self.caller
             )
             page = revision_content.page_of(differences, number)
-            page.panels = [_differences_panel(f"{revision} to {last}", differences, page)]
+            page.panels = [
+                _differences_panel(f"{revision} to {last}", differences, page)
+            ]
             return page
         if revision == self.present:
             return revision_content.page_of(
@@ -187,7 +189,9 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
     )
 
 
-def _differences_panel(between: str, differences: list[EntryDifference], page: Any) -> Panel:
+def _differences_panel(
+    between: str, differences: list[EntryDifference], page: Any
+) -> Panel:
     counts = Counter(one.kind for one in differences)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     return panels.table(

@@ -11,7 +11,7 @@ from django.urls import resolve, reverse
 from common.caller import Role
 from tests.browser import routes
 from tests.browser.hostile_world import (
-    everything,  # noqa: F401 -- fixtures
+    hostile_rows,  # noqa: F401 -- fixtures
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
@@ -109,18 +109,18 @@ def is_refusal(answer):
     return home or answer.status_code in (403, 404)
 
 
-def test_every_route_is_visited_or_known_to_be_no_page(everything):  # noqa: F811
-    visited = {visit.route for visits in everything.values() for visit in visits}
+def test_every_route_is_visited_or_known_to_be_no_page(hostile_rows):  # noqa: F811
+    visited = {visit.route for visits in hostile_rows.values() for visit in visits}
     nowhere = {*routes.NO_PAGES, *routes.given_to_nobody()}
 
     assert routes.routes() == visited | nowhere
     assert not visited & nowhere
 
 
-def test_a_viewer_is_offered_nothing_that_refuses(everything, browser_of):  # noqa: F811
+def test_a_viewer_is_offered_nothing_that_refuses(hostile_rows, browser_of):  # noqa: F811
     viewer = browser_of(Role.VIEWER)
     refused, links = [], {}
-    for visit in (one for visits in everything.values() for one in visits):
+    for visit in (one for visits in hostile_rows.values() for one in visits):
         answer = viewer.get(visit.path)
         if is_closed(visit) or visit.route == "admin:login":
             assert is_refusal(answer), visit.name

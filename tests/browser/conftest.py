@@ -9,10 +9,10 @@ import pytest
 
 from tests.admin.conftest import a_memory, an_entry, world  # noqa: F401 -- fixtures
 from tests.browser.hostile_world import (
-    watched,  # noqa: F401
+    watched_page,  # noqa: F401
 )
 from tests.browser.people import alices, sign_in  # noqa: F401
-from tests.browser.review import waiting  # noqa: F401
+from tests.browser.review import waiting_deltas  # noqa: F401
 from tests.playbook.conftest import learned, write  # noqa: F401
 
 USUAL = "/usr/bin/chromium"

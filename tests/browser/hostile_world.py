@@ -74,7 +74,7 @@ def a_change(project, entry, revision):
 
 
 @pytest.fixture
-def everything(world, deltas, a_memory):
+def hostile_rows(world, deltas, a_memory):
     """The world and what the console shows beside it."""
     project, memory = world[Project], world[Memory]
     # Its name is of no provider: nothing could be embedded, nor searched by meaning.
@@ -110,7 +110,7 @@ def everything(world, deltas, a_memory):
 
 
 @pytest.fixture
-def watched(everything, open_page, world):
+def watched_page(hostile_rows, open_page, world):
     """A page that the superuser of the world looks at."""
     root = world[User]
     root.is_staff = root.is_superuser = True
@@ -118,11 +118,11 @@ def watched(everything, open_page, world):
     return seen_by(root, open_page())
 
 
-def seen_by(account, watched):
+def seen_by(account, watched_page):
     client = Client()
     client.force_login(account, "django.contrib.auth.backends.ModelBackend")
     cookie = client.cookies["sessionid"].value
-    watched.page.context.add_cookies(
-        [{"name": "sessionid", "value": cookie, "url": watched.server}]
+    watched_page.page.context.add_cookies(
+        [{"name": "sessionid", "value": cookie, "url": watched_page.server}]
     )
-    return watched
+    return watched_page

@@ -106,21 +106,21 @@ SIDEBAR = "#nav-sidebar"  # the same on every page
 PICTURES = os.environ.get("PICTURES", "")
 
 
-def look_at(watched, visits):
+def look_at(watched_page, visits):
     """Look at each page in every way, and tell of all faults at once."""
     wrong = []
     for number, visit in enumerate(visits):
-        found = faults(watched, visit, with_sidebar=number == 0)
+        found = faults(watched_page, visit, with_sidebar=number == 0)
         wrong += [f"{visit.name} {words}" for words in found]
     assert not wrong, "\n".join(wrong)
 
 
-def faults(watched, visit, *, with_sidebar):
-    watched.complaints.clear()
-    watched.strangers.clear()
-    page = watched.page
+def faults(watched_page, visit, *, with_sidebar):
+    watched_page.complaints.clear()
+    watched_page.strangers.clear()
+    page = watched_page.page
     page.set_viewport_size({"width": 1280, "height": HEIGHTS[1280]})
-    answer = page.goto(watched.server + visit.path)
+    answer = page.goto(watched_page.server + visit.path)
     page.wait_for_selector("html:not([x-cloak])")
     page.add_style_tag(content=STILL)
     page.evaluate(AXE_SCRIPT)
@@ -132,35 +132,35 @@ def faults(watched, visit, *, with_sidebar):
     for width, scheme in WAYS:
         show(page, width, scheme)
         without = "#none" if with_sidebar else SIDEBAR
-        told = dict.fromkeys(faults_at(page, width, scheme, without))
-        wrong += [f"{width} {scheme}: {words}" for words in told]
+        faults_here = dict.fromkeys(faults_at(page, width, scheme, without))
+        wrong += [f"{width} {scheme}: {words}" for words in faults_here]
     wrong += faults_of_dialogs(page)
     # Chromium itself complains of a page that is rightly refused.
     refused = answer.url if visit.status == answer.status >= 400 else "\0"
     wrong += [
-        words for words in watched.complaints if not words.endswith(f" {refused}")
+        words for words in watched_page.complaints if not words.endswith(f" {refused}")
     ]
-    return wrong + watched.strangers
+    return wrong + watched_page.strangers
 
 
 def faults_at(page, width, scheme, without):
-    told = [] if (width, scheme) == (1280, "dark") else page.evaluate(MISFITS)
+    faults_here = [] if (width, scheme) == (1280, "dark") else page.evaluate(MISFITS)
     if width == 1280:
         rules = CONTRAST if scheme == "dark" else []
-        told += page.evaluate(AXE, [rules, [without]])
+        faults_here += page.evaluate(AXE, [rules, [without]])
     if width == 640:
-        told += page.evaluate(UNREACHABLE, "html")
-    return told
+        faults_here += page.evaluate(UNREACHABLE, "html")
+    return faults_here
 
 
 def faults_of_dialogs(page):
-    told = []
+    faults_here = []
     for dialog in page.query_selector_all(CLOSED_DIALOGS):
         dialog.evaluate("e => e.showModal()")
         found = page.evaluate(MISFITS) + page.evaluate(UNREACHABLE, "dialog[open]")
-        told += [f"dialog: {words}" for words in found]
+        faults_here += [f"dialog: {words}" for words in found]
         dialog.evaluate("e => e.close()")
-    return told
+    return faults_here
 
 
 def take_pictures(page, visit):

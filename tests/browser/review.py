@@ -11,7 +11,7 @@ OTHER = "In my words: pass `path`."
 
 
 @pytest.fixture
-def waiting(project, alice, learned):
+def waiting_deltas(project, alice, learned):
     project.settings = project.settings | {"policy": "manual"}
     project.save()
 
@@ -49,5 +49,5 @@ def as_addition(delta):
     )
 
 
-def told(page, words):
+def wait_for_text(page, words):
     page.page.wait_for_selector(f"#inbox-said:has-text({words!r})")

@@ -38,9 +38,9 @@ def test_times_are_of_the_readers_zone(alices, open_page):
     shown = timezone.localtime(alices.created_at, ZoneInfo("Asia/Tokyo"))
     page.open(reverse("admin:memories_memory_change", args=[alices.pk]))
 
-    told = page.page.inner_text("#content")
-    assert f"{shown:%Y-%m-%d %H:%M:%S}" in told
-    assert "Times are those of Asia/Tokyo." in told
+    content = page.page.inner_text("#content")
+    assert f"{shown:%Y-%m-%d %H:%M:%S}" in content
+    assert "Times are those of Asia/Tokyo." in content
     assert page.complaints == []
 
 

@@ -11,7 +11,7 @@ from memories.models import Memory, PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookEntry
-from tests.browser.review import told
+from tests.browser.review import wait_for_text
 from tests.playbook.conflicts.test_conflicts import OPPOSITE, RULE
 
 pytestmark = [
@@ -21,10 +21,10 @@ pytestmark = [
 
 
 @pytest.fixture
-def conflict(waiting, write):
+def conflict(waiting_deltas, write):
     """Two rules that cannot both hold, the newer one still waiting."""
     write(RULE)
-    waiting(OPPOSITE)
+    waiting_deltas(OPPOSITE)
     return Conflict.objects.get()
 
 
@@ -51,7 +51,7 @@ class TestAConflict:
 
         page.page.keyboard.press(key)
 
-        told(page, words)
+        wait_for_text(page, words)
         page.page.wait_for_selector("#inbox-empty:visible")
         conflict.refresh_from_db()
         assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
@@ -69,7 +69,7 @@ class TestAConflict:
         keys.type("in the nightly build")
         keys.press("Enter")
 
-        told(page, "each under its condition")
+        wait_for_text(page, "each under its condition")
         conditions = {e.condition for e in PlaybookEntry.objects.current()}
         assert conditions == {"on a laptop", "in the nightly build"}
         assert page.complaints == []
@@ -82,12 +82,12 @@ class TestAConflict:
         page.page.wait_for_selector("input[name=note]:focus")
         keys.type("not here")
         keys.press("Enter")
-        told(page, "the newer rule is refused")
+        wait_for_text(page, "the newer rule is refused")
         conflict.refresh_from_db()
         assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
         keys.press("u")
 
-        told(page, "waits for a decision again")
+        wait_for_text(page, "waits for a decision again")
         page.page.wait_for_selector(f"#card-{conflict.pk}.is-open:focus")
         conflict.refresh_from_db()
         assert (conflict.state, conflict.delta.status) == ("open", "pending")
@@ -106,13 +106,13 @@ def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):
     page = inbox("duplicates")
 
     page.page.keyboard.press("m")
-    told(page, "the newer is a duplicate now")
+    wait_for_text(page, "the newer is a duplicate now")
     assert Memory.objects.get(pk=newer.memory.pk).duplicate_of_id == older.memory.pk
     page.page.click("#inbox-said a:has-text('undo it')")
     page.page.fill("input[name=note]", "another feed")
     page.page.click("button:has-text('Unmark')")
 
-    told(page, "Unmarked")
+    wait_for_text(page, "Unmarked")
     assert not Memory.objects.get(pk=newer.memory.pk).is_duplicate
     assert page.complaints == []
 

@@ -18,12 +18,12 @@ pytestmark = [
 
 @pytest.mark.parametrize("part", ["console", "lists", "beside"])
 def test_it_is_readable_and_reachable_whatever_the_text(
-    everything,
-    watched,
+    hostile_rows,
+    watched_page,
     part,
 ):
-    look_at(watched, everything[part])
+    look_at(watched_page, hostile_rows[part])
 
 
-def test_those_before_the_login_too(everything, open_page):
-    look_at(open_page(), everything["before"])
+def test_those_before_the_login_too(hostile_rows, open_page):
+    look_at(open_page(), hostile_rows["before"])

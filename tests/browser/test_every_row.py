@@ -14,7 +14,7 @@ pytestmark = [
 
 
 def test_it_is_readable_and_reachable_whatever_the_text(
-    everything,
-    watched,
+    hostile_rows,
+    watched_page,
 ):
-    look_at(watched, everything["rows"])
+    look_at(watched_page, hostile_rows["rows"])

@@ -20,7 +20,7 @@ LONG = f"src/{HOSTILE[:900]}.py"
 
 
 @pytest.fixture
-def linked(project, alice, alices):
+def linked_file(project, alice, alices):
     for number in range(15):
         paths = ["src/tides/feed.py", f"src/tides/berth_{number % 5}.py"]
         paths += [LONG] if number == 3 else []
@@ -35,7 +35,7 @@ def linked(project, alice, alices):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_keyboard_leads_through_the_tree_and_the_graph(
-    linked, open_page, width, scheme
+    linked_file, open_page, width, scheme
 ):
     page = signed_in(open_page(width, scheme))
     page.open(reverse("console:files"))
@@ -56,7 +56,7 @@ def test_the_keyboard_leads_through_the_tree_and_the_graph(
     assert page.strangers == []
 
 
-def test_no_two_labels_of_the_graph_overlap(linked, open_page):
+def test_no_two_labels_of_the_graph_overlap(linked_file, open_page):
     page = signed_in(open_page(scripts=False))
     page.open(f"{reverse('console:file')}?path=src/tides/feed.py")
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.browser.people import HOSTILE
-from tests.browser.review import OTHER, as_addition, rules, told
+from tests.browser.review import OTHER, as_addition, rules, wait_for_text
 from tests.playbook.conftest import reword
 
 pytestmark = [
@@ -24,9 +24,9 @@ def serious(page):
     return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
 
 
-def test_it_triages_by_keyboard(waiting, write, sign_in, open_page):
+def test_it_triages_by_keyboard(waiting_deltas, write, sign_in, open_page):
     entry = write("When calling `edit_file`, pass `path` instead of `file`.")
-    first, second, third, fourth = waiting(
+    first, second, third, fourth = waiting_deltas(
         *rules(3), f"{entry.content} It also takes `encoding`."
     )
     as_addition(fourth)
@@ -34,27 +34,27 @@ def test_it_triages_by_keyboard(waiting, write, sign_in, open_page):
     keys = page.page.keyboard
 
     keys.press("a")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
     keys.press("u")
-    told(page, "Reopened")
+    wait_for_text(page, "Reopened")
     keys.press("a")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
     keys.press("e")
     page.page.wait_for_selector("textarea[name=content]:focus")
     page.page.fill("textarea:focus", OTHER)
     keys.press("a")  # a letter, in a field
     assert page.page.input_value("textarea:focus") == f"{OTHER}a"
     keys.press("Control+Enter")
-    told(page, "Accepted in your words")
+    wait_for_text(page, "Accepted in your words")
     keys.press("r")
     page.page.wait_for_selector("input[name=reason_code]:focus")
     keys.press("3")
-    told(page, "Rejected: too vague")
+    wait_for_text(page, "Rejected: too vague")
     page.page.wait_for_selector(".is-open [data-near]")
     keys.press("m")
     page.page.wait_for_selector("[data-near]:focus")
     keys.press("Enter")
-    told(page, f"Merged into {entry.label}")
+    wait_for_text(page, f"Merged into {entry.label}")
 
     page.page.wait_for_selector("#inbox-empty:visible")
     states = [
@@ -69,9 +69,9 @@ def test_it_triages_by_keyboard(waiting, write, sign_in, open_page):
 
 
 def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
-    waiting, sign_in, open_page
+    waiting_deltas, sign_in, open_page
 ):
-    waiting(*rules(50))
+    waiting_deltas(*rules(50))
     page = sign_in("bob", open_page())
 
     for number in range(50):
@@ -86,27 +86,27 @@ def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
     assert page.complaints == []
 
 
-def test_it_accepts_the_selected_and_shows_its_keys(waiting, sign_in, open_page):
-    waiting(*rules(4))
+def test_it_accepts_the_selected_and_shows_its_keys(waiting_deltas, sign_in, open_page):
+    waiting_deltas(*rules(4))
     PlaybookDelta.objects.update(risk="low")
     page = sign_in("bob", open_page())
 
     for key in ("?", "Escape", "x", "j", "x", "j", "k", "A"):
         page.page.keyboard.press(key)
 
-    told(page, "Accepted: 2.")
+    wait_for_text(page, "Accepted: 2.")
     assert PlaybookDelta.objects.filter(status="accepted").count() == 2
     page.page.keyboard.press("u")
-    told(page, "2 wait again")
+    wait_for_text(page, "2 wait again")
     assert PlaybookDelta.objects.pending().count() == 4
     page.page.wait_for_selector(".in-list > :nth-child(4)")
     assert page.complaints == []
 
 
 def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
-    waiting, sign_in, open_page
+    waiting_deltas, sign_in, open_page
 ):
-    (first, second) = waiting(*rules(2))
+    (first, second) = waiting_deltas(*rules(2))
     PlaybookDelta.objects.update(risk="low")
     page = sign_in("bob", open_page())
     keys = page.page.keyboard
@@ -117,7 +117,7 @@ def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
     page.page.focus("select[name=reason_code]")
     keys.press("Control+Enter")
 
-    told(page, "Rejected: 1.")
+    wait_for_text(page, "Rejected: 1.")
     first.refresh_from_db()
     assert (first.status, first.review_note) == ("rejected", "one off")
     assert PlaybookDelta.objects.pending().get() == second
@@ -125,8 +125,10 @@ def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
 
 
 @pytest.mark.parametrize("tab", ["pending", "quarantine"])
-def test_enter_in_a_selected_box_decides_nothing(waiting, sign_in, open_page, tab):
-    waiting(*rules(2))
+def test_enter_in_a_selected_box_decides_nothing(
+    waiting_deltas, sign_in, open_page, tab
+):
+    waiting_deltas(*rules(2))
     risk = "quarantine" if tab == "quarantine" else "low"
     PlaybookDelta.objects.update(risk=risk)
     page = sign_in("bob", open_page())
@@ -135,15 +137,15 @@ def test_enter_in_a_selected_box_decides_nothing(waiting, sign_in, open_page, ta
 
     page.page.press(".in-card [data-select] >> nth=0", "Enter")
 
-    told(page, "Say whether to accept or to reject them.")
+    wait_for_text(page, "Say whether to accept or to reject them.")
     assert PlaybookDelta.objects.pending().count() == 2
 
 
 def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
-    waiting, write, alice, sign_in, open_page
+    waiting_deltas, write, alice, sign_in, open_page
 ):
     entry = write(author_kind="rule")
-    (delta,) = waiting(
+    (delta,) = waiting_deltas(
         f"{entry.content} Never pass `name`.",
         operation="update",
         entry=entry,
@@ -159,7 +161,7 @@ def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
     page.page.focus("textarea[name=content]")
     page.page.keyboard.press("Control+Enter")
 
-    told(page, "Renewed")
+    wait_for_text(page, "Renewed")
     assert page.page.input_value("textarea[name=content]") == OTHER
     delta.refresh_from_db()
     assert delta.status == "pending"
@@ -174,16 +176,16 @@ window.fetch = async (url, ...more) => {
 };"""
 
 
-def test_a_decision_is_reopened_before_it_is_said(waiting, sign_in, open_page):
-    (first, _) = waiting(*rules(2))
+def test_a_decision_is_reopened_before_it_is_said(waiting_deltas, sign_in, open_page):
+    (first, _) = waiting_deltas(*rules(2))
     page = open_page()
     page.page.add_init_script(NOTED)
     sign_in("bob", page)
     page.page.keyboard.press("a")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
 
     page.page.keyboard.press("u")
-    told(page, "Reopened")
+    wait_for_text(page, "Reopened")
 
     assert page.page.evaluate("window.saidBefore").startswith("Accepted")
     assert page.page.is_visible(f"#card-{first.pk}.is-open:focus")
@@ -196,12 +198,12 @@ UNREAD = """() => {
 
 @pytest.mark.parametrize("cut", ["before it is answered", "within the answer"])
 def test_what_was_done_is_said_though_the_list_cannot_be_had(
-    waiting, sign_in, open_page, cut
+    waiting_deltas, sign_in, open_page, cut
 ):
-    (first, _) = waiting(*rules(2))
+    (first, _) = waiting_deltas(*rules(2))
     page = sign_in("bob", open_page())
     page.page.keyboard.press("a")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
     if cut == "within the answer":
         page.page.evaluate(UNREAD)
     else:
@@ -209,19 +211,19 @@ def test_what_was_done_is_said_though_the_list_cannot_be_had(
 
     page.page.keyboard.press("u")
 
-    told(page, "Reopened")
-    told(page, "reload the page")
+    wait_for_text(page, "Reopened")
+    wait_for_text(page, "reload the page")
     assert PlaybookDelta.objects.pending().filter(pk=first.pk).exists()
     page.page.keyboard.press("a")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
 
 
 def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
-    waiting, write, alice, sign_in, open_page
+    waiting_deltas, write, alice, sign_in, open_page
 ):
     entry = write(author_kind="rule")
-    (decided,) = waiting(*rules(1))
-    (stale,) = waiting(
+    (decided,) = waiting_deltas(*rules(1))
+    (stale,) = waiting_deltas(
         f"{entry.content} Never pass `name`.",
         operation="update",
         entry=entry,
@@ -236,7 +238,7 @@ def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
     bobs.page.fill("textarea:focus", OTHER)
 
     alices.page.keyboard.press("a")
-    told(alices, "Accepted")
+    wait_for_text(alices, "Accepted")
     bobs.page.keyboard.press("Control+Enter")
 
     bobs.page.wait_for_selector(
@@ -251,18 +253,20 @@ def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
     bobs.page.keyboard.press("Control+Enter")
     bobs.page.wait_for_selector(f"#card-{stale.pk} .in-stale ins:has-text('Soon.')")
     bobs.page.click(f"#card-{stale.pk} button:has-text('Renew, and keep')")
-    told(bobs, "Renewed")
+    wait_for_text(bobs, "Renewed")
     field = bobs.page.locator(f"#card-{stale.pk} textarea[name=content]")
     assert field.input_value() == OTHER
     field.press("Control+Enter")
-    told(bobs, "Accepted in your words")
+    wait_for_text(bobs, "Accepted in your words")
     entry.refresh_from_db()
     assert entry.content == OTHER
 
 
-def test_everything_works_without_scripts(waiting, write, sign_in, open_page):
+def test_everything_works_without_scripts(waiting_deltas, write, sign_in, open_page):
     entry = write("When calling `edit_file`, pass `path` instead of `file`.")
-    as_addition(waiting(*rules(3), f"{entry.content} It also takes `encoding`.")[3])
+    as_addition(
+        waiting_deltas(*rules(3), f"{entry.content} It also takes `encoding`.")[3]
+    )
     page = sign_in("bob", open_page(scripts=False)).page
 
     page.click("button:has-text('Accept') >> nth=1")
@@ -290,9 +294,9 @@ def test_everything_works_without_scripts(waiting, write, sign_in, open_page):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_it_fits_the_window_whatever_the_text(
-    waiting, sign_in, open_page, width, scheme
+    waiting_deltas, sign_in, open_page, width, scheme
 ):
-    (delta,) = waiting(*rules(1))
+    (delta,) = waiting_deltas(*rules(1))
     PlaybookDelta.objects.filter(pk=delta.pk).update(
         content=HOSTILE, reason=HOSTILE[:1000], review_note=HOSTILE[:1000]
     )

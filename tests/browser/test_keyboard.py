@@ -8,7 +8,7 @@ from django.urls import reverse
 from playbook.models import PlaybookDelta
 from tests.browser.page_faults import COVERED
 from tests.browser.people import signed_in
-from tests.browser.review import OTHER, as_addition, rules, told
+from tests.browser.review import OTHER, as_addition, rules, wait_for_text
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -52,13 +52,13 @@ def tab_to(page, words, kind=None):
 
 
 def test_everything_in_the_inbox_is_done_without_shortcuts(
-    waiting,
+    waiting_deltas,
     write,
     sign_in,
     open_page,
 ):
     entry = write("When calling `edit_file`, pass `path` instead of `file`.")
-    first, second, third, fourth = waiting(
+    first, second, third, fourth = waiting_deltas(
         *rules(3), f"{entry.content} It also takes `encoding`."
     )
     as_addition(fourth)
@@ -67,13 +67,13 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
 
     tab_to(page, "Accept", "submit")
     keys.press("Enter")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
     tab_to(page, "Undo", "submit")
     keys.press("Enter")
-    told(page, "Reopened")
+    wait_for_text(page, "Reopened")
     tab_to(page, "Accept", "submit")
     keys.press("Enter")
-    told(page, "Accepted: add")
+    wait_for_text(page, "Accepted: add")
     tab_to(page, "Edit", "summary")
     keys.press("Enter")
     tab_to(page, "content", "textarea")
@@ -81,7 +81,7 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
     keys.type(OTHER)
     tab_to(page, "Accept in these words", "submit")
     keys.press("Enter")
-    told(page, "Accepted in your words")
+    wait_for_text(page, "Accepted in your words")
     tab_to(page, "Reject", "summary")
     keys.press("Enter")
     tab_to(page, "reason_code", "radio")
@@ -89,14 +89,14 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
     keys.press("ArrowDown")
     tab_to(page, "Reject", "submit")
     keys.press("Enter")
-    told(page, "Rejected: too vague")
+    wait_for_text(page, "Rejected: too vague")
     tab_to(page, "Merge", "summary")
     keys.press("Enter")
     tab_to(page, "label", "text")
     keys.type(entry.label)
     tab_to(page, "Merge", "submit")
     keys.press("Enter")
-    told(page, f"Merged into {entry.label}")
+    wait_for_text(page, f"Merged into {entry.label}")
 
     states = [
         PlaybookDelta.objects.get(pk=one.pk).status

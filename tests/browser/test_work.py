@@ -49,8 +49,8 @@ def test_a_run_is_taken_back(alices, alice, open_page):
     page.page.click(".am-ask button")
 
     page.page.wait_for_selector("text=its changes to the playbook were reverted")
-    told = page.page.inner_text("section:has(h2:text('Results'))")
-    assert "reverted" in told
+    results = page.page.inner_text("section:has(h2:text('Results'))")
+    assert "reverted" in results
     assert PlaybookEntry.objects.get().status == "deleted"
     assert page.complaints == []
 

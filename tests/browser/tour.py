@@ -56,14 +56,14 @@ def edit(walk):
 
 def after_edit(walk):
     walk.keys.press("Control+Enter")
-    walk.told("Accepted in your words")
+    walk.wait_for_text("Accepted in your words")
     walk.keys.press("u")
-    walk.told("Reopened")
+    walk.wait_for_text("Reopened")
     walk.keys.press("?")
     shown = walk.page.locator("#inbox-keys[open] dt kbd")
     shown.first.wait_for()
-    told = re.findall(r"`(.+?)`", "\n".join(written(KEYS)))
-    assert sorted(told) == sorted(shown.all_inner_texts())
+    keys = re.findall(r"`(.+?)`", "\n".join(written(KEYS)))
+    assert sorted(keys) == sorted(shown.all_inner_texts())
     walk.keys.press("Escape")
 
 
@@ -74,7 +74,7 @@ def conflict(walk):
 
 def after_conflict(walk):
     walk.keys.press("1")
-    walk.told("Decided: the older rule stays")
+    walk.wait_for_text("Decided: the older rule stays")
     assert not Conflict.objects.filter(state="open").exists()
 
 
@@ -85,7 +85,7 @@ def duplicates(walk):
 
 def after_duplicates(walk):
     walk.keys.press("b")
-    walk.told("Kept both")
+    walk.wait_for_text("Kept both")
     assert not PossibleDuplicate.objects.filter(state="open").exists()
 
 
@@ -98,7 +98,7 @@ def after_quarantine(walk):
     walk.keys.press("r")
     walk.page.wait_for_selector("input[name=reason_code]:focus")
     walk.keys.press("5")
-    walk.told("Rejected: unsafe")
+    walk.wait_for_text("Rejected: unsafe")
 
 
 def automatic(walk):
@@ -109,7 +109,7 @@ def automatic(walk):
 
 def after_automatic(walk):
     walk.keys.press("z")
-    walk.told("Undone")
+    walk.wait_for_text("Undone")
     assert not of_the_warehouse().exists()
 
 
@@ -205,29 +205,29 @@ def alarm(walk):
     assert saved["review"] == json.loads(given)["review"]
 
 
-def nothing(walk):
+def do_nothing(walk):
     """The picture shows all of the step."""
 
 
 # Heading of docs/curating.md, name of its picture, to the picture, what it is left with.
 STEPS = [
-    ("Start", "", start, nothing),
-    ("Home: is all well?", "home", home, nothing),
-    ("Review: what waits for you", "review", review, nothing),
+    ("Start", "", start, do_nothing),
+    ("Home: is all well?", "home", home, do_nothing),
+    ("Review: what waits for you", "review", review, do_nothing),
     ("Decide with the keyboard", "edit", edit, after_edit),
     ("Conflicts", "conflict", conflict, after_conflict),
     ("Possible duplicates", "duplicates", duplicates, after_duplicates),
     ("Quarantine", "quarantine", quarantine, after_quarantine),
     ("Applied automatically", "automatic", automatic, after_automatic),
     ("Revisions: the playbook as it was", "revisions", revisions, after_revisions),
-    ("Preview for a task", "preview", preview, nothing),
-    ("Search", "search", search, nothing),
-    ("Files", "file", files, nothing),
-    ("Runs", "run", a_run, nothing),
-    ("Preview a digest", "digest", digest, nothing),
-    ("Jobs", "", jobs, nothing),
-    ("Keys", "key", key, nothing),
-    ("Audit", "", audit, nothing),
-    ("Weekly", "weekly", weekly, nothing),
-    ("Be told when the queue grows old", "", alarm, nothing),
+    ("Preview for a task", "preview", preview, do_nothing),
+    ("Search", "search", search, do_nothing),
+    ("Files", "file", files, do_nothing),
+    ("Runs", "run", a_run, do_nothing),
+    ("Preview a digest", "digest", digest, do_nothing),
+    ("Jobs", "", jobs, do_nothing),
+    ("Keys", "key", key, do_nothing),
+    ("Audit", "", audit, do_nothing),
+    ("Weekly", "weekly", weekly, do_nothing),
+    ("Be told when the queue grows old", "", alarm, do_nothing),
 ]

@@ -13,11 +13,11 @@ from tests.browser.page_faults import PICTURES, STILL
 
 
 class Walk:
-    def __init__(self, watched, project):
-        self.watched = watched
-        self.page = watched.page
+    def __init__(self, watched_page, project):
+        self.watched = watched_page
+        self.page = watched_page.page
         self.project = project
-        self.keys = watched.page.keyboard
+        self.keys = watched_page.page.keyboard
 
     def go(self, name, *args, **asked):
         asked = {"project": self.project.pk} | asked
@@ -28,7 +28,7 @@ class Walk:
         for text in texts:
             content.get_by_text(text).locator("visible=true").first.wait_for()
 
-    def told(self, words):
+    def wait_for_text(self, words):
         self.page.wait_for_selector(f"#inbox-said:has-text({json.dumps(words)})")
 
     def take_picture(self, name):

@@ -119,7 +119,7 @@ def an_event(project, **fields):
     return AuditEvent.objects.create(**given)
 
 
-def types_recorded():
+def recorded_types():
     """Every `object_type` that the code names."""
     for path in files():
         for node in ast.walk(ast.parse(path.read_text())):
@@ -141,7 +141,7 @@ class TestWhatAnEventTellsOf:
     WITHOUT_A_PAGE = {"route"}
 
     def test_every_kind_has_a_page(self):
-        assert set(types_recorded()) == {*PAGES} | self.WITHOUT_A_PAGE
+        assert set(recorded_types()) == {*PAGES} | self.WITHOUT_A_PAGE
 
     @pytest.mark.parametrize("kind", PAGES)
     def test_it_is_linked(self, owner, project, kind):

@@ -28,7 +28,7 @@ def place(browser, project, entry, **fields):
     return answer
 
 
-def told(answer):
+def messages_of(answer):
     return [str(message) for message in get_messages(answer.wsgi_request)]
 
 
@@ -45,7 +45,7 @@ class TestThePlaceOfAnEntry:
     def test_setting_what_is_so_already_changes_nothing(self, curator, project, entry):
         answer = place(curator, project, entry)
 
-        assert told(answer) == ["The entry is there already."]
+        assert messages_of(answer) == ["The entry is there already."]
         assert PlaybookChange.objects.count() == 1
 
     def test_a_stale_page_is_told_what_happened(self, curator, project, entry, alice):
@@ -54,7 +54,7 @@ class TestThePlaceOfAnEntry:
         answer = place(curator, project, entry, priority=7, version=1)
 
         assert entry.priority == 0
-        assert any("version" in one or "changed" in one for one in told(answer))
+        assert any("version" in one or "changed" in one for one in messages_of(answer))
 
     def test_the_reader_stays_on_the_page_of_the_list(self, curator, project, entry):
         answer = place(curator, project, entry, priority=7, page=3)
@@ -67,7 +67,7 @@ class TestThePlaceOfAnEntry:
     ):
         answer = place(curator, project, entry, priority=priority)
 
-        assert told(answer)
+        assert messages_of(answer)
         assert entry.priority == 0
 
     @pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER])

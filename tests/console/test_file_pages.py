@@ -37,13 +37,13 @@ def speaks_of(project, a_memory):
     return make
 
 
-def shown(browser, url, project, status=200, **asked):
+def page_html(browser, url, project, status=200, **asked):
     answer = browser.get(url, {"project": project.pk, **asked})
     assert answer.status_code == status
     return answer.content.decode()
 
 
-def listed(project, path, caller):
+def child_names(project, path, caller):
     found = directory_tree.list_directory(project, path, caller)
     return [(one.name, one.files, one.memories) for one in found.children]
 
@@ -56,9 +56,12 @@ class TestADirectory:
         speaks_of("src/api/views.py", "src/main.py")
         speaks_of("README.md")
 
-        assert listed(project, "", alice) == [("src/", 3, 2), ("README.md", 1, 1)]
-        assert listed(project, "src/", alice) == [("api/", 2, 2), ("main.py", 1, 1)]
-        assert listed(project, "src/api/", alice) == [
+        assert child_names(project, "", alice) == [("src/", 3, 2), ("README.md", 1, 1)]
+        assert child_names(project, "src/", alice) == [
+            ("api/", 2, 2),
+            ("main.py", 1, 1),
+        ]
+        assert child_names(project, "src/api/", alice) == [
             ("urls.py", 1, 1),
             ("views.py", 1, 2),
         ]
@@ -67,14 +70,14 @@ class TestADirectory:
         speaks_of("a.py", archived_at=timezone.now())
         speaks_of("a.py", expires_at=timezone.now() - timedelta(days=1))
 
-        assert listed(project, "", alice) == [("a.py", 1, 0)]
+        assert child_names(project, "", alice) == [("a.py", 1, 0)]
 
     def test_names_are_taken_as_they_are(self, project, alice, speaks_of):
         speaks_of("/etc/hosts", "50%_x/a", "50yyx/b", "ünï/😀.py")
 
-        assert [one[0] for one in listed(project, "50%_x/", alice)] == ["a"]
-        assert [one[0] for one in listed(project, "/", alice)] == ["etc/"]
-        assert [one[0] for one in listed(project, "ünï/", alice)] == ["😀.py"]
+        assert [one[0] for one in child_names(project, "50%_x/", alice)] == ["a"]
+        assert [one[0] for one in child_names(project, "/", alice)] == ["etc/"]
+        assert [one[0] for one in child_names(project, "ünï/", alice)] == ["😀.py"]
 
     def test_memories_written_before_a_change_are_told(self, project, alice, speaks_of):
         files.sync(project, {"a.py": "1"}, alice)
@@ -105,11 +108,11 @@ class TestTheTree:
         speaks_of("src/api/views.py")
         viewer = browser_of(Role.VIEWER)
 
-        html = shown(viewer, FILES, project, path="src")
+        html = page_html(viewer, FILES, project, path="src")
 
         assert f"{FILES}?project={project.pk}&amp;path=src%2Fapi%2F" in html
         assert 'aria-label="Fold src/"' in html
-        inner = shown(viewer, FILES, project, path="src/api/")
+        inner = page_html(viewer, FILES, project, path="src/api/")
         assert f"{GRAPH}?project={project.pk}&amp;path=src%2Fapi%2Fviews.py" in inner
 
     def test_numbers_lead_to_the_rows_that_they_count(
@@ -119,7 +122,7 @@ class TestTheTree:
         speaks_of("docs/b.md")
         viewer = browser_of(Role.VIEWER)
 
-        html = shown(viewer, FILES, project)
+        html = page_html(viewer, FILES, project)
 
         for name in ("memories_file", "memories_memoryfile"):
             url = reverse(f"admin:{name}_changelist")
@@ -130,7 +133,7 @@ class TestTheTree:
             assert "docs/b.md" not in rows
 
     def test_without_a_file_it_says_what_to_do(self, curator, project):
-        assert "files/sync" in shown(curator, FILES, project)
+        assert "files/sync" in page_html(curator, FILES, project)
 
     @pytest.mark.parametrize("path", ["nowhere/", "W" * 5_000])
     def test_a_directory_that_is_not_there_is_said(
@@ -138,16 +141,16 @@ class TestTheTree:
     ):
         speaks_of("src/a.py")
 
-        html = shown(curator, FILES, project, status=404, path=path)
+        html = page_html(curator, FILES, project, status=404, path=path)
 
         assert "There is nothing below" in html
 
     def test_charlie_sees_nothing_of_it(self, charlies, project, world):
         assert MARK not in charlies.get(FILES).content.decode()
-        shown(charlies, FILES, project, status=404)
+        page_html(charlies, FILES, project, status=404)
 
     def test_hostile_paths_are_text(self, owner, project, world):
-        html = shown(owner, FILES, project)
+        html = page_html(owner, FILES, project)
 
         assert MARK in html
         assert "<script>alert" not in html
@@ -172,7 +175,7 @@ class TestTheGraph:
     ):
         memory = speaks_of("src/a.py", "src/b.py", title="Tides", tags=["sea"])
 
-        html = shown(browser_of(Role.VIEWER), GRAPH, project, path="src/a.py")
+        html = page_html(browser_of(Role.VIEWER), GRAPH, project, path="src/a.py")
 
         svg = html[
             html.index("<svg viewBox") : html.index(
@@ -195,7 +198,7 @@ class TestTheGraph:
         files.sync(project, {"old.py": "2"}, alice)
         files.rename(project, "old.py", "new.py", alice)
 
-        html = shown(curator, GRAPH, project, path="new.py")
+        html = page_html(curator, GRAPH, project, path="new.py")
 
         assert re.search(r"Formerly\s*<bdi[^>]*>old.py", html)
         assert "changed since" in html
@@ -207,21 +210,21 @@ class TestTheGraph:
         speaks_of("old.py")
         files.rename(project, "old.py", "new.py", alice)
 
-        html = shown(curator, GRAPH, project, status=404, path="old.py")
+        html = page_html(curator, GRAPH, project, status=404, path="old.py")
 
         assert "It was renamed" in html
         assert f"{GRAPH}?project={project.pk}&amp;path=new.py" in html
 
     @pytest.mark.parametrize("path", ["", "nowhere.py", "W" * 5_000])
     def test_a_file_that_is_not_there_is_said(self, curator, project, path):
-        html = shown(curator, GRAPH, project, status=404, path=path)
+        html = page_html(curator, GRAPH, project, status=404, path=path)
 
         assert "The project has no file" in html
 
     def test_a_file_of_which_nothing_is_known_says_so(self, curator, project, alice):
         files.sync(project, {"a.py": "1"}, alice)
 
-        html = shown(curator, GRAPH, project, path="a.py")
+        html = page_html(curator, GRAPH, project, path="a.py")
 
         assert "No current memory and no entry of the playbook is linked" in html
         assert "<svg viewBox" not in html
@@ -229,7 +232,7 @@ class TestTheGraph:
     def test_charlie_sees_nothing_of_it(self, charlies, project, world):
         path = File.objects.get(project=project).file_path
 
-        html = shown(charlies, GRAPH, project, status=404, path=path)
+        html = page_html(charlies, GRAPH, project, status=404, path=path)
 
         assert MARK not in html
 
@@ -240,7 +243,7 @@ class TestTheGraph:
         )
         path = File.objects.get(project=project).file_path
 
-        html = shown(owner, GRAPH, project, path=path)
+        html = page_html(owner, GRAPH, project, path=path)
 
         assert MARK in html[html.index("<svg viewBox") :]
         assert "<script>alert" not in html

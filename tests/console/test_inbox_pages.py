@@ -91,7 +91,7 @@ def delta_of(project, entry, status, **fields):
 
 
 @pytest.fixture
-def waiting(propose, project):
+def waiting_deltas(propose, project):
     """Proposals that wait for a person."""
     project.settings = project.settings | {"policy": "manual"}
     project.save()
@@ -115,8 +115,10 @@ def page_of(client, **asked):
 
 
 class TestLists:
-    def test_it_shows_what_waits_with_its_evidence_and_gates(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_shows_what_waits_with_its_evidence_and_gates(
+        self, waiting_deltas, curator
+    ):
+        delta = waiting_deltas(RULE)
 
         page = page_of(curator)
 
@@ -126,9 +128,11 @@ class TestLists:
         assert "Accept" in page
 
     def test_the_riskiest_comes_first_then_the_most_evidence_then_the_oldest(
-        self, waiting, curator
+        self, waiting_deltas, curator
     ):
-        low = [waiting(f"When calling `tool_{n}`, pass `path`.") for n in range(3)]
+        low = [
+            waiting_deltas(f"When calling `tool_{n}`, pass `path`.") for n in range(3)
+        ]
         quote = low[0].evidence[0]
         PlaybookDelta.objects.filter(pk=low[2].pk).update(evidence=[quote, quote])
         PlaybookDelta.objects.filter(pk=low[1].pk).update(risk="high")
@@ -138,8 +142,8 @@ class TestLists:
         order = [page.index(f'id="card-{low[n].pk}"') for n in (1, 2, 0)]
         assert order == sorted(order)
 
-    def test_quarantine_is_a_list_of_its_own(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_quarantine_is_a_list_of_its_own(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
         PlaybookDelta.objects.filter(pk=delta.pk).update(risk="quarantine")
 
         assert f"card-{delta.pk}" not in page_of(curator)
@@ -153,8 +157,10 @@ class TestLists:
 
         assert f"card-{delta.pk}" in page_of(curator, tab="automatic")
 
-    def test_a_rejected_one_says_how_often_it_came_again(self, waiting, curator, alice):
-        delta = decide.reject(waiting(RULE), alice, reason="too vague")
+    def test_a_rejected_one_says_how_often_it_came_again(
+        self, waiting_deltas, curator, alice
+    ):
+        delta = decide.reject(waiting_deltas(RULE), alice, reason="too vague")
         PlaybookDelta.objects.filter(pk=delta.pk).update(seen_again=3)
 
         page = page_of(curator, tab="rejected")
@@ -172,31 +178,31 @@ class TestLists:
         ],
     )
     def test_the_filters_stand_in_the_address(
-        self, waiting, curator, name, fits, misses
+        self, waiting_deltas, curator, name, fits, misses
     ):
-        delta = waiting(RULE, root_cause="API_MISUSE")
+        delta = waiting_deltas(RULE, root_cause="API_MISUSE")
 
         assert f"card-{delta.pk}" in page_of(curator, **{name: fits})
         page = page_of(curator, **{name: misses})
         assert f"card-{delta.pk}" not in page
         assert "Nothing matches these filters" in page
 
-    def test_a_run_is_a_filter_and_nonsense_fits_nothing(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_a_run_is_a_filter_and_nonsense_fits_nothing(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         assert f"card-{delta.pk}" in page_of(curator, run=str(delta.run_id))
         assert f"card-{delta.pk}" not in page_of(curator, run=str(uuid.uuid4()))
         assert f"card-{delta.pk}" not in page_of(curator, run="nonsense")
 
-    def test_an_unknown_list_is_not_found(self, waiting, curator):
+    def test_an_unknown_list_is_not_found(self, waiting_deltas, curator):
         assert curator.get(inbox(tab="nonsense")).status_code == 404
 
     def test_an_empty_list_says_what_comes_here(self, project, curator):
         assert "Nothing waits for a decision" in page_of(curator)
 
-    def test_it_goes_page_by_page(self, waiting, curator):
+    def test_it_goes_page_by_page(self, waiting_deltas, curator):
         for n in range(21):
-            waiting(f"When calling `tool_{n}`, pass `path`.")
+            waiting_deltas(f"When calling `tool_{n}`, pass `path`.")
 
         assert page_of(curator).count('class="in-card') == 20
         assert page_of(curator, page=2).count('class="in-card') == 1
@@ -206,7 +212,7 @@ class TestLists:
         ["pending", "conflicts", "duplicates", "quarantine", "automatic", "rejected"],
     )
     def test_a_long_list_takes_as_many_queries_as_a_short_one(
-        self, waiting, curator, tab, many, django_assert_max_num_queries
+        self, waiting_deltas, curator, tab, many, django_assert_max_num_queries
     ):
         many(1)
         page_of(curator, tab=tab)  # what is remembered from now on
@@ -224,8 +230,8 @@ QUERIES = 24
 
 
 class TestDecisions:
-    def test_it_accepts_and_offers_to_undo(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_accepts_and_offers_to_undo(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         answer = curator.post(
             decision_url(delta, "accept"), {"version": 1}, follow=True
@@ -238,8 +244,8 @@ class TestDecisions:
         assert reverse("console:inbox_undo") in page
         assert AuditEvent.objects.filter(verb="delta.accept").exists()
 
-    def test_it_undoes_and_the_proposal_waits_again(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_undoes_and_the_proposal_waits_again(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
         curator.post(decision_url(delta, "accept"))
 
         curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
@@ -248,8 +254,8 @@ class TestDecisions:
         assert delta.status == "pending"
         assert not PlaybookEntry.objects.current().exists()
 
-    def test_it_accepts_in_a_persons_words(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_accepts_in_a_persons_words(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         curator.post(
             decision_url(delta, "edit"), {"content": OTHER, "category": "patterns"}
@@ -259,8 +265,8 @@ class TestDecisions:
         assert (delta.status, delta.producer) == ("edited", "human")
         assert (delta.entry.content, delta.entry.category) == (OTHER, "patterns")
 
-    def test_a_condition_that_a_person_emptied_goes(self, waiting, curator):
-        delta = waiting(RULE, condition="in CI")
+    def test_a_condition_that_a_person_emptied_goes(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE, condition="in CI")
 
         curator.post(decision_url(delta, "edit"), {"content": OTHER, "condition": ""})
 
@@ -268,9 +274,9 @@ class TestDecisions:
         assert (delta.entry.content, delta.entry.condition) == (OTHER, "")
 
     def test_words_that_a_person_emptied_are_refused_and_shown_so(
-        self, waiting, curator
+        self, waiting_deltas, curator
     ):
-        delta = waiting(RULE, condition="in CI")
+        delta = waiting_deltas(RULE, condition="in CI")
 
         typed = {"content": "", "condition": "on a laptop"}
         answer = curator.post(decision_url(delta, "edit"), typed)
@@ -283,9 +289,9 @@ class TestDecisions:
         assert 'value="on a laptop"' in page
 
     def test_a_text_too_long_for_its_field_is_kept_where_nobody_wrote_it_anew(
-        self, waiting, curator
+        self, waiting_deltas, curator
     ):
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
         PlaybookDelta.objects.filter(pk=delta.pk).update(content="Pass it. " * 500)
 
         typed = {"content": "", "condition": "on a laptop"}
@@ -294,8 +300,8 @@ class TestDecisions:
         entry = PlaybookEntry.objects.get()
         assert (len(entry.content), entry.condition) == (4_500, "on a laptop")
 
-    def test_line_breaks_are_kept_as_one_character(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_line_breaks_are_kept_as_one_character(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         curator.post(
             decision_url(delta, "edit"), {"content": "Pass `path`.\r\nAlways."}
@@ -304,8 +310,8 @@ class TestDecisions:
         delta.refresh_from_db()
         assert delta.entry.content == "Pass `path`.\nAlways."
 
-    def test_it_rejects_with_a_reason(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_rejects_with_a_reason(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         curator.post(decision_url(delta, "reject"), {"reason_code": "too_vague"})
 
@@ -313,17 +319,17 @@ class TestDecisions:
         assert (delta.status, delta.review_note) == ("rejected", "too vague")
         assert delta.payload["reason_code"] == "too_vague"
 
-    def test_a_rejection_needs_a_known_reason(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_a_rejection_needs_a_known_reason(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         answer = curator.post(decision_url(delta, "reject"), {"reason_code": "because"})
 
         assert answer.status_code == 400
         assert "is not a valid choice" in answer.content.decode()
 
-    def test_it_merges_into_an_entry_by_its_label(self, waiting, curator, write):
+    def test_it_merges_into_an_entry_by_its_label(self, waiting_deltas, curator, write):
         entry = write(RULE)
-        delta = waiting(MORE)
+        delta = waiting_deltas(MORE)
 
         curator.post(decision_url(delta, "merge"), {"label": entry.label})
 
@@ -331,10 +337,10 @@ class TestDecisions:
         assert entry.content == MORE
 
     def test_a_merge_that_code_cannot_make_gives_both_texts_to_the_person(
-        self, waiting, curator, write
+        self, waiting_deltas, curator, write
     ):
         entry = write("When calling `edit_file`, never pass `path`.")
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
 
         answer = curator.post(decision_url(delta, "merge"), {"label": entry.label})
 
@@ -342,9 +348,9 @@ class TestDecisions:
         assert answer.status_code == 422
         assert "never pass `path`. When calling" in page
 
-    def test_an_unknown_label_is_told(self, waiting, curator):
+    def test_an_unknown_label_is_told(self, waiting_deltas, curator):
         answer = curator.post(
-            decision_url(waiting(RULE), "merge"), {"label": "gotchas-99"}
+            decision_url(waiting_deltas(RULE), "merge"), {"label": "gotchas-99"}
         )
 
         assert answer.status_code == 400
@@ -361,22 +367,24 @@ class TestDecisions:
         delta.refresh_from_db()
         assert delta.status == "applied"
 
-    def test_a_rejected_one_is_reopened(self, waiting, curator, alice):
-        delta = decide.reject(waiting(RULE), alice, reason="no")
+    def test_a_rejected_one_is_reopened(self, waiting_deltas, curator, alice):
+        delta = decide.reject(waiting_deltas(RULE), alice, reason="no")
 
         curator.post(decision_url(delta, "reopen") + "?tab=rejected")
 
         assert f"card-{delta.pk}" in page_of(curator)
 
-    def test_the_next_card_has_the_focus(self, waiting, curator):
-        first, second = (waiting(f"When calling `t_{n}`, pass `path`.") for n in "ab")
+    def test_the_next_card_has_the_focus(self, waiting_deltas, curator):
+        first, second = (
+            waiting_deltas(f"When calling `t_{n}`, pass `path`.") for n in "ab"
+        )
 
         answer = curator.post(decision_url(first, "accept"), {"next": str(second.pk)})
 
         assert answer.url.endswith(f"#card-{second.pk}")
 
-    def test_a_script_is_told_what_to_put_in_place(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_a_script_is_told_what_to_put_in_place(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         answer = curator.post(decision_url(delta, "accept"), **DATA).json()
 
@@ -385,8 +393,12 @@ class TestDecisions:
         assert "data-undo" in answer["said"]
 
     @pytest.mark.parametrize("given", ["\n evil: 1", "'>", "a" * 5_000])
-    def test_what_comes_next_cannot_break_the_answer(self, waiting, curator, given):
-        answer = curator.post(decision_url(waiting(RULE), "accept"), {"next": given})
+    def test_what_comes_next_cannot_break_the_answer(
+        self, waiting_deltas, curator, given
+    ):
+        answer = curator.post(
+            decision_url(waiting_deltas(RULE), "accept"), {"next": given}
+        )
 
         assert answer.status_code == 302
 
@@ -398,17 +410,18 @@ class TestDecisions:
 
         assert answer.status_code in (400, 404)
 
-    def test_an_unknown_decision_is_not_found(self, waiting, curator):
+    def test_an_unknown_decision_is_not_found(self, waiting_deltas, curator):
         assert (
-            curator.post(decision_url(waiting(RULE), "frobnicate")).status_code == 404
+            curator.post(decision_url(waiting_deltas(RULE), "frobnicate")).status_code
+            == 404
         )
 
 
 class TestTwoCurators:
     def test_the_second_is_told_who_decided_and_loses_nothing(
-        self, waiting, curator, owner
+        self, waiting_deltas, curator, owner
     ):
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
         owner.post(decision_url(delta, "reject"), {"reason_code": "wrong"})
 
         answer = curator.post(
@@ -420,8 +433,8 @@ class TestTwoCurators:
         assert "This delta is already rejected by user:alice." in page
         assert OTHER in page
 
-    def test_a_renewed_one_is_refused_at_its_old_version(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_a_renewed_one_is_refused_at_its_old_version(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
         PlaybookDelta.objects.filter(pk=delta.pk).update(version=2)
 
         answer = curator.post(decision_url(delta, "accept"), {"version": 1}, **DATA)
@@ -430,8 +443,10 @@ class TestTwoCurators:
         assert "This delta is at version 2, not 1" in answer.json()["card"]
         assert 'name="version" value="2"' in answer.json()["card"]
 
-    def test_an_undo_leaves_what_somebody_decided_since(self, waiting, curator, owner):
-        delta = waiting(RULE)
+    def test_an_undo_leaves_what_somebody_decided_since(
+        self, waiting_deltas, curator, owner
+    ):
+        delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         owner.post(decision_url(delta, "undo"))
         owner.post(decision_url(delta, "reopen"))
@@ -446,8 +461,10 @@ class TestTwoCurators:
         assert (delta.status, delta.reviewer) == ("rejected", "user:alice")
         assert answer.status_code == 302
 
-    def test_an_undo_leaves_what_somebody_undid_since(self, waiting, curator, owner):
-        delta = waiting(RULE)
+    def test_an_undo_leaves_what_somebody_undid_since(
+        self, waiting_deltas, curator, owner
+    ):
+        delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         version = re.search('name="version" value="(.)"', said)[1]
         owner.post(decision_url(delta, "undo"))
@@ -493,10 +510,10 @@ class TestTwoCurators:
         assert (answer.status_code, delta.status) == (409, "applied")
 
     def test_a_stale_one_says_what_changed_and_is_renewed(
-        self, waiting, curator, write, alice
+        self, waiting_deltas, curator, write, alice
     ):
         entry = write(author_kind="rule")
-        delta = waiting(
+        delta = waiting_deltas(
             f"{entry.content} Never pass `name`.",
             operation="update",
             entry=entry,
@@ -520,9 +537,13 @@ class TestTwoCurators:
 
 
 class TestBulk:
-    def test_it_accepts_those_of_low_risk_and_says_what_is_left(self, waiting, curator):
-        low = [waiting(f"When calling `tool_{n}`, pass `path`.") for n in range(2)]
-        high = waiting(OTHER)
+    def test_it_accepts_those_of_low_risk_and_says_what_is_left(
+        self, waiting_deltas, curator
+    ):
+        low = [
+            waiting_deltas(f"When calling `tool_{n}`, pass `path`.") for n in range(2)
+        ]
+        high = waiting_deltas(OTHER)
         PlaybookDelta.objects.filter(pk__in=[d.pk for d in low]).update(risk="low")
         PlaybookDelta.objects.filter(pk=high.pk).update(risk="high")
 
@@ -537,8 +558,10 @@ class TestBulk:
         high.refresh_from_db()
         assert high.status == "pending"
 
-    def test_it_undoes_all_of_them(self, waiting, curator):
-        ids = [str(waiting(f"When calling `t_{n}`, pass `p`.").pk) for n in range(2)]
+    def test_it_undoes_all_of_them(self, waiting_deltas, curator):
+        ids = [
+            str(waiting_deltas(f"When calling `t_{n}`, pass `p`.").pk) for n in range(2)
+        ]
         PlaybookDelta.objects.update(risk="low")
         curator.post(reverse("console:inbox_bulk"), {"id": ids, "action": "accept"})
         assert PlaybookDelta.objects.filter(status="accepted").count() == 2
@@ -547,8 +570,8 @@ class TestBulk:
 
         assert PlaybookDelta.objects.pending().count() == 2
 
-    def test_it_rejects_the_chosen(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_it_rejects_the_chosen(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         chosen = {"id": [str(delta.pk)], "action": "reject", "reason_code": "one_off"}
         curator.post(reverse("console:inbox_bulk"), chosen)
@@ -557,8 +580,10 @@ class TestBulk:
         assert (delta.status, delta.review_note) == ("rejected", "one off")
 
     @pytest.mark.parametrize("typed", [{}, {"action": ""}, {"action": "approve"}])
-    def test_it_decides_nothing_unless_it_is_told_what(self, waiting, curator, typed):
-        delta = waiting(RULE)
+    def test_it_decides_nothing_unless_it_is_told_what(
+        self, waiting_deltas, curator, typed
+    ):
+        delta = waiting_deltas(RULE)
         PlaybookDelta.objects.update(risk="low")
 
         answer = curator.post(
@@ -570,7 +595,7 @@ class TestBulk:
         delta.refresh_from_db()
         assert delta.status == "pending"
 
-    def test_it_asks_for_a_choice(self, waiting, curator):
+    def test_it_asks_for_a_choice(self, waiting_deltas, curator):
         answer = curator.post(
             reverse("console:inbox_bulk"), {"action": "accept"}, **DATA
         )
@@ -581,9 +606,11 @@ class TestBulk:
 
 class TestConflicts:
     @pytest.fixture
-    def conflict(self, waiting, write):
+    def conflict(self, waiting_deltas, write):
         write("When running `pytest`, set `DJANGO_SETTINGS_MODULE` before.")
-        waiting("When running `pytest`, never set `DJANGO_SETTINGS_MODULE` before.")
+        waiting_deltas(
+            "When running `pytest`, never set `DJANGO_SETTINGS_MODULE` before."
+        )
         return Conflict.objects.get()
 
     def resolve(self, client, conflict, name, data=None, **extra):
@@ -744,7 +771,7 @@ class TestDuplicates:
 
 class TestOneCard:
     def test_it_shows_the_nearest_entries_and_the_runs_that_it_is_for(
-        self, waiting, curator, write, project
+        self, waiting_deltas, curator, write, project
     ):
         entry = write("When calling `edit_file`, pass `path`.")
         goal = "When calling `edit_file`, pass `path` instead of `file`."
@@ -755,7 +782,7 @@ class TestOneCard:
             state="done",
             request={"goal": goal},
         )
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
 
         page = curator.get(
             reverse("console:inbox_card", args=[delta.pk])
@@ -768,12 +795,12 @@ class TestOneCard:
         assert f"Merge into {entry.label}" in part.content.decode()
 
     def test_it_says_when_the_model_does_not_answer(
-        self, waiting, curator, monkeypatch
+        self, waiting_deltas, curator, monkeypatch
     ):
         def fail(*texts):
             raise InferenceError("away", retryable=True)
 
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
         delta.vectors.all().delete()
         monkeypatch.setattr(active_model, "embed", fail)
 
@@ -782,7 +809,7 @@ class TestOneCard:
         assert "The effect is unknown" in answer.content.decode()
 
     def test_a_quote_is_marked_where_it_stands_in_its_run(
-        self, waiting, curator, project
+        self, waiting_deltas, curator, project
     ):
         result = f"It failed twice. {RULE} Then it passed."
         run = AceRun.objects.create(
@@ -791,7 +818,7 @@ class TestOneCard:
             actor="a",
             request={"goal": "g", "result": result},
         )
-        delta = waiting(RULE, run_id=run.pk)
+        delta = waiting_deltas(RULE, run_id=run.pk)
         quote = {"field": "result", "start": 17, "end": 17 + len(RULE), "quote": RULE}
         PlaybookDelta.objects.filter(pk=delta.pk).update(evidence=[quote])
 
@@ -804,15 +831,17 @@ class TestOneCard:
         url = reverse("console:inbox_quote", args=[delta.pk, 2])
         assert curator.get(url).status_code == 404
 
-    def test_a_quote_that_is_gone_is_said_to_be_gone(self, waiting, curator):
-        answer = curator.get(reverse("console:inbox_quote", args=[waiting(RULE).pk, 1]))
+    def test_a_quote_that_is_gone_is_said_to_be_gone(self, waiting_deltas, curator):
+        answer = curator.get(
+            reverse("console:inbox_quote", args=[waiting_deltas(RULE).pk, 1])
+        )
 
         assert "does not contain the quote any more" in answer.content.decode()
 
     def test_its_root_cause_and_another_project_lead_to_the_list(
-        self, waiting, curator, project, other_project
+        self, waiting_deltas, curator, project, other_project
     ):
-        delta = waiting(RULE, root_cause="API_MISUSE")
+        delta = waiting_deltas(RULE, root_cause="API_MISUSE")
         account = User.objects.get(username="bob")
         Membership.objects.create(
             project=other_project, account=account, role=Role.VIEWER
@@ -829,8 +858,8 @@ class TestOneCard:
 class TestAddressesOfDecisions:
     """As they are opened after signing in, or by Enter in the address bar."""
 
-    def test_that_of_one_proposal_leads_to_its_card(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_that_of_one_proposal_leads_to_its_card(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
 
         answer = curator.get(
             decision_url(delta, "accept") + "?tab=quarantine", follow=True
@@ -864,9 +893,9 @@ class TestAddressesOfDecisions:
 
 
 class TestRoles:
-    def test_a_viewer_sees_no_button_and_is_told_why(self, waiting, browser_of):
+    def test_a_viewer_sees_no_button_and_is_told_why(self, waiting_deltas, browser_of):
         viewer = browser_of(Role.VIEWER)
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
 
         page = page_of(viewer)
 
@@ -877,9 +906,9 @@ class TestRoles:
     @pytest.mark.parametrize(
         "name", ["accept", "edit", "reject", "rebase", "merge", "undo", "reopen"]
     )
-    def test_a_writer_decides_nothing(self, waiting, browser_of, write, name):
+    def test_a_writer_decides_nothing(self, waiting_deltas, browser_of, write, name):
         entry = write(OTHER)
-        delta = waiting(RULE)
+        delta = waiting_deltas(RULE)
         typed = {"content": OTHER, "reason_code": "wrong", "label": entry.label}
 
         answer = browser_of(Role.WRITER).post(decision_url(delta, name), typed)
@@ -888,8 +917,8 @@ class TestRoles:
         assert answer.status_code in (403, 409)
         assert delta.status == "pending"
 
-    def test_charlie_sees_nothing(self, waiting, charlies, project):
-        delta = waiting(RULE)
+    def test_charlie_sees_nothing(self, waiting_deltas, charlies, project):
+        delta = waiting_deltas(RULE)
 
         assert charlies.get(inbox(project=project.pk)).status_code == 404
         assert RULE[:20] not in page_of(charlies)
@@ -909,8 +938,8 @@ class TestRoles:
 
 
 class TestHostileTexts:
-    def test_they_are_shown_as_texts(self, waiting, curator, project):
-        delta = waiting(RULE)
+    def test_they_are_shown_as_texts(self, waiting_deltas, curator, project):
+        delta = waiting_deltas(RULE)
         text = HOSTILE + "W" * 50_000
         PlaybookDelta.objects.filter(pk=delta.pk).update(
             content=text,
@@ -931,8 +960,8 @@ class TestHostileTexts:
             assert "<img src=x" not in page
             assert "&lt;script&gt;" in page
 
-    def test_a_text_too_long_for_its_field_is_not_in_it(self, waiting, curator):
-        delta = waiting(RULE)
+    def test_a_text_too_long_for_its_field_is_not_in_it(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE)
         PlaybookDelta.objects.filter(pk=delta.pk).update(content="W" * 50_000)
 
         page = page_of(curator)

@@ -34,7 +34,7 @@ def installation(project):
 
 
 @pytest.fixture
-def counted(project, installation, passages, monkeypatch):
+def query_counts_by_page(project, installation, passages, monkeypatch):
     """Fill the project with so many of everything, and count: {page: queries or None}.
 
     None of a page that nobody may open.
@@ -66,8 +66,8 @@ def counted(project, installation, passages, monkeypatch):
 @pytest.mark.django_db
 @pytest.mark.timeout(300)  # 200 pages, on a machine that may do other work
 @pytest.mark.parametrize("size", [FEW, MANY])
-def test_a_page_asks_as_often_whatever_there_is(counted, size):
-    found = counted(size)
+def test_a_page_asks_as_often_whatever_there_is(query_counts_by_page, size):
+    found = query_counts_by_page(size)
 
     opened = {page: queries for page, queries in found.items() if queries is not None}
     assert {page.name: queries for page, queries in opened.items()} == QUERIES

@@ -26,7 +26,7 @@ def address(project, **asked):
     return f"{reverse('console:playbook')}?project={project.pk}&{query}"
 
 
-def shown(browser, project, status=200, **asked):
+def revision_html(browser, project, status=200, **asked):
     answer = browser.get(address(project, **asked))
     assert answer.status_code == status
     return answer.content.decode()
@@ -37,7 +37,7 @@ class TestARevision:
         reword(entry, alice, "Moor at the south berth.")
 
         viewer = browser_of(Role.VIEWER)
-        html = shown(viewer, project, revision=1, show="entries")
+        html = revision_html(viewer, project, revision=1, show="entries")
 
         assert "1 entry at revision 1" in html
         assert TEXT in html
@@ -48,7 +48,7 @@ class TestARevision:
     ):
         reword(entry, alice, "Moor at the south berth.")
 
-        html = shown(curator, project)
+        html = revision_html(curator, project)
 
         assert "1 entry at revision 2" in html
         assert "Moor at the south berth." in html
@@ -58,7 +58,7 @@ class TestARevision:
     ):
         reword(entry, alice, TEXT.replace("north", "south"))
 
-        html = shown(curator, project, revision=1)
+        html = revision_html(curator, project, revision=1)
 
         assert "From revision 1 to 2: 1 changed" in html
         assert "<del>north </del><ins>south </ins>" in html
@@ -67,7 +67,7 @@ class TestARevision:
         reword(entry, alice, "Moor at the south berth.")
         add(project, alice, "Pilots board at the outer buoy.")
 
-        html = shown(curator, project, revision=3, to=1, show="differences")
+        html = revision_html(curator, project, revision=3, to=1, show="differences")
 
         assert "From revision 3 to 1: 1 changed, 1 removed" in html
 
@@ -76,7 +76,7 @@ class TestARevision:
     ):
         reword(entry, alice, TEXT.replace("north", "south"))
 
-        html = shown(curator, project)
+        html = revision_html(curator, project)
 
         assert "by <bdi" in html
         assert "alice" in html
@@ -87,7 +87,7 @@ class TestARevision:
         self, curator, project, entry, alice
     ):
         reword(entry, alice, "Moor at the south berth.")
-        html = shown(curator, project, revision=1, to=2)
+        html = revision_html(curator, project, revision=1, to=2)
 
         assert 'rel="prev" href="/admin/revisions/' in html
         assert "to=2&amp;revision=0" in html or "revision=0&amp;to=2" in html
@@ -99,7 +99,7 @@ class TestARevision:
         pilots = add(project, alice, "Pilots board at the outer buoy.")
         place(curator, project, pilots, priority=5)
 
-        html = shown(curator, project)
+        html = revision_html(curator, project)
 
         assert html.index("Pilots board") < html.index("Moor at the north")
 
@@ -107,18 +107,18 @@ class TestARevision:
     def test_one_that_is_not_there_is_refused_in_words(
         self, curator, project, entry, revision
     ):
-        html = shown(curator, project, status=400, revision=revision)
+        html = revision_html(curator, project, status=400, revision=revision)
 
         assert "errorlist" in html or "text-red" in html
         assert "1 entry at revision 1" in html
 
     def test_an_empty_playbook_says_what_to_do(self, curator, project):
-        assert "report finished tasks" in shown(curator, project)
+        assert "report finished tasks" in revision_html(curator, project)
 
     def test_hostile_words_are_shown_as_text(self, curator, project, entry):
         PlaybookEntry.objects.filter(pk=entry.pk).update(content=HOSTILE)
 
-        html = shown(curator, project)
+        html = revision_html(curator, project)
 
         assert "<script>alert" not in html
         assert "<img src=x" not in html
@@ -127,7 +127,7 @@ class TestARevision:
         self, owner, project, alice, entry
     ):
         reword(entry, alice, "Moor at the south berth.")
-        shown(owner, project)
+        revision_html(owner, project)
         few = [len(own(owner, address(project, **a))) for a in EVERY_VIEW]
         for number in range(5):
             add(project, alice, f"Pilots board at buoy {number} of the harbour.")
@@ -204,12 +204,12 @@ class TestTakingBack:
         self, curator, project, entry, alice
     ):
         run = a_run(project, alice, entry)
-        html = shown(curator, project)
+        html = revision_html(curator, project)
 
         assert f'value="run:{run.pk}"' in html
         assert 'value="revision"' in html
         assert 'value="after"' not in html
-        assert 'value="after"' in shown(curator, project, revision=0)
+        assert 'value="after"' in revision_html(curator, project, revision=0)
 
     def test_a_refusal_is_said_and_loses_nothing_that_was_typed(
         self, curator, project, entry, alice
@@ -247,7 +247,7 @@ class TestTakingBack:
     ):
         viewer = browser_of(Role.VIEWER)
 
-        assert "Revert" not in shown(viewer, project)
+        assert "Revert" not in revision_html(viewer, project)
         assert take_back(viewer, project, "revision").status_code == 403
         entry.refresh_from_db()
         assert entry.is_live
@@ -258,7 +258,7 @@ class TestCharlie:
         self, charlies, project, entry, alice
     ):
         reword(entry, alice, "Moor at the south berth.")
-        html = shown(charlies, project, status=404)
+        html = revision_html(charlies, project, status=404)
         elsewhere = charlies.get(reverse("console:playbook")).content.decode()
 
         assert "Moor" not in html + elsewhere

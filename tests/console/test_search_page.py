@@ -24,7 +24,7 @@ API = "/api/v1/search"
 
 
 @pytest.fixture
-def stored(project, alice):
+def stored_memories(project, alice):
     def make(content, **fields):
         draft = Draft(content=content, memory_type="learning", **fields)
         return write.store(project, draft, alice).memory
@@ -39,11 +39,11 @@ def answer(browser, project, status=200, **asked):
     return page
 
 
-def shown(*args, **asked):
+def page_html(*args, **asked):
     return answer(*args, **asked).content.decode()
 
 
-def found(page):
+def hits_of(page):
     return [(str(one.memory.pk), one.score) for one in page.context["hits"]]
 
 
@@ -88,18 +88,18 @@ class TestItIsTheApisSearch:
         ],
     )
     def test_it_finds_what_the_api_finds(
-        self, browser_of, alice_api, project, stored, asked, body
+        self, browser_of, alice_api, project, stored_memories, asked, body
     ):
-        stored("The tide feed sends local time", tags=("sea",))
-        stored("Ebb tide tables are late", tags=("sea", "ebb"))
-        stored("Tide gauges need salt water", files=(FileRef("src/gauge.py"),))
-        stored("A tide is no wave", agent_id="other")
+        stored_memories("The tide feed sends local time", tags=("sea",))
+        stored_memories("Ebb tide tables are late", tags=("sea", "ebb"))
+        stored_memories("Tide gauges need salt water", files=(FileRef("src/gauge.py"),))
+        stored_memories("A tide is no wave", agent_id="other")
 
         page = answer(browser_of(Role.VIEWER), project, query="tide", **asked)
 
         given = {"project_id": str(project.pk), "query": "tide", **body}
         hits = alice_api.post(API, given, format="json").json()["hits"]
-        assert found(page) == [
+        assert hits_of(page) == [
             (hit["memory"]["id"], f"{hit['score']:.3f}") for hit in hits
         ]
 
@@ -125,23 +125,27 @@ class TestItIsTheApisSearch:
     def test_it_refuses_in_the_words_of_the_api(
         self, curator, alice_api, project, asked, body
     ):
-        html = shown(curator, project, status=400, **{"query": "tide"} | asked)
+        html = page_html(curator, project, status=400, **{"query": "tide"} | asked)
 
         given = {"project_id": str(project.pk), "query": "tide", **body}
         refused = alice_api.post(API, given, format="json")
         assert refused.status_code >= 400
         problem = refused.json()
-        told = [one for found in problem["errors"].values() for one in found]
-        for words in told or [problem["detail"]]:
+        messages = [one for field in problem["errors"].values() for one in field]
+        for words in messages or [problem["detail"]]:
             assert words.replace("'", "&#x27;") in html
         assert 'role="alert"' in html
 
 
 class TestThePage:
-    def test_a_hit_tells_why_it_is_one_and_leads_on(self, browser_of, project, stored):
-        memory = stored("The tide feed is late", files=(FileRef("src/feed.py"),))
+    def test_a_hit_tells_why_it_is_one_and_leads_on(
+        self, browser_of, project, stored_memories
+    ):
+        memory = stored_memories(
+            "The tide feed is late", files=(FileRef("src/feed.py"),)
+        )
 
-        html = shown(browser_of(Role.VIEWER), project, query="tide")
+        html = page_html(browser_of(Role.VIEWER), project, query="tide")
 
         assert "The <mark>tide</mark> feed is late" in html
         assert re.search(r"keyword #1 0\.\d{3}|keyword #1 \d", html)
@@ -150,7 +154,7 @@ class TestThePage:
         assert f"{reverse('console:file')}?project={project.pk}&amp;path=src" in html
 
     def test_what_was_asked_stays_in_the_form(self, curator, project):
-        html = shown(
+        html = page_html(
             curator, project, query="tide", tags="sea", kinds="fact", scope="org"
         )
 
@@ -161,10 +165,14 @@ class TestThePage:
         assert "explain: kinds, tags, kind</summary>" in html
         assert '<details class="se-more">' in html
 
-    def test_explain_tells_terms_lanes_and_weights(self, curator, project, stored):
-        stored("The tide feed is late")
+    def test_explain_tells_terms_lanes_and_weights(
+        self, curator, project, stored_memories
+    ):
+        stored_memories("The tide feed is late")
 
-        html = shown(curator, project, query="tide feed", explain="on", keyword="0.7")
+        html = page_html(
+            curator, project, query="tide feed", explain="on", keyword="0.7"
+        )
 
         for told in (
             "Memories that pass the filters",
@@ -176,30 +184,32 @@ class TestThePage:
         ):
             assert told in html
 
-    def test_it_tells_why_a_memory_is_not_there(self, curator, project, stored):
-        memory = stored("The tide feed is late", tags=("sea",))
+    def test_it_tells_why_a_memory_is_not_there(
+        self, curator, project, stored_memories
+    ):
+        memory = stored_memories("The tide feed is late", tags=("sea",))
 
-        out = shown(curator, project, query="tide", tags="ebb", why=memory.pk)
-        inside = shown(curator, project, query="tide", why=memory.pk)
+        out = page_html(curator, project, query="tide", tags="ebb", why=memory.pk)
+        inside = page_html(curator, project, query="tide", why=memory.pk)
 
         assert "left out by <strong>tags</strong>: it does not match" in out
         assert "is in the answer" in inside
 
     def test_nothing_is_asked_before_the_first_search(self, curator, project):
-        html = shown(curator, project, file_paths="src/a.py")
+        html = page_html(curator, project, file_paths="src/a.py")
 
         assert "The search that agents use" in html
         assert "src/a.py</textarea>" in html
         assert 'role="alert"' not in html
 
     def test_no_hit_says_what_to_do(self, curator, project):
-        assert "No memory matches" in shown(curator, project, query="tide")
+        assert "No memory matches" in page_html(curator, project, query="tide")
 
-    def test_charlie_finds_nothing_of_it(self, charlies, project, stored):
-        memory = stored(f"{MARK} tide")
+    def test_charlie_finds_nothing_of_it(self, charlies, project, stored_memories):
+        memory = stored_memories(f"{MARK} tide")
 
         assert MARK not in charlies.get(f"{SEARCH}?query=tide").content.decode()
-        shown(charlies, project, status=404, query="tide")
+        page_html(charlies, project, status=404, query="tide")
         asked = {"query": "x", "why": memory.pk}
         html = charlies.get(SEARCH, asked).content.decode()
         assert "There is no such memory" in html
@@ -209,7 +219,7 @@ class TestThePage:
             deleted_at=None, superseded_by=None, scope_kind="workspace"
         )
 
-        html = shown(owner, project, query=f"{MARK} <script>alert(3)</script>")
+        html = page_html(owner, project, query=f"{MARK} <script>alert(3)</script>")
 
         assert MARK in html
         assert "<script>alert" not in html
@@ -220,12 +230,12 @@ class TestThePage:
         assert curator.get(SEARCH, {"project": project_id}).status_code == 404
 
     def test_it_asks_the_same_queries_however_much_it_finds(
-        self, owner, project, alice, stored
+        self, owner, project, alice, stored_memories
     ):
         url = f"{SEARCH}?project={project.pk}&query=tide&limit=100&explain=on"
 
         def fill(number):
-            memory = stored(f"Tide {number} of the harbour")
+            memory = stored_memories(f"Tide {number} of the harbour")
             [file] = files.ensure(project, [f"src/{number}.py"]).values()
             memory.file_links.create(file=file)
 

@@ -10,21 +10,21 @@ from projects.models import Project
 
 
 @pytest.fixture
-def seeded(db):
+def demo_project(db):
     return demo.seed()
 
 
 @pytest.fixture
-def memories(seeded):
-    return Memory.objects.filter(project=seeded)
+def memories(demo_project):
+    return Memory.objects.filter(project=demo_project)
 
 
 class TestSeed:
-    def test_it_makes_the_demo_project(self, seeded):
-        assert Project.objects.get() == seeded
-        assert seeded.name == "demo"
+    def test_it_makes_the_demo_project(self, demo_project):
+        assert Project.objects.get() == demo_project
+        assert demo_project.name == "demo"
 
-    def test_it_does_nothing_the_second_time(self, seeded):
+    def test_it_does_nothing_the_second_time(self, demo_project):
         before = Memory.objects.count()
 
         again = demo.seed()
@@ -36,9 +36,9 @@ class TestSeed:
         assert demo.seed() is None
         assert Project.objects.get() == project
 
-    def test_it_does_not_come_back_after_it_was_deleted(self, seeded):
-        seeded.hide()
-        seeded.save()
+    def test_it_does_not_come_back_after_it_was_deleted(self, demo_project):
+        demo_project.hide()
+        demo_project.save()
 
         assert demo.seed() is None
 
@@ -52,12 +52,12 @@ class TestMemories:
         assert not memories.filter(vectors=None).exists()
         assert not memories.filter(is_duplicate=True).exists()
 
-    def test_files_and_tags_are_linked(self, memories, seeded):
-        assert File.objects.filter(project=seeded).count() >= 10
+    def test_files_and_tags_are_linked(self, memories, demo_project):
+        assert File.objects.filter(project=demo_project).count() >= 10
         assert not memories.filter(tags=[]).exists()
 
-    def test_one_pair_waits_for_a_person_to_compare_it(self, seeded):
-        pair = PossibleDuplicate.objects.get(project=seeded)
+    def test_one_pair_waits_for_a_person_to_compare_it(self, demo_project):
+        pair = PossibleDuplicate.objects.get(project=demo_project)
 
         assert pair.state == "open"
         assert pair.why_not_merged
@@ -65,8 +65,8 @@ class TestMemories:
 
 class TestTasks:
     @pytest.fixture
-    def runs(self, seeded):
-        return AceRun.objects.filter(project=seeded).order_by("pk")
+    def runs(self, demo_project):
+        return AceRun.objects.filter(project=demo_project).order_by("pk")
 
     def test_each_is_finished(self, runs):
         assert {run.state for run in runs} == {"done"}
@@ -76,20 +76,22 @@ class TestTasks:
 
         assert outcomes == ["success", "success", "success", "unknown"]
 
-    def test_a_repaired_call_and_a_person_taught_something(self, seeded):
-        entries = PlaybookEntry.objects.filter(project=seeded).current().order_by("pk")
+    def test_a_repaired_call_and_a_person_taught_something(self, demo_project):
+        entries = (
+            PlaybookEntry.objects.filter(project=demo_project).current().order_by("pk")
+        )
 
         assert [entry.label for entry in entries] == ["gotchas-00001", "gotchas-00002"]
         assert "`customer_id`" in entries[0].content
         assert entries[1].content.startswith("Never change the order")
 
-    def test_an_entry_that_was_cited_has_its_vote(self, seeded):
-        entry = PlaybookEntry.objects.get(project=seeded, label="gotchas-00001")
+    def test_an_entry_that_was_cited_has_its_vote(self, demo_project):
+        entry = PlaybookEntry.objects.get(project=demo_project, label="gotchas-00001")
 
         assert (entry.helpful, entry.harmful) == (1, 0)
 
-    def test_what_an_agent_says_alone_waits_in_review(self, seeded):
-        delta = PlaybookDelta.objects.pending().get(project=seeded)
+    def test_what_an_agent_says_alone_waits_in_review(self, demo_project):
+        delta = PlaybookDelta.objects.pending().get(project=demo_project)
 
         assert delta.operation == "add"
         assert "agent's own word" in delta.review_note

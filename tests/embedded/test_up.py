@@ -61,9 +61,9 @@ class Service:
         )
         threading.Thread(target=self.read, daemon=True).start()
         assert eventually(
-            lambda: said(self.lines, until) or self.process.poll() is not None
+            lambda: lines_with(self.lines, until) or self.process.poll() is not None
         )
-        assert said(self.lines, until), "\n".join(self.lines)
+        assert lines_with(self.lines, until), "\n".join(self.lines)
         return self
 
     def read(self) -> None:
@@ -104,7 +104,7 @@ class Service:
         return f"DATA_DIR={self.folder}" in variables and bool(line)
 
 
-def said(lines: list[str], start: str) -> list[str]:
+def lines_with(lines: list[str], start: str) -> list[str]:
     return [line for line in lines if line.startswith(start)]
 
 
@@ -209,14 +209,14 @@ class TestUp:
 
 class TestFirstStart:
     def test_it_prints_the_admin_and_the_key_once(self, first_life):
-        (admin,) = said(first_life.lines, "Admin: ")
-        (key,) = said(first_life.lines, "API key: ")
+        (admin,) = lines_with(first_life.lines, "Admin: ")
+        (key,) = lines_with(first_life.lines, "API key: ")
 
         assert re.fullmatch(r"Admin: admin / \S{12,}", admin)
         assert re.fullmatch(r"API key: am_\S{30,}", key)
 
     def test_sigterm_ends_everything_in_order(self, first_life):
-        stops = said(first_life.lines, "Stopp")
+        stops = lines_with(first_life.lines, "Stopp")
 
         assert first_life.status == 0
         assert first_life.left == {}
@@ -251,16 +251,20 @@ class TestFirstStart:
 
 class TestSecondStart:
     def test_it_keeps_the_data(self, service):
-        assert not said(service.lines, "Migrations: ")
+        assert not lines_with(service.lines, "Migrations: ")
 
     def test_it_makes_a_new_password_and_key_on_demand(self, first_life, service):
         for start in ("Admin: ", "API key: "):
-            assert said(first_life.lines, start) != said(service.lines, start) != []
+            assert (
+                lines_with(first_life.lines, start)
+                != lines_with(service.lines, start)
+                != []
+            )
 
 
 class TestSlowStart:
     @pytest.fixture
-    def waiting(self, tmp_path):
+    def slow_service(self, tmp_path):
         """A service whose one child ends at once."""
         say = [sys.executable, "-c", "print('begun')"]
         child = ChildProcess("worker", say, tmp_path / "worker.log", tmp_path)
@@ -269,9 +273,9 @@ class TestSlowStart:
         child.stop(seconds=5)
 
     @pytest.fixture
-    def url(self, waiting):
+    def url(self, slow_service):
         """Where it is ready when its child was started twice."""
-        (child,) = waiting.children
+        (child,) = slow_service.children
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
@@ -284,15 +288,17 @@ class TestSlowStart:
             yield f"http://127.0.0.1:{server.server_port}/"
             server.shutdown()
 
-    def test_what_dies_in_it_is_started_again(self, waiting, url, monkeypatch, capsys):
+    def test_what_dies_in_it_is_started_again(
+        self, slow_service, url, monkeypatch, capsys
+    ):
         monkeypatch.setattr(up, "SLOW_START_SECONDS", 0)
 
-        up.wait_until_ready(waiting, url=url)
+        up.wait_until_ready(slow_service, url=url)
 
         assert "worker ended with status 0" in capsys.readouterr().out
 
-    def test_what_dies_before_it_ends_all(self, waiting, url, capsys):
+    def test_what_dies_before_it_ends_all(self, slow_service, url, capsys):
         with pytest.raises(SystemExit):
-            up.wait_until_ready(waiting, url=url)
+            up.wait_until_ready(slow_service, url=url)
 
         assert "worker ended at its start:\nbegun" in capsys.readouterr().out

@@ -342,7 +342,7 @@ def tally(service: Service) -> dict[str, Any]:
     }
 
 
-def unfinished(service: Service) -> list[str]:
+def unfinished_jobs(service: Service) -> list[str]:
     return [
         run["id"]
         for run in service.everything("ace/runs?state=running")
@@ -355,7 +355,7 @@ def finished_by_hand(service: Service) -> list[str]:
     found = []
     jobs = list(service.everything("jobs?kind=ace"))
     shown = {j["args"]["run_id"] for j in jobs if j["state"] in ("running", "waiting")}
-    for run_id in unfinished(service):
+    for run_id in unfinished_jobs(service):
         if run_id not in shown:
             found.append(f"run {run_id} is unfinished and no job tells of it")
         service.insist("POST", f"/api/v1/ace/runs/{run_id}/resume", {})
@@ -365,7 +365,7 @@ def finished_by_hand(service: Service) -> list[str]:
 def faults_in(service: Service, replay: Replay, *, patience: float) -> list[str]:
     """Everything that is not as it must be, in words."""
     found = [f"task {n} was refused: {a}" for n, a in replay.refused.items()]
-    wait_for(lambda: not unfinished(service), seconds=patience)
+    wait_for(lambda: not unfinished_jobs(service), seconds=patience)
     found += finished_by_hand(service)
     runs = {run["id"]: run for run in service.everything("ace/runs")}
     memories = {m["id"] for m in service.everything("memories?include_duplicates=true")}

@@ -22,21 +22,21 @@ URL = "/api/v1/complete-task"
 KEY = {"Idempotency-Key": "one task"}
 
 
-class Killed(BaseException):
+class ProcessDeath(BaseException):
     """What no `except Exception` catches, as a process that is gone."""
 
 
-def killed(*args, **kwargs):
-    raise Killed
+def die(*args, **kwargs):
+    raise ProcessDeath
 
 
 def broken(*args, **kwargs):
     raise RuntimeError("the playbook is on fire\x00")
 
 
-def failed(api, task):
+def fail_task(api, task):
     """The id of a run that its request and its job could not finish."""
-    run_id = sent(api, task).json()["run_id"]
+    run_id = send_task(api, task).json()["run_id"]
     fail_each_attempt()
     assert AceRun.objects.get(pk=run_id).state == "failed"
     return run_id
@@ -44,24 +44,24 @@ def failed(api, task):
 
 def fail_each_attempt():
     for _ in range(runs.ATTEMPTS):
-        due()
+        due_jobs()
         runner.run(Job.objects.get(kind="ace", state="waiting").pk)
 
 
-def due():
+def due_jobs():
     Job.objects.filter(state="waiting").update(run_after=timezone.now())
 
 
-def sent(api, task):
+def send_task(api, task):
     return api.post(URL, task, headers=KEY)
 
 
 @pytest.fixture
-def finished(bob_api, task, rule, project):
+def finished_run(bob_api, task, rule, project):
     """What one undisturbed task leaves behind."""
     task["cited_entry_ids"] = [rule]
     with undone():
-        answer = sent(bob_api, task).json()
+        answer = send_task(bob_api, task).json()
         assert answer["state"] == "done"
         left = tally(project)
     return left
@@ -71,29 +71,29 @@ def finished(bob_api, task, rule, project):
 class TestAPhaseThatFails:
     @pytest.mark.parametrize("phase", ["reflector", "curator"])
     def test_the_answer_says_which_and_the_job_finishes_it(
-        self, bob_api, task, finished, project, monkeypatch, run_jobs, phase
+        self, bob_api, task, finished_run, project, monkeypatch, run_jobs, phase
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, phase, broken)
-            answer = sent(bob_api, task)
+            answer = send_task(bob_api, task)
         shown = answer.json()
-        due()
+        due_jobs()
         run_jobs()
 
         assert (answer.status_code, shown["state"]) == (200, "running")
         assert shown["phases"][phase]["status"] == "failed"
         assert "on fire" in shown["phases"][phase]["error"]
         assert Memory.objects.filter(pk=shown["memory_id"]).exists()
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_its_last_failure_is_told_and_it_can_be_resumed(
-        self, bob_api, task, finished, project, monkeypatch
+        self, bob_api, task, finished_run, project, monkeypatch
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            run_id = sent(bob_api, task).json()["run_id"]
+            run_id = send_task(bob_api, task).json()["run_id"]
             for _ in range(runs.ATTEMPTS):
-                due()
+                due_jobs()
                 runner.run(Job.objects.get(kind="ace").pk)
         shown = bob_api.get(f"/api/v1/ace/runs/{run_id}").json()
 
@@ -101,46 +101,46 @@ class TestAPhaseThatFails:
         assert "on fire" in shown["phases"]["curator"]["error"]
         resumed = bob_api.post(f"/api/v1/ace/runs/{run_id}/resume", {})
         assert resumed.json()["state"] == "done"
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_a_resumption_that_fails_too_leaves_it_to_a_job(
-        self, bob_api, task, finished, project, monkeypatch, run_jobs
+        self, bob_api, task, finished_run, project, monkeypatch, run_jobs
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            resume = f"/api/v1/ace/runs/{failed(bob_api, task)}/resume"
+            resume = f"/api/v1/ace/runs/{fail_task(bob_api, task)}/resume"
             resumed = bob_api.post(resume, {})
             fail_each_attempt()
             again = AceRun.objects.get().state
             bob_api.post(resume, {})
-        due()
+        due_jobs()
         run_jobs()
 
         assert (resumed.json()["state"], again) == ("running", "failed")
         assert AceRun.objects.get().state == "done"
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     @pytest.mark.parametrize("prefer", ["", "respond-async"])
     def test_a_repetition_takes_up_a_failed_run(
-        self, bob_api, task, finished, project, monkeypatch, run_jobs, prefer
+        self, bob_api, task, finished_run, project, monkeypatch, run_jobs, prefer
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            run_id = failed(bob_api, task)
+            run_id = fail_task(bob_api, task)
         again = bob_api.post(URL, task, headers={**KEY, "Prefer": prefer})
         told = (again.status_code, again.json()["state"])
         run_jobs()
 
         assert told == ((202, "running") if prefer else (200, "done"))
         assert again.json()["run_id"] == run_id
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_a_resumption_sent_again_gets_the_same_answer(
-        self, bob_api, task, finished, project, monkeypatch
+        self, bob_api, task, finished_run, project, monkeypatch
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            resume = f"/api/v1/ace/runs/{failed(bob_api, task)}/resume"
+            resume = f"/api/v1/ace/runs/{fail_task(bob_api, task)}/resume"
             first = bob_api.post(resume, {}, headers=KEY).json()
         second = bob_api.post(resume, {}, headers=KEY)
         third = bob_api.post(resume, {}, headers=KEY)
@@ -149,47 +149,47 @@ class TestAPhaseThatFails:
         assert (first["state"], second.json()["state"]) == ("running", "done")
         assert (third.status_code, third.json()) == (200, second.json())
         assert other.status_code == 409
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_a_repetition_goes_on_where_it_stopped(
-        self, bob_api, task, finished, project, monkeypatch
+        self, bob_api, task, finished_run, project, monkeypatch
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            first = sent(bob_api, task).json()
-        second = sent(bob_api, task).json()
+            first = send_task(bob_api, task).json()
+        second = send_task(bob_api, task).json()
 
         assert second["state"] == "done"
         assert second["run_id"] == first["run_id"]
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
 
 @pytest.mark.django_db
 class TestAProcessThatDies:
     @pytest.mark.parametrize("phase", ["reflector", "curator"])
     def test_its_job_finishes_the_run(
-        self, bob_api, task, finished, project, monkeypatch, run_jobs, phase
+        self, bob_api, task, finished_run, project, monkeypatch, run_jobs, phase
     ):
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setitem(runs.PHASES, phase, killed)
-            sent(bob_api, task)
+        with monkeypatch.context() as patch, pytest.raises(ProcessDeath):
+            patch.setitem(runs.PHASES, phase, die)
+            send_task(bob_api, task)
         assert AceRun.objects.get().state == "running"
-        due()
+        due_jobs()
         run_jobs()
 
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_a_task_that_kills_every_worker_is_told_as_failed(
         self, bob_api, task, rule, monkeypatch
     ):
         patch = monkeypatch.setitem
-        patch(runs.PHASES, "reflector", killed)
-        with pytest.raises(Killed):
-            sent(bob_api, task)
+        patch(runs.PHASES, "reflector", die)
+        with pytest.raises(ProcessDeath):
+            send_task(bob_api, task)
         job = Job.objects.get(kind="ace")
         for _ in range(runs.ATTEMPTS):
             Job.objects.update(run_after=timezone.now(), lease_until=LONG_AGO)
-            with pytest.raises(Killed):
+            with pytest.raises(ProcessDeath):
                 runner.run(job.pk)
         Job.objects.update(lease_until=LONG_AGO)
         runner.run(job.pk)
@@ -201,19 +201,19 @@ class TestAProcessThatDies:
         assert "died" in shown["phases"]["reflector"]["error"]
 
     def test_at_any_query_nothing_is_lost_and_nothing_twice(
-        self, bob_api, task, finished, project
+        self, bob_api, task, finished_run, project
     ):
         """The n-th query is the last one of the first process, for every fourth n."""
         at, dead = 1, True
         while dead:
             with undone():
                 dead = self.dies(bob_api, task, at)
-                again = sent(bob_api, task)
+                again = send_task(bob_api, task)
 
                 assert again.status_code == 200, (at, again.content)
                 assert again.json()["state"] == "done", at
-                assert tally(project) == finished, at
-                assert sent(bob_api, task).json() == again.json()
+                assert tally(project) == finished_run, at
+                assert send_task(bob_api, task).json() == again.json()
             at += 4
 
     @staticmethod
@@ -226,13 +226,13 @@ class TestAProcessThatDies:
             if not sql.startswith("ROLLBACK"):
                 asked += 1
                 if asked == at:
-                    raise Killed
+                    raise ProcessDeath
             return execute(sql, params, many, context)
 
         try:
             with connection.execute_wrapper(count):
-                sent(api, task)
-        except Killed:
+                send_task(api, task)
+        except ProcessDeath:
             return True
         return False
 
@@ -246,7 +246,7 @@ class TestAnEmbedderThatDies:
         self, bob_api, task, project
     ):
         with fake.outage():
-            answer = sent(bob_api, task).json()
+            answer = send_task(bob_api, task).json()
             asked = {"project_id": str(project.pk), "query": "rename option"}
             hits = bob_api.post("/api/v1/search", asked).json()["hits"]
 
@@ -257,7 +257,7 @@ class TestAnEmbedderThatDies:
     def test_it_is_embedded_and_compared_when_the_model_is_back(
         self, bob_api, task, run_jobs
     ):
-        first = sent(bob_api, task).json()["memory_id"]
+        first = send_task(bob_api, task).json()["memory_id"]
         almost = task | {"result": "The option is renamed and the tests pass now"}
         with fake.outage():
             second = bob_api.post(URL, almost).json()["memory_id"]
@@ -269,7 +269,7 @@ class TestAnEmbedderThatDies:
         assert str(found.duplicate_of_id) == first
 
     def test_what_cannot_be_compared_waits_for_a_person(
-        self, bob_api, task, finished, project, monkeypatch, run_jobs
+        self, bob_api, task, finished_run, project, monkeypatch, run_jobs
     ):
         whole = runs.PHASES["curator"]
 
@@ -279,14 +279,14 @@ class TestAnEmbedderThatDies:
 
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", fails)
-            answer = sent(bob_api, task).json()
+            answer = send_task(bob_api, task).json()
         run_jobs()
 
         left = tally(project)
         assert answer["state"] == "done"
         assert [status for _, status in left["deltas"]].count("pending") == 2
-        assert len(left["deltas"]) == len(finished["deltas"])
-        assert left["memories"] == finished["memories"]
+        assert len(left["deltas"]) == len(finished_run["deltas"])
+        assert left["memories"] == finished_run["memories"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -307,10 +307,10 @@ class TestALostConnection:
 
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "reflector", cut)
-            first = sent(bob_api, task)
+            first = send_task(bob_api, task)
         connection.close()
         stored = AceRun.objects.get()
-        second = sent(bob_api, task)
+        second = send_task(bob_api, task)
 
         assert (first.status_code, first.json()["code"]) == (503, "unavailable")
         assert first.headers["Retry-After"]
@@ -327,37 +327,37 @@ class TestALostConnection:
 
         with monkeypatch.context() as patch:
             patch.setattr(runs, "_commit", gone)
-            answer = sent(bob_api, task)
+            answer = send_task(bob_api, task)
 
         assert answer.status_code == 503
         assert AceRun.objects.count() == Memory.objects.count() == 0
-        assert sent(bob_api, task).json()["state"] == "done"
+        assert send_task(bob_api, task).json()["state"] == "done"
 
 
 @pytest.mark.django_db
 class TestARepetition:
     def test_it_answers_the_same_and_moves_nothing(
-        self, bob_api, task, finished, project
+        self, bob_api, task, finished_run, project
     ):
-        first, second = sent(bob_api, task), sent(bob_api, task)
+        first, second = send_task(bob_api, task), send_task(bob_api, task)
 
         assert first.json() == second.json()
         assert first.json()["change_id"]
-        assert tally(project) == finished
+        assert tally(project) == finished_run
 
     def test_another_task_under_the_key_is_refused(self, bob_api, task, rule):
-        sent(bob_api, task)
-        answer = sent(bob_api, task | {"goal": "Something else"})
+        send_task(bob_api, task)
+        answer = send_task(bob_api, task | {"goal": "Something else"})
 
         assert (answer.status_code, answer.json()["code"]) == (
             409,
             "idempotency_mismatch",
         )
 
-    def test_resuming_again_changes_nothing(self, bob_api, task, finished, project):
-        run_id = sent(bob_api, task).json()["run_id"]
+    def test_resuming_again_changes_nothing(self, bob_api, task, finished_run, project):
+        run_id = send_task(bob_api, task).json()["run_id"]
         for _ in range(2):
             AceRun.objects.update(state="running", phases={})
             bob_api.post(f"/api/v1/ace/runs/{run_id}/resume", {})
 
-        assert tally(project) == finished
+        assert tally(project) == finished_run

@@ -20,7 +20,7 @@ from tests.isolation.world import posted
 
 
 @pytest.fixture
-def handled(monkeypatch):
+def handler(monkeypatch):
     """A kind of job whose runs are listed; `handled.act` is what it does."""
 
     class Handled:
@@ -52,11 +52,11 @@ def expire(job):
 
 @pytest.mark.django_db(transaction=True)
 class TestTwoAtOnce:
-    def test_one_of_eight_workers_runs_a_job(self, handled, together):
+    def test_one_of_eight_workers_runs_a_job(self, handler, together):
         job = queue.enqueue("probe")
         together(*[lambda: runner.run(job.pk)] * 8)
 
-        assert len(handled.runs) == 1
+        assert len(handler.runs) == 1
         job.refresh_from_db()
         assert (job.state, job.attempts) == ("done", 1)
 
@@ -113,11 +113,11 @@ class TestTwoAtOnce:
 
 @pytest.mark.django_db
 class TestAWorkerThatDies:
-    def test_its_job_is_taken_over_when_the_lease_ran_out(self, handled):
+    def test_its_job_is_taken_over_when_the_lease_ran_out(self, handler):
         job = queue.enqueue("probe")
         runner.claim(job.pk)
         runner.run(job.pk)
-        assert handled.runs == []
+        assert handler.runs == []
 
         expire(job)
         runner.run(job.pk)
@@ -125,7 +125,7 @@ class TestAWorkerThatDies:
         job.refresh_from_db()
         assert (job.state, job.attempts, job.result) == ("done", 2, {"by": 2})
 
-    def test_its_late_step_is_refused_and_its_late_end_changes_nothing(self, handled):
+    def test_its_late_step_is_refused_and_its_late_end_changes_nothing(self, handler):
         job = queue.enqueue("probe")
         how = runner.HANDLERS["probe"]
         late = runner.JobRun(runner.claim(job.pk), how)
@@ -144,19 +144,19 @@ class TestAWorkerThatDies:
         job.refresh_from_db()
         assert (job.state, job.done, job.result["by"]) == ("done", 2, "the second")
 
-    def test_a_job_that_kills_every_worker_becomes_a_dead_letter(self, handled):
+    def test_a_job_that_kills_every_worker_becomes_a_dead_letter(self, handler):
         job = queue.enqueue("probe")
-        for _ in range(handled.attempts):
+        for _ in range(handler.attempts):
             assert runner.claim(job.pk)
             expire(job)
         runner.run(job.pk)
 
         job.refresh_from_db()
-        assert (job.state, handled.runs) == ("failed", [])
+        assert (job.state, handler.runs) == ("failed", [])
         assert "died" in job.error
         assert not Job.objects.due().exists()
 
-    def test_a_cancelled_job_stops_at_its_next_step(self, handled):
+    def test_a_cancelled_job_stops_at_its_next_step(self, handler):
         job = queue.enqueue("probe")
 
         def act(run):
@@ -164,33 +164,33 @@ class TestAWorkerThatDies:
             run.step(1)
             raise AssertionError("it went on")
 
-        handled.act = act
+        handler.act = act
         runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.error) == ("cancelled", "")
 
-    def test_an_error_that_postgres_cannot_hold_is_kept_without_it(self, handled):
+    def test_an_error_that_postgres_cannot_hold_is_kept_without_it(self, handler):
         job = queue.enqueue("probe")
 
         def act(run):
             raise errors.Permanent("bad\x00byte")
 
-        handled.act = act
+        handler.act = act
         runner.run(job.pk)
 
         job.refresh_from_db()
         assert (job.state, job.error) == ("failed", "Permanent: badbyte")
 
     @pytest.fixture
-    def asked_for_anew(self, handled):
+    def asked_for_anew(self, handler):
         """A job that failed while somebody asked for it once more."""
 
         def act(run):
             queue.enqueue("probe", key="one")
             raise RuntimeError("not today")
 
-        handled.act = act
+        handler.act = act
         runner.run(queue.enqueue("probe", key="one").pk)
 
     @pytest.mark.usefixtures("asked_for_anew")
@@ -209,7 +209,7 @@ class TestAWorkerThatDies:
         assert Job.objects.get().state == "waiting"
 
     def test_a_failed_job_whose_work_waits_already_is_not_doubled(
-        self, handled, alice_api, project
+        self, handler, alice_api, project
     ):
         failed = Job.objects.create(
             kind="probe", key="one", state="failed", project_id=project.pk
@@ -223,7 +223,7 @@ class TestAWorkerThatDies:
 @pytest.mark.django_db
 class TestALongJob:
     @pytest.fixture
-    def turns(self, handled, monkeypatch):
+    def turns(self, handler, monkeypatch):
         """Each run of the probe does one of three pieces, and its turn is over."""
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
 
@@ -234,8 +234,8 @@ class TestALongJob:
                 run.yield_turn()
             return {"by": run.job.attempts}
 
-        handled.act = act
-        return handled
+        handler.act = act
+        return handler
 
     def test_it_waits_behind_those_that_wait_already(self, turns, monkeypatch):
         long, other = queue.enqueue("probe"), queue.enqueue("probe")
@@ -349,7 +349,7 @@ def assert_found(api, job):
 
 @pytest.mark.django_db(transaction=True)
 class TestTheSweep:
-    def test_it_sends_what_waits_and_what_lost_its_worker(self, monkeypatch, handled):
+    def test_it_sends_what_waits_and_what_lost_its_worker(self, monkeypatch, handler):
         told = []
         monkeypatch.setattr(broker, "wake_worker", told.append)
         waiting = queue.enqueue("probe")

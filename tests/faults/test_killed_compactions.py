@@ -42,7 +42,7 @@ def die_at(monkeypatch, module, name, calls):
     monkeypatch.setattr(module, name, fatal)
 
 
-def killed(job):
+def run_and_kill(job):
     """Run a job in a process of its own, which is killed in the middle of it."""
     child = os.fork()
     if child == 0:
@@ -60,7 +60,7 @@ def killed(job):
     )
 
 
-def finished(job):
+def finish_job(job):
     runner.run(job.pk)
     job.refresh_from_db()
     assert job.state == "done", job.error
@@ -93,12 +93,12 @@ class TestACompaction:
 
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
-            killed(job)
+            run_and_kill(job)
 
         sizes = sorted(current().filter(scope_hash=s.hash).count() for s in scopes)
         assert sizes == [1, 3, 3]
 
-        assert finished(job)["groups"] == 3
+        assert finish_job(job)["groups"] == 3
         assert current().count() == 3
         made = MemoryChange.objects.filter(action="compact")
         assert made.count() == 3
@@ -115,12 +115,12 @@ class TestAConsolidation:
 
         with monkeypatch.context() as patch:
             die_at(patch, delete, "soft_delete", 5)
-            killed(job)
+            run_and_kill(job)
 
         assert current().count() == 10
         assert current().filter(kind="note").count() == 1
 
-        result = finished(job)
+        result = finish_job(job)
         assert (result["folded"], result["archived"]) == (9, 0)
         assert current().count() == 6
 
@@ -134,8 +134,8 @@ class TestAConsolidation:
 
         with monkeypatch.context() as patch:
             die_at(patch, originals, "archive", 3)
-            killed(job)
+            run_and_kill(job)
 
         assert current().count() == 4
-        assert finished(job)["archived"] == 4
+        assert finish_job(job)["archived"] == 4
         assert current().count() == 2

@@ -38,7 +38,7 @@ def _alike(project, monkeypatch):
             write.store(project, draft, SYSTEM)
 
 
-def started(project, caller, *, apply):
+def start_scan(project, caller, *, apply):
     return scan.start(project, caller, threshold=None, apply=apply)
 
 
@@ -52,10 +52,10 @@ def pairs(job):
 def test_killed_twice_it_ends_as_if_it_had_not_been(
     project, alice, monkeypatch, module, name, calls, apply
 ):
-    whole = started(project, alice, apply=False)
+    whole = start_scan(project, alice, apply=False)
     assert finished(whole)["duplicates"] == 12
 
-    job = started(project, alice, apply=apply)
+    job = start_scan(project, alice, apply=apply)
     for _ in range(2):
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
@@ -70,7 +70,7 @@ def test_killed_twice_it_ends_as_if_it_had_not_been(
 
 
 def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkeypatch):
-    job = started(project, alice, apply=False)
+    job = start_scan(project, alice, apply=False)
 
     with monkeypatch.context() as patch:
         die_at(patch, runner.JobRun, "step", 3)
@@ -90,16 +90,16 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
 
 
 def test_a_cancelled_one_ends_at_its_next_step(project, alice, monkeypatch):
-    job = started(project, alice, apply=True)
+    job = start_scan(project, alice, apply=True)
     compare = scan.compare_batch
 
-    def cancelled(batch, run_job):
+    def cancel_first(batch, run_job):
         compare(batch, run_job)
         if run_job.cursor:
             with ThreadPoolExecutor(1) as person:
                 person.submit(cancel, job).result()
 
-    monkeypatch.setattr(scan, "compare_batch", cancelled)
+    monkeypatch.setattr(scan, "compare_batch", cancel_first)
 
     runner.run(job.pk)
 

@@ -54,11 +54,11 @@ def away(request, folder, settings, monkeypatch):
 
 
 @pytest.fixture
-def waited(monkeypatch):
+def wait_times(monkeypatch):
     """The seconds that each try to reach Redis took."""
     seconds = []
 
-    def timed(function):
+    def time_call(function):
         def call(*args):
             started = time.monotonic()
             try:
@@ -68,8 +68,8 @@ def waited(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(jobs_broker, "wake_worker", timed(jobs_broker.wake_worker))
-    monkeypatch.setattr(best_effort_redis, "call", timed(best_effort_redis.call))
+    monkeypatch.setattr(jobs_broker, "wake_worker", time_call(jobs_broker.wake_worker))
+    monkeypatch.setattr(best_effort_redis, "call", time_call(best_effort_redis.call))
     return seconds
 
 
@@ -92,7 +92,7 @@ def large_batch(api, project):
 
 class TestAway:
     def test_writes_are_answered_without_waiting_for_it_each(
-        self, away, bob_api, project, task, waited
+        self, away, bob_api, project, task, wait_times
     ):
         """Each of them counts in two throttles and wakes a worker."""
         later = {"Prefer": "respond-async"}
@@ -103,8 +103,8 @@ class TestAway:
 
             assert answer.status_code == 202
 
-        assert len(waited) >= 6 * 5
-        assert sum(waited) < PATIENCE
+        assert len(wait_times) >= 6 * 5
+        assert sum(wait_times) < PATIENCE
 
     def test_waking_waits_once_and_not_for_each_job(self, away):
         started = time.monotonic()

@@ -25,7 +25,7 @@ def absent():
 
 
 @contextmanager
-def running():
+def run():
     """The data folder of the standby, once it answers reads."""
     primary = data_folder.DataFolder(Path(os.environ["DATA_DIR"]))
     install = postgres.install_programs(primary)
@@ -75,7 +75,7 @@ def copy(primary, standby_data, install):
 
 
 @contextmanager
-def stopped(standby_data):
+def pause_replay(standby_data):
     """The standby replays nothing and answers reads."""
     ask(standby_data, "SELECT pg_wal_replay_pause()")
     try:

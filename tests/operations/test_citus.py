@@ -78,19 +78,19 @@ def test_every_table_without_the_project_is_known(ask):
 
 class TestTheScript:
     @pytest.fixture
-    def _prepared(self, db):
+    def _prepare(self, db):
         with connection.cursor() as cursor:
             cursor.execute(SCRIPT.read_text())
 
-    @pytest.mark.usefixtures("_prepared")
+    @pytest.mark.usefixtures("_prepare")
     def test_it_puts_the_project_into_every_key(self, ask):
         assert {table for _, table in ask(UNIQUE, SPREAD)} == ON_EVERY_NODE
 
-    @pytest.mark.usefixtures("_prepared")
+    @pytest.mark.usefixtures("_prepare")
     def test_it_leaves_no_foreign_key(self, ask):
         assert ask(FOREIGN, SPREAD, SPREAD) == []
 
-    @pytest.mark.usefixtures("_prepared")
+    @pytest.mark.usefixtures("_prepare")
     def test_keys_keep_their_names_and_conditions(self, ask):
         found = ask(
             "SELECT indexdef FROM pg_indexes WHERE indexname = 'vector_once_per_model'"
@@ -98,7 +98,7 @@ class TestTheScript:
 
         assert "(project_id, memory_id, model)" in found[0][0]
 
-    @pytest.mark.usefixtures("_prepared")
+    @pytest.mark.usefixtures("_prepare")
     def test_it_can_run_again(self, db):
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE spread")

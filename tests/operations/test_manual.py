@@ -42,20 +42,20 @@ def kinds():
 
 
 @pytest.fixture(scope="module")
-def listed():
+def listed_codes():
     return dict(ROW.findall((DOCS / "errors.md").read_text()))
 
 
 class TestErrors:
-    def test_each_is_listed_with_its_status(self, kinds, listed):
+    def test_each_is_listed_with_its_status(self, kinds, listed_codes):
         missing = {
-            k.code: k.status for k in kinds if listed.get(k.code) != str(k.status)
+            k.code: k.status for k in kinds if listed_codes.get(k.code) != str(k.status)
         }
 
         assert not missing
 
-    def test_nothing_else_is_listed(self, kinds, listed):
-        assert listed.keys() == {kind.code for kind in kinds}
+    def test_nothing_else_is_listed(self, kinds, listed_codes):
+        assert listed_codes.keys() == {kind.code for kind in kinds}
 
     def test_each_says_what_to_do(self, kinds):
         assert not [kind for kind in kinds if not (kind.__doc__ or "").strip()]

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def scraped(client):
+def scrape(client):
     """The samples as {(name, label, …): value}, in the order of the labels' names."""
 
     def scrape(**where):
@@ -39,13 +39,13 @@ def samples(text):
     }
 
 
-def counted(found, *labels):
+def count_of(found, *labels):
     return found.get(("memory_request_seconds_count", *labels), 0)
 
 
 class TestWhoMayRead:
-    def test_this_machine_may(self, scraped):
-        assert scraped()
+    def test_this_machine_may(self, scrape):
+        assert scrape()
 
     def test_nobody_elsewhere_without_a_key(self, client):
         assert client.get("/metrics", REMOTE_ADDR=ELSEWHERE).status_code == 401
@@ -80,44 +80,44 @@ class TestWhoMayRead:
 
 
 class TestRequests:
-    def test_they_are_counted_by_their_route_and_status(self, alice_api, scraped):
+    def test_they_are_counted_by_their_route_and_status(self, alice_api, scrape):
         route = ("GET", "api/v1/memories/<uuid:memory_id>", "404")
-        before = counted(scraped(), *route)
+        before = count_of(scrape(), *route)
         for _ in range(2):
             alice_api.get(f"/api/v1/memories/{uuid7()}")
 
-        assert counted(scraped(), *route) == before + 2
+        assert count_of(scrape(), *route) == before + 2
 
-    def test_what_is_sent_makes_no_new_series(self, client, scraped):
+    def test_what_is_sent_makes_no_new_series(self, client, scrape):
         client.generic("BREW", "/one-pot")
-        scraped()
-        known = set(scraped())
+        scrape()
+        known = set(scrape())
         client.generic("BOIL", "/another-pot")
 
-        assert set(scraped()) == known
-        assert counted(scraped(), "other", "", "404") >= 2
+        assert set(scrape()) == known
+        assert count_of(scrape(), "other", "", "404") >= 2
 
-    def test_those_that_are_refused_at_once_are_among_them(self, client, scraped):
-        before = counted(scraped(), "GET", "", "400")
+    def test_those_that_are_refused_at_once_are_among_them(self, client, scrape):
+        before = count_of(scrape(), "GET", "", "400")
         client.get("/admin/", headers={"host": "elsewhere.example"})
 
-        assert counted(scraped(), "GET", "", "400") == before + 1
+        assert count_of(scrape(), "GET", "", "400") == before + 1
 
 
 class TestState:
-    def test_a_service_without_a_worker_is_not_ready(self, scraped):
-        found = scraped()
+    def test_a_service_without_a_worker_is_not_ready(self, scrape):
+        found = scrape()
 
         assert found[("memory_ready",)] == 0
         assert found[("memory_check_ok", "worker")] == 0
         assert found[("memory_check_ok", "database")] == 1
 
-    def test_it_tells_of_jobs_and_stages(self, scraped):
+    def test_it_tells_of_jobs_and_stages(self, scrape):
         Heartbeat.beat("worker")
         long_ago = timezone.now() - timedelta(seconds=90)
         Job.objects.create(kind="dedup", run_after=long_ago)
         Job.objects.create(kind="dedup", state=Job.State.FAILED)
-        found = scraped()
+        found = scrape()
 
         assert found[("memory_ready",)] == 1
         assert 90 <= found[("memory_oldest_job_seconds",)] < 150
@@ -125,12 +125,12 @@ class TestState:
         at = found[("memory_last_success_timestamp_seconds", "worker")]
         assert abs(at - timezone.now().timestamp()) < 60
 
-    def test_it_answers_while_the_database_is_down(self, scraped, monkeypatch):
+    def test_it_answers_while_the_database_is_down(self, scrape, monkeypatch):
         def fail():
             raise OperationalError("the server closed the connection")
 
         monkeypatch.setattr(health, "check_database", fail)
-        found = scraped()
+        found = scrape()
 
         assert found[("memory_check_ok", "database")] == 0
         assert ("memory_dead_letters",) not in found

@@ -24,7 +24,7 @@ pytestmark = [
 def standby_data(django_db_setup):
     """The replica's; Django's `replica1` follows the database of the tests."""
     followed = connections[DEFAULT_DB_ALIAS].settings_dict
-    with standby.running() as standby_data:
+    with standby.run() as standby_data:
         connections.settings["replica1"] = {
             **followed,
             "HOST": str(standby_data.sockets),
@@ -64,14 +64,14 @@ def follows(replica, monkeypatch):
 
 
 @pytest.fixture
-def paused(standby_data):
+def paused_standby(standby_data):
     """The replica stands still at what it has."""
-    with standby.stopped(standby_data):
+    with standby.pause_replay(standby_data):
         yield
 
 
 @pytest.fixture
-def asked(replica):
+def replica_queries(replica):
     """How often a request asks the replica."""
 
     def count(send):
@@ -94,30 +94,32 @@ def search(alice_api, project):
 
 
 class TestSearches:
-    def test_a_replica_answers_them(self, remember, follows, asked, search):
+    def test_a_replica_answers_them(self, remember, follows, replica_queries, search):
         remember("Celery asks the broker")
-        found, statements = asked(search)
+        found, statements = replica_queries(search)
 
         assert len(found) == 1
         assert any("memories_memory" in sql for sql in statements)
         assert replicas.describe_contacts()["replica1"].startswith("answered")
 
-    def test_what_was_just_written_is_found(self, remember, paused, asked, search):
+    def test_what_was_just_written_is_found(
+        self, remember, paused_standby, replica_queries, search
+    ):
         remember("Celery asks the broker")
-        found, _ = asked(search)
+        found, _ = replica_queries(search)
 
         assert len(found) == 1
         assert replicas.describe_contacts()["replica1"].startswith("behind")
 
     def test_a_lag_that_is_allowed_misses_it(
-        self, remember, follows, standby_data, asked, search, settings
+        self, remember, follows, standby_data, replica_queries, search, settings
     ):
         remember("Celery asks the broker")
         search()
         settings.DATABASE_REPLICA_LAG = 3600
-        with standby.stopped(standby_data):
+        with standby.pause_replay(standby_data):
             remember("Celery acknowledges early")
-            found, _ = asked(search)
+            found, _ = replica_queries(search)
 
         assert len(found) == 1
 
@@ -129,11 +131,11 @@ class TestSearches:
         ],
     )
     def test_it_answers_for_context_too(
-        self, path, body, remember, follows, asked, alice_api, project
+        self, path, body, remember, follows, replica_queries, alice_api, project
     ):
         remember("Celery asks the broker")
         body["project_id"] = str(project.pk)
-        answer, statements = asked(
+        answer, statements = replica_queries(
             lambda: alice_api.post(f"/api/v1/{path}", body, format="json")
         )
 
@@ -151,11 +153,13 @@ class TestOneThatFails:
         assert len(search()) == 1
         assert replicas.describe_contacts()["replica1"].startswith("down 0 s ago")
 
-    def test_it_is_left_alone_for_a_while(self, replica, standby_data, search, asked):
+    def test_it_is_left_alone_for_a_while(
+        self, replica, standby_data, search, replica_queries
+    ):
         connections[replica].settings_dict["HOST"] = str(standby_data.path / "nowhere")
         search()
         connections[replica].settings_dict["HOST"] = str(standby_data.sockets)
-        _, statements = asked(search)
+        _, statements = replica_queries(search)
 
         assert statements == []
 
@@ -219,8 +223,10 @@ class TestWhatIsNeverRead:
             replicas.read_from_replica(lambda: Job.objects.all().db) == DEFAULT_DB_ALIAS
         )
 
-    def test_nothing_outside_of_those_reads(self, replica, follows, asked, alice_api):
-        _, statements = asked(lambda: alice_api.get("/api/v1/memories"))
+    def test_nothing_outside_of_those_reads(
+        self, replica, follows, replica_queries, alice_api
+    ):
+        _, statements = replica_queries(lambda: alice_api.get("/api/v1/memories"))
 
         assert statements == []
 

@@ -55,11 +55,11 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def said(data):
+def turns(data):
     return conversation_turns.load_turns(data, 100)
 
 
-def asked(collection, text):
+def answers_to(collection, text):
     """What is judged right for the query that begins so."""
     (query,) = [each for each in collection.queries if each.text.startswith(text)]
     texts = {document.id: document.text for document in collection.documents}
@@ -67,8 +67,8 @@ def asked(collection, text):
 
 
 class TestTurns:
-    def test_every_turn_begins_with_its_speaker_and_is_said_once(self, said):
-        assert [turn.line for turn in said] == [
+    def test_every_turn_begins_with_its_speaker_and_is_said_once(self, turns):
+        assert [turn.line for turn in turns] == [
             "user: You are mia_li_3668. Move the flight to Seattle to a later day.",
             'assistant: get_user {"user_id": "mia_li_3668"}',
             "tool: mia_li_3668 holds reservation HATHAT to Seattle",
@@ -79,8 +79,8 @@ class TestTurns:
             "assistant: def histogram(text): return Counter(text)",
         ]
 
-    def test_runs_with_one_goal_are_one_conversation(self, said):
-        assert [turn.conversation for turn in said] == [0] * 5 + [1] * 3
+    def test_runs_with_one_goal_are_one_conversation(self, turns):
+        assert [turn.conversation for turn in turns] == [0] * 5 + [1] * 3
 
     def test_a_long_message_is_cut_between_sentences(self, data):
         goal = " ".join(f"Sentence number {n} of a long goal." for n in range(40))
@@ -104,26 +104,28 @@ class TestTurns:
 
 
 class TestQueries:
-    def test_an_opening_asks_for_the_rest_of_its_conversation(self, said):
-        assert asked(conversation_turns.opening_queries(said), "Count the letters") == {
+    def test_an_opening_asks_for_the_rest_of_its_conversation(self, turns):
+        assert answers_to(
+            conversation_turns.opening_queries(turns), "Count the letters"
+        ) == {
             "assistant: The function counts words instead of the letters.",
             "assistant: def histogram(text): return Counter(text)",
         }
 
-    def test_a_reply_asks_for_what_it_answers(self, said):
-        replies = conversation_turns.reply_queries(said)
+    def test_a_reply_asks_for_what_it_answers(self, turns):
+        replies = conversation_turns.reply_queries(turns)
 
-        assert asked(replies, "The flight to Seattle is moved") == {
+        assert answers_to(replies, "The flight to Seattle is moved") == {
             "tool: mia_li_3668 holds reservation HATHAT to Seattle"
         }
-        assert asked(replies, "The function counts") == {
+        assert answers_to(replies, "The function counts") == {
             "user: Count the letters of a text in histogram()."
         }
 
-    def test_nobody_asks_with_a_call(self, said):
+    def test_nobody_asks_with_a_call(self, turns):
         assert not [
             q
-            for q in conversation_turns.reply_queries(said).queries
+            for q in conversation_turns.reply_queries(turns).queries
             if "get_user" in q.text
         ]
 

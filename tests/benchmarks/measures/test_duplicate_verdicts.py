@@ -33,13 +33,15 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def shipped(monkeypatch, tmp_path):
+def shipped_pairs(monkeypatch, tmp_path):
     """Without the shipped sets, which take a real model to say anything."""
     monkeypatch.setattr(labelled_pairs, "OWN_FOLDER", tmp_path / "none")
 
 
 class TestCommand:
-    def test_it_measures_each_set_at_each_threshold(self, data, shipped, tmp_path):
+    def test_it_measures_each_set_at_each_threshold(
+        self, data, shipped_pairs, tmp_path
+    ):
         out = StringIO()
         numbers = tmp_path / "numbers.json"
 
@@ -62,7 +64,7 @@ class TestCommand:
         assert rows[3]["contradictions"] is None
         assert "labelled" in out.getvalue()
 
-    def test_it_names_a_line_that_is_no_pair(self, data, shipped):
+    def test_it_names_a_line_that_is_no_pair(self, data, shipped_pairs):
         (data / "dedup" / "wrong.jsonl").write_text('{"a": "x"}\n')
 
         with pytest.raises(CommandError, match=r"wrong\.jsonl:1"):
@@ -72,11 +74,13 @@ class TestCommand:
 class TestVerdicts:
     @pytest.mark.parametrize("verdict", duplicate_verdicts.VERDICTS.values())
     def test_they_are_the_products(self, verdict):
-        def judged(a, b):
+        def scored_pair(a, b):
             return ScoredPair(TextPair(a, b, True, False), 0.97)
 
-        assert verdict(judged("Enable the cache first.", "First enable the cache."))
-        assert not verdict(judged("Enable the cache.", "Disable the cache."))
+        assert verdict(
+            scored_pair("Enable the cache first.", "First enable the cache.")
+        )
+        assert not verdict(scored_pair("Enable the cache.", "Disable the cache."))
 
 
 class TestShippedPairs:

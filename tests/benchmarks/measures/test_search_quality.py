@@ -117,13 +117,13 @@ class TestCommand:
 
 
 class TestBestThreshold:
-    def found(self, score, *, answered):
+    def answer_with(self, score, *, answered):
         query = JudgedQuery("q", "text", {"right": 1} if answered else {})
         return QueryAnswer(query, [("right", score)], ms=1)
 
     def test_it_stands_between_right_answers_and_hopeless_ones(self):
-        answers = [self.found(s, answered=True) for s in (0.5, 0.6)]
-        answers += [self.found(s, answered=False) for s in (0.1, 0.2)]
+        answers = [self.answer_with(s, answered=True) for s in (0.5, 0.6)]
+        answers += [self.answer_with(s, answered=False) for s in (0.1, 0.2)]
 
         best = search_quality.best_threshold(answers)
 
@@ -131,4 +131,7 @@ class TestBestThreshold:
         assert (best.dropped, best.lost) == (2, 0)
 
     def test_there_is_none_when_every_query_has_an_answer(self):
-        assert search_quality.best_threshold([self.found(0.5, answered=True)]) is None
+        assert (
+            search_quality.best_threshold([self.answer_with(0.5, answered=True)])
+            is None
+        )
