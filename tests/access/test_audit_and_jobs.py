@@ -77,7 +77,7 @@ class TestReadJobs:
             rows = bob_api.get(f"{JOBS}?{query}").json()["results"]
             assert [row["id"] for row in rows] == [str(failed.pk)], query
 
-    def test_a_wrong_state_is_told_the_right_ones(self, bob_api):
+    def test_the_error_of_a_wrong_state_lists_the_valid_ones(self, bob_api):
         answer = bob_api.get(f"{JOBS}?state=lazy")
 
         assert "waiting, running" in answer.json()["errors"]["state"][0]

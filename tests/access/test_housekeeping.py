@@ -113,7 +113,7 @@ class TestProjects:
         assert "lock timeout" in job.error
         assert Project.objects.get().delete_after is None
 
-    def test_one_that_is_gone_already_is_no_error(self, run_jobs):
+    def test_one_that_is_already_deleted_is_no_error(self, run_jobs):
         job = Job.objects.create(kind=deletion.KIND, project_id=uuid.uuid4())
         runner.run(job.pk)
 

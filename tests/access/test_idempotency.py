@@ -88,7 +88,7 @@ class TestTheHeader:
 
 @pytest.mark.django_db
 class TestWorkOfSeveralTransactions:
-    def test_a_replay_sees_what_the_claim_left(self):
+    def test_a_replay_returns_the_answer_of_the_claim(self):
         claimed = idempotency.claim(identity(), answer={"run_id": "r1"})
         before = idempotency.replay(identity())
         idempotency.store_answer(claimed, 201, {"done": True})
@@ -117,7 +117,7 @@ class TestWorkOfSeveralTransactions:
 
 @pytest.mark.django_db(transaction=True)
 class TestTwoAtOnce:
-    def test_the_second_is_told_to_wait(self, monkeypatch):
+    def test_the_second_gets_a_409(self, monkeypatch):
         monkeypatch.setattr(idempotency, "LOCK_TIMEOUT", "50ms")
         claimed, release = threading.Event(), threading.Event()
 
@@ -160,7 +160,7 @@ class TestTwoAtOnce:
         assert len(acted) == 1
         assert [answer.body for answer in answers] == [{"n": 1}] * 6
 
-    def test_the_lock_timeout_is_the_connections_own_again(self):
+    def test_the_lock_timeout_is_reset(self):
         def act():
             with connection.cursor() as cursor:
                 cursor.execute("SHOW lock_timeout")

@@ -98,7 +98,7 @@ class TestPresentingOne:
         assert live.get(PROJECTS).status_code == 401
         assert ApiKey.objects.get(pk=ended.key.pk).revoked_at == before
 
-    def test_its_last_use_is_noted_once_a_minute(self, alice_api, clock):
+    def test_its_last_use_is_recorded_once_a_minute(self, alice_api, clock):
         alice_api.get(PROJECTS)
         first = ApiKey.objects.get(pk=alice_api.key.pk).last_used_at
         clock.shift(30)
@@ -120,7 +120,7 @@ class TestPresentingOne:
         assert event.detail["status"] == 401
         assert event.address == "127.0.0.1"
 
-    def test_nothing_of_the_secret_but_its_prefix_is_kept(self, project):
+    def test_only_the_prefix_of_the_secret_is_stored(self, project):
         issued = keys.issue(name="k", role=Role.VIEWER, projects=[project])
 
         assert issued.key.hash == hash_secret(issued.secret)
@@ -129,7 +129,7 @@ class TestPresentingOne:
 
 
 class TestIssue:
-    def test_the_secret_is_shown_once(self, alice_api, project):
+    def test_the_secret_is_returned_once(self, alice_api, project):
         body = {"name": "ci", "role": "writer", "projects": [str(project.pk)]}
         made = alice_api.post(KEYS, body)
         again = alice_api.get(f"{KEYS}/{made.json()['id']}").json()
@@ -139,7 +139,7 @@ class TestIssue:
         assert bearer(made.json()["secret"]).get(PROJECTS).status_code == 200
         assert "secret" not in again and "hash" not in again
 
-    def test_a_replay_does_not_show_it_again(self, alice_api, project):
+    def test_a_replay_does_not_return_it_again(self, alice_api, project):
         body = {"name": "ci", "projects": ["alpha"]}
         headers = {"idempotency-key": "k1"}
         first = alice_api.post(KEYS, body, headers=headers).json()
@@ -188,7 +188,7 @@ class TestIssue:
 
         assert answer.json()["errors"]["expires_at"] == ["must be in the future"]
 
-    def test_one_made_by_a_key_goes_with_the_same_person(self, client_of, dave):
+    def test_a_key_issued_by_a_key_has_the_same_account(self, client_of, dave):
         of_dave = client_of(role=Role.OWNER, account=dave)
         of_nobody = client_of(role=Role.OWNER)
         made = of_dave.post(KEYS, {"name": "ci"}).json()
@@ -219,7 +219,7 @@ class TestRotate:
             [project],
         )
 
-    def test_it_lives_as_long_as_the_old_was_meant_to(self, clock):
+    def test_it_has_the_lifetime_of_the_old_one(self, clock):
         end = timezone.now() + timedelta(days=30)
         old = keys.issue(name="k", role=Role.VIEWER, expires_at=end).key
         clock.shift(timedelta(days=29))
@@ -227,7 +227,7 @@ class TestRotate:
 
         assert abs(new.expires_at - end - timedelta(days=29)) < timedelta(seconds=5)
 
-    def test_it_hands_the_key_of_an_inactive_person_on(self, client_of, dave):
+    def test_the_key_of_an_inactive_person_can_be_rotated(self, client_of, dave):
         key = client_of(account=dave).key
         dave.is_active = False
         dave.save()

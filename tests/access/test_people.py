@@ -44,7 +44,7 @@ def test_a_superuser_owns_everything(project):
     assert signed_in(root).delete(f"{PROJECTS}/{project.pk}").status_code == 204
 
 
-def test_an_inactive_person_is_nobody(ann, project):
+def test_an_inactive_person_is_refused(ann, project):
     client = signed_in(ann)
     get_user_model().objects.update(is_active=False)
 

@@ -60,7 +60,7 @@ class TestCreate:
         assert root_api.post(PROJECTS, body).json()["organization"] == "acme"
         assert Project.objects.get(name="apollo").organization == organization
 
-    def test_a_name_is_taken_once(self, root_api):
+    def test_a_name_is_unique(self, root_api):
         root_api.post(PROJECTS, {"name": "apollo"})
         answer = root_api.post(PROJECTS, {"name": "apollo"})
 
@@ -131,7 +131,7 @@ class TestChange:
         assert answer.json()["version"] == 1
         assert not AuditEvent.objects.filter(verb="project.changed").exists()
 
-    def test_a_stale_version_is_told_the_present_one(self, alice_api, project):
+    def test_the_error_of_a_stale_version_has_the_current_one(self, alice_api, project):
         alice_api.patch(f"{PROJECTS}/{project.pk}", {"description": "new"})
         body = {"description": "newer", "version": 1}
         answer = alice_api.patch(f"{PROJECTS}/{project.pk}", body)
@@ -215,7 +215,7 @@ class TestDelete:
         for api in (bob_api, charlie_api):
             assert api.post(f"{PROJECTS}/{project.pk}/restore").status_code == 404
 
-    def test_one_whose_grace_is_over_is_not_restored(
+    def test_one_past_its_grace_period_is_not_restored(
         self, alice_api, project, time_machine
     ):
         alice_api.delete(f"{PROJECTS}/{project.pk}")
@@ -228,7 +228,7 @@ class TestDelete:
         assert (answer.status_code, answer.json()["code"]) == (409, "grace_over")
         assert alice_api.get(f"{PROJECTS}/{project.pk}").status_code == 404
 
-    def test_a_second_delete_does_not_begin_the_grace_anew(
+    def test_a_second_delete_does_not_restart_the_grace_period(
         self, alice, project, time_machine
     ):
         first = lifecycle.delete(project, alice).delete_after
@@ -262,7 +262,7 @@ class TestMembers:
         assert (before, person.get(path).status_code) == (404, 200)
         assert person.patch(path, {"description": "x"}).status_code == 403
 
-    def test_a_wrong_role_is_told_the_four(self, alice_api, project, person):
+    def test_the_error_of_a_wrong_role_lists_the_four(self, alice_api, project, person):
         body = {"username": "ann", "role": "king"}
         answer = alice_api.post(f"{PROJECTS}/{project.pk}/members", body)
 
@@ -286,9 +286,7 @@ class TestMembers:
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 @pytest.mark.parametrize("who", ["alice", "bob", "charlie", "SYSTEM"])
-def test_a_row_at_hand_is_visible_to_whom_its_query_shows_it(
-    request, project, who, is_deleted
-):
+def test_is_visible_to_agrees_with_the_query(request, project, who, is_deleted):
     caller = SYSTEM if who == "SYSTEM" else request.getfixturevalue(who)
     if is_deleted:
         project.hide()

@@ -591,7 +591,7 @@ class TestProjects:
         do(owner, project, "restore")
         assert project.delete_after is None
 
-    def test_it_restores_none_whose_grace_is_over(self, owner, project):
+    def test_it_restores_none_past_its_grace_period(self, owner, project):
         Project.objects.update(delete_after=timezone.now())
 
         html = owner.get(page(project)).content.decode()

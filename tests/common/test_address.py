@@ -29,7 +29,7 @@ def request(remote="10.0.0.1", **headers):
         (1, "fe80::1%eth0", "fe80::1"),
     ],
 )
-def test_only_trusted_proxies_tell_the_address(behind, proxies, forwarded, address):
+def test_only_trusted_proxies_report_the_address(behind, proxies, forwarded, address):
     behind(proxies)
 
     assert client_address(request(**{"x-forwarded-for": forwarded})) == address

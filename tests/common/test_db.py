@@ -18,7 +18,7 @@ CHOOSE = (
 )
 
 
-def test_each_statement_has_its_rows_and_sees_what_those_before_it_did():
+def test_each_statement_returns_its_rows_and_sees_earlier_ones():
     answers = execute_many(
         FORGET, CHOOSE, (f"SELECT name FROM {TABLE}", []), ("SELECT 1, %s", ["a"])
     )
@@ -26,7 +26,7 @@ def test_each_statement_has_its_rows_and_sees_what_those_before_it_did():
     assert answers == [[], [], [("100% new",)], [(1, "a")]]
 
 
-def test_behind_one_that_fails_none_is_run():
+def test_no_statement_runs_after_one_that_fails():
     with pytest.raises(IntegrityError), transaction.atomic():
         execute_many(FORGET, CHOOSE, CHOOSE, FORGET)
 

@@ -17,7 +17,7 @@ def lines(client, caplog):
     return ask
 
 
-def test_a_request_is_a_line_with_its_end(lines):
+def test_a_finished_request_writes_one_line(lines):
     (line,) = lines()
 
     assert line["event"] == "request_finished"
@@ -25,16 +25,14 @@ def test_a_request_is_a_line_with_its_end(lines):
     assert line["request_id"]
 
 
-def test_its_beginning_is_one_for_who_looks_for_what_hangs(lines):
+def test_debug_logs_also_have_its_start(lines):
     events = [line["event"] for line in lines(logging.DEBUG)]
 
     assert events == ["request_started", "request_finished"]
 
 
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "203.0.113.9")])
-def test_an_address_is_believed_from_trusted_proxies_only(
-    lines, settings, proxies, address
-):
+def test_only_trusted_proxies_set_the_address(lines, settings, proxies, address):
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": proxies}
 
     (line,) = lines(**{"X-Forwarded-For": "198.51.100.1, 203.0.113.9"})

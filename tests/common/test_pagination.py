@@ -24,7 +24,7 @@ def page(api, address):
 
 
 class TestPages:
-    def test_they_go_back_in_time_and_forth_again(self, bob_api, ids):
+    def test_they_lead_back_and_forth(self, bob_api, ids):
         first, following, none = page(bob_api, f"{JOBS}?limit=3")
         second, last, before = page(bob_api, following)
         third, end, _ = page(bob_api, last)

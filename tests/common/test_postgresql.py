@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def other():
-    """A connection that was looked at a moment ago."""
+    """A connection that was checked a moment ago."""
     made = connections.create_connection("default")
     made.ensure_connection()
     assert made.is_usable()
@@ -20,17 +20,17 @@ def other():
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """How often the server was asked for a sign of life."""
-    asked = []
+def checks(monkeypatch):
+    """How often the server was checked."""
+    checks = []
     real = base.DatabaseWrapper.is_usable
 
     def is_usable(self):
-        asked.append(self)
+        checks.append(self)
         return real(self)
 
     monkeypatch.setattr(base.DatabaseWrapper, "is_usable", is_usable)
-    return asked
+    return checks
 
 
 def pid_of(link):
@@ -39,28 +39,28 @@ def pid_of(link):
         return cursor.fetchone()[0]
 
 
-def test_a_connection_in_use_is_taken_as_it_is(other, asked):
+def test_a_connection_in_use_is_not_checked(other, checks):
     assert other.is_usable()
-    assert not asked
+    assert not checks
 
 
-def test_one_that_rested_is_asked(other, asked, monkeypatch):
+def test_one_after_a_pause_is_checked(other, checks, monkeypatch):
     monkeypatch.setattr(ours, "RECENT_SECONDS", 0.0)
 
     assert other.is_usable()
-    assert len(asked) == 1
+    assert len(checks) == 1
 
 
-def test_one_within_a_transaction_is_asked(other, asked):
+def test_one_inside_a_transaction_is_checked(other, checks):
     other.set_autocommit(False)
     pid_of(other)
 
     assert other.is_usable()
-    assert len(asked) == 1
+    assert len(checks) == 1
     other.rollback()
 
 
-def test_one_that_the_server_ended_is_made_anew(other):
+def test_one_that_the_server_closed_is_replaced(other):
     ended = pid_of(other)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ended])
@@ -74,7 +74,7 @@ def test_one_that_the_server_ended_is_made_anew(other):
     assert pid_of(other) != ended
 
 
-def test_one_that_is_not_open_is_of_no_use(other):
+def test_a_closed_one_is_not_usable(other):
     other.close()
 
     assert not other.is_usable()

@@ -1,4 +1,4 @@
-"""A webhook goes to a public address, by the number that was looked at."""
+"""A webhook goes to a public address, by the IP address that was checked."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ def resolving_to(monkeypatch, *numbers):
         "ff02::1",
     ],
 )
-def test_what_is_inside_the_network_is_refused(number, monkeypatch):
+def test_a_private_address_is_refused(number, monkeypatch):
     resolving_to(monkeypatch, number)
 
     with pytest.raises(webhooks.WebhookRefused, match="inside the network"):
         webhooks.post("https://hooks.example.com/x", {})
 
 
-def test_one_private_number_among_public_ones_is_refused(monkeypatch):
+def test_one_private_address_among_public_ones_is_refused(monkeypatch):
     resolving_to(monkeypatch, "93.184.216.34", "127.0.0.1")
 
     with pytest.raises(webhooks.WebhookRefused):
         webhooks.resolve("hooks.example.com", 443)
 
 
-def test_a_public_number_may_be_asked(monkeypatch):
+def test_a_public_address_is_allowed(monkeypatch):
     resolving_to(monkeypatch, "93.184.216.34")
 
     assert webhooks.resolve("hooks.example.com", 443) == ["93.184.216.34"]
 
 
-def test_it_goes_on_to_the_next_number_of_a_host(monkeypatch, settings):
+def test_it_tries_the_next_address_of_a_host(monkeypatch, settings):
     settings.WEBHOOK_PRIVATE = True
     asked = []
 
@@ -84,7 +84,7 @@ def test_it_goes_on_to_the_next_number_of_a_host(monkeypatch, settings):
     assert asked == ["::1", "127.0.0.1"]
 
 
-def test_a_name_is_asked_for_once(monkeypatch, settings):
+def test_a_name_is_resolved_once(monkeypatch, settings):
     settings.WEBHOOK_PRIVATE = True
     asked = resolving_to(monkeypatch, "127.0.0.1")
 
@@ -94,7 +94,7 @@ def test_a_name_is_asked_for_once(monkeypatch, settings):
     assert [host for host in asked if host != "127.0.0.1"] == ["rebinding.example"]
 
 
-def test_the_certificate_has_to_be_that_of_the_name(settings, monkeypatch):
+def test_the_certificate_must_match_the_name(settings, monkeypatch):
     settings.WEBHOOK_PRIVATE = True
     named = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -118,7 +118,7 @@ def test_the_certificate_has_to_be_that_of_the_name(settings, monkeypatch):
     assert named == ["hooks.example"]
 
 
-def test_a_name_that_is_not_found_may_be_later(monkeypatch):
+def test_an_unknown_name_is_a_failure_that_can_pass(monkeypatch):
     def unknown(*args, **how):
         raise socket.gaierror
 
@@ -142,7 +142,7 @@ def test_a_name_that_is_not_found_may_be_later(monkeypatch):
         "",
     ],
 )
-def test_what_is_no_web_address_is_refused(url):
+def test_other_addresses_are_refused(url):
     assert not webhooks.is_webhook_url(url)
     with pytest.raises(webhooks.WebhookRefused):
         webhooks.post(url, {})

@@ -1,4 +1,4 @@
-"""A door reaches rows through `visible_to(caller)` and has no other way to get one."""
+"""Lint: views, admin pages, serializers and tasks read rows only through `visible_to`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.apps import apps
 from django.conf import settings
 from django.urls import URLResolver, get_resolver
 
-# A file or folder of such a name holds doors, wherever it lies.
-DOORS = {"views", "admin", "serializers", "tasks", "commands", "console"}
-WALLS = {"visible_to", "deleted_for", "none"}
-# Managers other than `objects` would be another way in.
+# The files and folders of these names hold entry points, in every app.
+ENTRY_POINTS = {"views", "admin", "serializers", "tasks", "commands", "console"}
+FILTERS = {"visible_to", "deleted_for", "none"}
+# Other managers than `objects` would be another way in.
 MANAGERS = {"objects", "_base_manager", "_default_manager"}
 
-# "file: function": why the rows need no caller.
+# "file: function" to the reason why the rows need no caller.
 ALLOWED = {
     "access/tasks.py: housekeeping": "the system removes what has served its time",
     "access/views/projects.py: get": "members of the project that `get_project()` let through",
@@ -38,18 +38,18 @@ def files():
             yield from folder.rglob("*.py")
 
 
-def doors():
+def entry_points():
     root = Path(settings.BASE_DIR)
     for path in files():
-        if DOORS & {*path.relative_to(root).with_suffix("").parts}:
+        if ENTRY_POINTS & {*path.relative_to(root).with_suffix("").parts}:
             yield path
 
 
 def open_reads(tree):
-    """The calls on a manager that no wall stands before: (function, code).
+    """Find calls on a manager without a filter by caller: (function, code).
 
-    A chain is walled by a method of WALLS, or by a condition that is itself walled:
-    `filter(memory__in=seen)`, where `seen` came through one.
+    A chain is safe with a method of FILTERS, or with a condition that is itself safe:
+    `filter(memory__in=seen)`, where `seen` comes from a safe chain.
     """
     parents = {
         child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
@@ -58,8 +58,8 @@ def open_reads(tree):
         if not (isinstance(node, ast.Attribute) and node.attr in MANAGERS):
             continue
         chain, scope = whole_chain(node, parents), function_around(node, parents)
-        # The wall's own definition, in the admin of a model without a manager's.
-        if name_of(scope) != "visible_to" and not is_walled(chain, walled_names(scope)):
+        # The definition of the filter itself, in the admin of a model whose manager has none.
+        if name_of(scope) != "visible_to" and not is_safe(chain, safe_names(scope)):
             yield name_of(scope), ast.unparse(chain)
 
 
@@ -75,19 +75,19 @@ def whole_chain(node, parents):
         node = above
 
 
-def is_walled(node, names):
+def is_safe(node, names):
     return any(
-        (isinstance(inner, ast.Attribute) and inner.attr in WALLS)
+        (isinstance(inner, ast.Attribute) and inner.attr in FILTERS)
         or (isinstance(inner, ast.Name) and inner.id in names)
         for inner in ast.walk(node)
     )
 
 
-def walled_names(scope):
-    """What a function calls the rows that came through a wall."""
+def safe_names(scope):
+    """The names that a function gives to rows of a safe chain."""
     names = set()
     for node in ast.walk(scope):
-        if isinstance(node, ast.Assign) and is_walled(node.value, names):
+        if isinstance(node, ast.Assign) and is_safe(node.value, names):
             names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
     return names
 
@@ -104,15 +104,17 @@ def name_of(scope):
     return getattr(scope, "name", "module")
 
 
-def found():
+def unsafe_reads():
     root = Path(settings.BASE_DIR)
-    for path in doors():
+    for path in entry_points():
         for place, code in open_reads(ast.parse(path.read_text())):
             yield f"{path.relative_to(root)}: {place}", code
 
 
-def test_no_door_reads_rows_past_the_wall():
-    broken = [f"{where}: {code}" for where, code in found() if where not in ALLOWED]
+def test_no_entry_point_reads_rows_without_the_filter():
+    broken = [
+        f"{where}: {code}" for where, code in unsafe_reads() if where not in ALLOWED
+    ]
 
     assert not broken, "\n".join(broken)
 
@@ -126,14 +128,14 @@ def views(resolver):
             yield view
 
 
-def test_every_route_leads_to_a_door():
+def test_every_route_leads_to_an_entry_point():
     lead_to = {Path(inspect.getfile(view)) for view in views(get_resolver())}
 
-    assert lead_to & {*files()} <= {*doors()}
+    assert lead_to & {*files()} <= {*entry_points()}
 
 
 def test_every_exception_is_still_needed():
-    assert set(ALLOWED) <= {where for where, _ in found()}
+    assert set(ALLOWED) <= {where for where, _ in unsafe_reads()}
 
 
 @pytest.mark.parametrize(
@@ -149,5 +151,5 @@ def test_every_exception_is_still_needed():
         ("seen = A.objects.all(); B.objects.filter(a__in=seen)", True),
     ],
 )
-def test_the_lint_tells_them_apart(code, is_open):
+def test_the_lint_distinguishes_them(code, is_open):
     assert bool(list(open_reads(ast.parse(code)))) == is_open

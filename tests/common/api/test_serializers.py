@@ -1,4 +1,4 @@
-"""What the doors of the API share."""
+"""Serializer instances are shared among requests."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from common.api import serializers as api_serializers
 AT_ONCE = 8
 
 
-def new_form():
+def new_serializer():
     class Row(serializers.Serializer):
         number = serializers.IntegerField()
 
-    class Form(serializers.Serializer):
+    class Outer(serializers.Serializer):
         name = serializers.CharField()
         rows = Row(many=True)
 
-    return Form
+    return Outer
 
 
-def test_the_first_requests_of_a_form_may_come_at_once():
+def test_the_first_requests_of_a_serializer_can_come_at_once():
     given = {"name": "a", "rows": [{"number": 1}, {"number": 2}]}
     for _ in range(20):
-        form, together = new_form(), Barrier(AT_ONCE)
+        serializer, together = new_serializer(), Barrier(AT_ONCE)
 
-        def ask(turn, form=form, together=together):
+        def ask(turn, serializer=serializer, together=together):
             together.wait(10)
-            data = api_serializers.validate(form, {**given, "name": f"turn {turn}"})
-            return api_serializers.represent(form, data)
+            data = api_serializers.validate(
+                serializer, {**given, "name": f"turn {turn}"}
+            )
+            return api_serializers.represent(serializer, data)
 
         with ThreadPoolExecutor(AT_ONCE) as threads:
             answers = list(threads.map(ask, range(AT_ONCE)))

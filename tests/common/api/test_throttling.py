@@ -32,7 +32,7 @@ def _away(settings, monkeypatch):
 
 
 class TestAKey:
-    def test_the_headers_tell_what_is_left(self, settings, alice_api):
+    def test_the_headers_have_the_remaining_requests(self, settings, alice_api):
         settings.THROTTLE_KEY = "3/min"
         alice_api.get(PROJECTS)
         answer = alice_api.get(PROJECTS)
@@ -101,7 +101,7 @@ class TestRedisAway:
 
         assert codes == [200, 200, 200]
 
-    def test_it_is_not_asked_again_for_some_seconds(self, monkeypatch):
+    def test_it_is_not_called_again_for_some_seconds(self, monkeypatch):
         asked = []
         best_effort_redis.call(lambda store: store.ping())
         best_effort_redis.call(asked.append)
@@ -111,7 +111,7 @@ class TestRedisAway:
         best_effort_redis.call(asked.append)
         assert len(asked) == 1
 
-    def test_the_log_is_told_once_a_minute(self, monkeypatch):
+    def test_it_logs_a_warning_once_a_minute(self, monkeypatch):
         told = []
         monkeypatch.setattr(
             best_effort_redis.log, "warning", lambda *args, **more: told.append(args)

@@ -1,4 +1,4 @@
-"""Every column that could hold a person's text is known to the purge."""
+"""Every column that could hold personal text is erased, or has a reason not to be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HARMLESS = (
 
 
 def can_hold_text(field):
-    """Any kind of field that is not known to hold numbers, moments or ids only."""
+    """Any kind of field, except those for numbers, times and ids."""
     inner = field.base_field if isinstance(field, ArrayField) else field
     if isinstance(field, models.GeneratedField):
         inner = field.output_field
@@ -37,26 +37,26 @@ def columns_with_text():
                 yield model, field.name
 
 
-def purged():
+def erased():
     return {
-        (holding.model, column)
-        for holding in handlers.erasable_columns()
-        for column in holding.columns
+        (erasable.model, column)
+        for erasable in handlers.erasable_columns()
+        for column in erasable.columns
     }
 
 
-def told():
+def exempt():
     return {
         (model, column): why
-        for part in handlers.all_handlers()
-        for model, columns in part.no_text.items()
+        for handler in handlers.all_handlers()
+        for model, columns in handler.no_text.items()
         for column, why in columns.items()
     }
 
 
 class TestRegistry:
-    def test_each_column_is_purged_or_said_to_hold_no_persons_text(self):
-        known = purged() | told().keys()
+    def test_each_column_is_erased_or_has_a_reason(self):
+        known = erased() | exempt().keys()
 
         unknown = [
             f"{model._meta.db_table}.{name}"
@@ -67,62 +67,62 @@ class TestRegistry:
         assert not unknown
 
     def test_no_column_is_both(self):
-        assert not purged() & told().keys()
+        assert not erased() & exempt().keys()
 
     def test_each_named_column_exists(self):
-        for model, name in [*purged(), *told()]:
+        for model, name in [*erased(), *exempt()]:
             assert model._meta.get_field(name).concrete, (model, name)
 
     def test_each_reason_says_something(self):
-        assert all(len(why) > 8 for why in told().values())
+        assert all(len(why) > 8 for why in exempt().values())
 
 
-class TestMask:
-    def test_the_same_text_has_the_same_mask(self):
+class TestRedact:
+    def test_the_same_text_has_the_same_replacement(self):
         assert redaction.redact("Bob is ill") == redaction.redact("Bob is ill")
 
-    def test_it_tells_nothing_without_the_key(self, settings):
+    def test_it_needs_the_secret_key(self, settings):
         before = redaction.redact("Bob is ill")
         settings.SECRET_KEY = "another"
 
         assert redaction.redact("Bob is ill") != before
 
     @pytest.mark.parametrize("text", ["", redaction.redact("Bob is ill")])
-    def test_nothing_and_a_mask_stay(self, text):
+    def test_an_empty_and_a_redacted_text_stay(self, text):
         assert redaction.redact(text) == text
 
-    def test_a_text_that_only_looks_like_a_mask_goes(self):
+    def test_a_text_that_only_begins_like_a_redacted_one_goes(self):
         text = "[purged] 0123456789abcdef0123456789abcdef and Bob is ill"
 
         assert "Bob" not in redaction.redact(text)
 
 
-class TestTree:
-    way = staticmethod(redaction.json_redactor("status"))
+class TestJsonRedactor:
+    redact = staticmethod(redaction.json_redactor("status"))
 
-    def test_texts_go_and_the_shape_stays(self):
-        told = self.way({"status": "done", "said": ["Bob is ill", 3, None]})
+    def test_it_redacts_texts_and_keeps_the_shape(self):
+        result = self.redact({"status": "done", "said": ["Bob is ill", 3, None]})
 
-        assert told["status"] == "done"
-        assert redaction.is_redacted(told["said"][0])
-        assert told["said"][1:] == [3, None]
+        assert result["status"] == "done"
+        assert redaction.is_redacted(result["said"][0])
+        assert result["said"][1:] == [3, None]
 
-    def test_ids_and_moments_stay(self):
+    def test_it_keeps_ids_and_times(self):
         value = {
             "id": "0198c0de-0000-7000-8000-000000000001",
             "at": "2026-01-02T03:04:05.678+00:00",
         }
 
-        assert self.way(value) == value
+        assert self.redact(value) == value
 
-    def test_what_outsiders_shape_is_emptied_with_its_keys(self):
+    def test_it_empties_free_form_objects_with_their_keys(self):
         value = {"metadata": {"Bob": "ill"}, "tool_usage": [{"Bob": 1}]}
 
-        assert self.way(value) == {"metadata": {}, "tool_usage": []}
+        assert self.redact(value) == {"metadata": {}, "tool_usage": []}
 
 
-class TestLost:
-    def test_it_names_what_a_value_had_and_has_no_more(self):
+class TestRemovedTexts:
+    def test_it_returns_the_texts_that_are_gone(self):
         old = {"a": "Bob", "b": ["is", "ill"], "metadata": {"since": "May"}}
         new = redaction.json_redactor("a")(old)
 

@@ -10,7 +10,7 @@ LONG = " ".join(f"word{chr(97 + i % 26)}" for i in range(60))
 
 
 class TestPlace:
-    def test_it_takes_the_telling_words_around_the_named_place(self):
+    def test_it_takes_the_distinctive_words_around_the_place(self):
         text = 'Which tag has "25" here?\nRent of $ 25 million was paid in 2018 .'
 
         found = question_focus.find_focus(text)
@@ -43,7 +43,7 @@ class TestPlace:
 
         assert found.words == "It was before and 3.2 after the merger."
 
-    def test_at_most_so_many_words_are_kept(self):
+    def test_the_number_of_words_is_limited(self):
         found = question_focus.find_focus(f'What is "place"?\n{LONG} place {LONG}')
 
         assert (
@@ -53,7 +53,7 @@ class TestPlace:
 
 
 class TestWhole:
-    def test_a_short_question_is_told_whole(self):
+    def test_a_short_question_is_its_own_focus(self):
         question = "How many seats has the largest plane?"
 
         assert question_focus.find_focus(question).words == question
@@ -61,16 +61,16 @@ class TestWhole:
     def test_a_long_text_that_names_no_place_has_none(self):
         assert question_focus.find_focus(LONG) is None
 
-    def test_a_long_text_that_quotes_what_it_lacks_has_none(self):
+    def test_a_long_text_whose_quote_does_not_recur_has_none(self):
         assert question_focus.find_focus(f'What is "missing"? {LONG}') is None
 
     @pytest.mark.parametrize("text", ["", " \n "])
-    def test_nothing_has_none(self, text):
+    def test_an_empty_text_has_none(self, text):
         assert question_focus.find_focus(text) is None
 
 
 @given(st.text(max_size=400))
-def test_its_words_stand_in_its_place_on_one_line(text):
+def test_its_words_are_inside_its_span_on_one_line(text):
     found = question_focus.find_focus(text)
 
     if found:

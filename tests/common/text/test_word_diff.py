@@ -1,4 +1,4 @@
-"""An excerpt of a difference: what changed, and little of what stayed."""
+"""An excerpt of a difference has the changes and a little unchanged text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def shown(before, after, limit=4_000):
     return list(excerpt(diff_words(before, after), limit))
 
 
-def test_what_changed_stands_with_a_little_around_it():
+def test_it_keeps_changes_and_a_little_text_around_them():
     first, removed, added, last = shown(f"{LONG}north {LONG}", f"{LONG}south {LONG}")
 
     assert (removed.text, added.text) == ("north ", "south ")
@@ -28,7 +28,7 @@ def test_short_texts_are_whole():
     ]
 
 
-def test_no_more_than_the_limit_is_kept():
+def test_it_stops_at_the_limit():
     parts = shown("W" * 50_000, "V" * 50_000, limit=1_000)
 
     assert parts == [DiffPart("removed", "W" * 1_000), DiffPart("same", " …")]
