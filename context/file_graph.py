@@ -69,7 +69,7 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
             links.exclude(suspect_since=None).values_list("memory_id", flat=True)
         ),
         entries=_entries(project, path, linked, caller),
-        related=_related(file, linked, count),
+        related=_related_files(file, linked, count),
         tags=_tags(linked),
         types=dict(
             linked.order_by()
@@ -103,7 +103,7 @@ def _by_relation(links: Any) -> dict[str, list[Memory]]:
     return dict(result)
 
 
-def _related(file: File, linked: Any, count: int) -> list[RelatedFile]:
+def _related_files(file: File, linked: Any, count: int) -> list[RelatedFile]:
     shared = (
         MemoryFile.objects.filter(memory__in=linked.values("pk"))
         .exclude(file=file)

@@ -23,7 +23,9 @@ def embedding_provider(
     provider = settings.EMBEDDING_PROVIDER
     known = sorted(embedder.registry.table)
     if provider not in known:
-        return [_unknown("EMBEDDING_PROVIDER", known=known, id="inference.E001")]
+        return [
+            _unknown_provider("EMBEDDING_PROVIDER", known=known, id="inference.E001")
+        ]
     if provider == "openai":
         return list(_endpoint("EMBEDDING", id="inference.E002"))
     if provider == "fastembed" and not find_spec("fastembed"):
@@ -43,7 +45,9 @@ def language_provider(
 ) -> list[CheckMessage]:
     known = sorted([language_model.NONE, *language_model.registry.table])
     if settings.LANGUAGE_PROVIDER not in known:
-        return [_unknown("LANGUAGE_PROVIDER", known=known, id="inference.E005")]
+        return [
+            _unknown_provider("LANGUAGE_PROVIDER", known=known, id="inference.E005")
+        ]
     if settings.LANGUAGE_PROVIDER == "openai":
         return [*_endpoint("LANGUAGE", id="inference.E006"), *_long_timeout()]
     return list(_unused_language())
@@ -65,7 +69,7 @@ def no_fakes(
     ]
 
 
-def _unknown(setting: str, *, known: Sequence[str], id: str) -> CheckMessage:
+def _unknown_provider(setting: str, *, known: Sequence[str], id: str) -> CheckMessage:
     return Error(
         f"{setting} is {getattr(settings, setting)!r}, which is no provider.",
         hint=f"Set it to one of: {', '.join(known)}.",

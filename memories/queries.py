@@ -114,7 +114,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         )
 
     def unexpired(self) -> Self:
-        return self.filter(_not_expired())
+        return self.filter(_expiry_condition())
 
     def readable(self) -> Self:
         """Rows that can be read by id: neither deleted nor expired."""
@@ -122,11 +122,11 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
     def current(self) -> Self:
         """Not deleted, archived, duplicate, superseded or expired."""
-        return self.filter(_not_expired(), **CURRENT_COLUMNS)
+        return self.filter(_expiry_condition(), **CURRENT_COLUMNS)
 
     def current_or_duplicate(self) -> Self:
         columns = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
-        return self.filter(_not_expired(), **columns)
+        return self.filter(_expiry_condition(), **columns)
 
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
@@ -208,7 +208,7 @@ def _rows(model: str) -> Any:
     return apps.get_model("memories", model)._default_manager
 
 
-def _not_expired() -> Q:
+def _expiry_condition() -> Q:
     return Q(expires_at=None) | Q(expires_at__gte=timezone.now())
 
 

@@ -156,7 +156,7 @@ def lessons_panel(lessons: Iterable[Any], text_of: TextReader) -> Panel:
             ]
             for lesson in lessons
             if isinstance(lesson, dict)
-            for first, quote in _numbered(lesson.get("evidence"))
+            for first, quote in _mark_first(lesson.get("evidence"))
         ),
         empty="No lesson.",
         most=200,
@@ -212,6 +212,6 @@ def mark_quote(quote: dict[str, Any], text_of: TextReader) -> Any:
     return panels.text_block(text_of_quote, 2_000)
 
 
-def _numbered(quotes: Any) -> Iterable[tuple[bool, dict[str, Any]]]:
+def _mark_first(quotes: Any) -> Iterable[tuple[bool, dict[str, Any]]]:
     spans = [quote for quote in quotes or [] if isinstance(quote, dict)]
     return ((number == 0, quote) for number, quote in enumerate(spans or [{}]))

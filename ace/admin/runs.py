@@ -72,7 +72,7 @@ class AceRunAdmin(RowsAdmin):
         "state_display",
         "outcome_display",
         "agent",
-        "took",
+        "duration",
         "project_name",
         "created_display",
     ]
@@ -150,7 +150,7 @@ class AceRunAdmin(RowsAdmin):
         return run.reflection.outcome if hasattr(run, "reflection") else ""
 
     @admin.display(description="took")
-    def took(self, run: AceRun) -> str:
+    def duration(self, run: AceRun) -> str:
         spent = [
             phase.get("took_ms", 0)
             for phase in run.phases.values()

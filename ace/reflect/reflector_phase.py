@@ -66,7 +66,7 @@ def _create(run: AceRun) -> Reflection:
             "project": run.project,
             "lessons": lessons,
             "votes": [_vote(vote) for vote in findings.votes],
-            "related": [_related(near) for near in related],
+            "related": [_neighbour_json(near) for near in related],
             **_outcome(findings),
             **_columns(task, findings, model_lessons),
         },
@@ -131,7 +131,7 @@ def _vote(vote: Vote) -> dict[str, Any]:
     }
 
 
-def _related(near: Neighbour) -> dict[str, Any]:
+def _neighbour_json(near: Neighbour) -> dict[str, Any]:
     return {"entry_id": str(near.entry.pk), "similarity": near.similarity}
 
 

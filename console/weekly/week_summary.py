@@ -148,12 +148,12 @@ def _lesson(
         actions=", ".join(dict.fromkeys(c.action for c in reversed(changes))),
         memories=getattr(entry, "memories", 0),
         quotes=sum(len(delta.evidence) for delta in own_deltas),
-        decided_by=_decided_by(last, deltas),
+        decided_by=_decider_of(last, deltas),
         why=last.reason,
     )
 
 
-def _decided_by(
+def _decider_of(
     change: PlaybookChange, deltas: Mapping[uuid.UUID, PlaybookDelta]
 ) -> str:
     """Return the person who decided, or that the policy applied it without one."""

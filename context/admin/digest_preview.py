@@ -30,7 +30,7 @@ def render(request: HttpRequest, digest: Digest) -> Iterable[Panel]:
                 one.rank,
                 row_link(MEMORY, one.memory.pk, one.memory),
                 one.memory.kind,
-                found_by(one.sources, one.scores),
+                source_text(one.sources, one.scores),
                 f"{one.cost['chars']:,}",
                 f"{one.cost['tokens']:,}",
                 "cut" if one.is_cut else "",
@@ -40,19 +40,19 @@ def render(request: HttpRequest, digest: Digest) -> Iterable[Panel]:
         empty="No line.",
         most=MAX_CANDIDATES,
     )
-    yield _left_out(request, digest)
+    yield _omitted_panel(request, digest)
     yield _budgets(digest)
     yield _sources(digest)
 
 
-def found_by(sources: Iterable[str], scores: Mapping[str, float]) -> str:
+def source_text(sources: Iterable[str], scores: Mapping[str, float]) -> str:
     names = (
         f"{name} {scores[name]:.3f}" if name in scores else name for name in sources
     )
     return ", ".join(names)
 
 
-def _left_out(request: HttpRequest, digest: Digest) -> Panel:
+def _omitted_panel(request: HttpRequest, digest: Digest) -> Panel:
     ids = [one.memory_id for one in digest.omitted]
     memories = Memory.objects.visible_to(caller_of(request)).light().in_bulk(ids)
     return panels.table(

@@ -21,7 +21,7 @@ class DigestSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Structured(DigestSection):
+class StructuredSection(DigestSection):
     fact_keys: Annotated[list[Word], Field(max_length=100)] = []
     tags: Annotated[list[Word], Field(max_length=100)] = []
 
@@ -65,7 +65,7 @@ class DigestOptions(DigestSection):
     allow_sensitivities: list[Sensitivity] = ["public", "private"]
     # "own": memories of the agent and those without an agent; "all": of every agent.
     agents: Literal["own", "all"] = "own"
-    structured: Structured = Structured()
+    structured: StructuredSection = StructuredSection()
     keyword: Keyword = Keyword()
     semantic: Semantic = Semantic()
     budgets: DigestBudgets = DigestBudgets()

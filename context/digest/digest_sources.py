@@ -67,7 +67,7 @@ def gather(
     candidates: dict[uuid.UUID, DigestCandidate] = {}
     counts: dict[str, int] = {}
     notes: list[str] = []
-    for name, ids in _structured(rows, options):
+    for name, ids in _structured_sources(rows, options):
         counts[name] = len(ids)
         for pk in ids:
             place = len(candidates)
@@ -86,7 +86,7 @@ def gather(
     return DigestCandidates(ordered, counts, tuple(notes))
 
 
-def _structured(
+def _structured_sources(
     rows: MemoryQuerySet, options: DigestOptions
 ) -> list[tuple[str, Sequence[uuid.UUID]]]:
     """Return the newest fact of each key in the configured order, then tagged memories."""

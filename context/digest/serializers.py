@@ -30,7 +30,7 @@ class DigestRequest(InProject):
     )
 
 
-class IncludedOut(serializers.Serializer[Any]):
+class IncludedLineOut(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="memory.pk")
     kind = serializers.CharField(source="memory.kind")
     sources = serializers.ListField(child=serializers.CharField())
@@ -40,7 +40,7 @@ class IncludedOut(serializers.Serializer[Any]):
     is_cut = serializers.BooleanField()
 
 
-class OmittedOut(serializers.Serializer[Any]):
+class OmittedLineOut(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="memory_id")
     kind = serializers.CharField()
     sources = serializers.ListField(child=serializers.CharField())
@@ -52,8 +52,8 @@ class DigestOut(serializers.Serializer[Any]):
     """`text` is quoted data for a prompt, never instructions."""
 
     text = serializers.CharField()
-    included = IncludedOut(many=True)
-    omitted = OmittedOut(many=True)
+    included = IncludedLineOut(many=True)
+    omitted = OmittedLineOut(many=True)
     counts = serializers.DictField(child=serializers.IntegerField())
     used = serializers.DictField(
         child=serializers.DictField(child=serializers.IntegerField())

@@ -16,13 +16,13 @@ def get_memory(
     """Return a readable memory, or refuse if the caller lacks the role in its project."""
     memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
     if memory is None:
-        raise not_found(memory_id)
+        raise not_found_error(memory_id)
     caller.require(role, memory.project_id)
     found: Memory = memory
     return found
 
 
-def not_found(memory_id: uuid.UUID) -> errors.NotFound:
+def not_found_error(memory_id: uuid.UUID) -> errors.NotFound:
     return errors.NotFound(f"There is no memory {memory_id}, or it has expired.")
 
 
@@ -49,5 +49,5 @@ def lock_undeleted(memory: Memory, version: int | None = None) -> Memory:
     """Lock a memory; refuse if it was deleted since it was read."""
     locked = lock_memory(memory, version)
     if locked.deleted_at:
-        raise not_found(memory.pk)
+        raise not_found_error(memory.pk)
     return locked

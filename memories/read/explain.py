@@ -135,7 +135,7 @@ def _drops(
     positions = {hit.id: position for position, hit in enumerate(ranked.hits)}
     if memory.pk not in positions:
         yield DropReason(
-            "lanes", _why_not_ranked(context.ranking_request, ranked, memory)
+            "lanes", _explain_absence(context.ranking_request, ranked, memory)
         )
         return
     position = positions[memory.pk]
@@ -173,7 +173,7 @@ def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop
             yield DropReason(name, "it does not match")
 
 
-def _why_not_ranked(request: RankingRequest, ranked: Ranking, memory: Memory) -> str:
+def _explain_absence(request: RankingRequest, ranked: Ranking, memory: Memory) -> str:
     """Explain for each lane why the memory is not among its candidates."""
     scores = search.score_row(memory, ranked)
     if not ranked.vector:

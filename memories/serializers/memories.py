@@ -170,9 +170,9 @@ class MemoryChangeOut(serializers.ModelSerializer[MemoryChange]):
         read_only_fields = fields
 
 
-class RestoredOut(serializers.Serializer[Any]):
+class RestoreResultOut(serializers.Serializer[Any]):
     restored = MemoryOut(many=True)
 
 
-class DeletedOut(serializers.Serializer[Any]):
+class DeleteCountOut(serializers.Serializer[Any]):
     deleted = serializers.IntegerField()

@@ -77,7 +77,7 @@ class UndoCompactionView(ProjectView):
     @extend_schema(
         operation_id="memories_undo_compaction",
         request=None,
-        responses=memory_forms.RestoredOut,
+        responses=memory_forms.RestoreResultOut,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Restore the sources of a compaction and delete its result."""

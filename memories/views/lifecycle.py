@@ -88,7 +88,7 @@ class DeleteByScopeView(ProjectView):
     @extend_schema(
         operation_id="memories_delete_by_scope",
         request=draft_forms.DeleteByScope,
-        responses=memory_forms.DeletedOut,
+        responses=memory_forms.DeleteCountOut,
     )
     def post(self, request: Request) -> Response:
         """Delete exactly one scope of a project, expired rows included."""

@@ -89,7 +89,7 @@ def credit(task: FinishedTask) -> None:
     """
     of_run = Exposure.objects.filter(project=task.project, run_id=task.run_id)
     if task.key_id:
-        uncredited = _uncredited(task)
+        uncredited = _uncredited_rows(task)
         newest = (
             uncredited.exclude(entry__in=of_run.values("entry"))
             .order_by("entry_id", "-id")
@@ -107,7 +107,7 @@ def credit(task: FinishedTask) -> None:
         of_run.filter(entry__in=task.cited_entries).update(was_cited=True)
 
 
-def _uncredited(task: FinishedTask) -> QuerySet[Exposure]:
+def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:
     """Select the agent's exposures before the end of the task without a credited task.
 
     Exposures without an agent are credited to the next agent that uses the key.

@@ -144,7 +144,7 @@ def find_drift(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, list[EntryDri
         for pk, version in versions.items()
         if pk in entries and version is not None and version != entries[pk].version
     }
-    changes = _changed_since(behind)
+    changes = _changes_since(behind)
     drifts = {
         delta_id: [
             EntryDrift(entries[pk], changes[pk, version])
@@ -162,7 +162,7 @@ def _versions_read(delta: PlaybookDelta) -> dict[uuid.UUID, int | None]:
     return {**others, **own}
 
 
-def _changed_since(
+def _changes_since(
     behind: Collection[tuple[uuid.UUID, int]],
 ) -> dict[EntryVersion, ColumnChanges]:
     conditions = [Q(entry_id=pk, after__version__gt=version) for pk, version in behind]

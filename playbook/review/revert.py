@@ -215,7 +215,7 @@ def revert_changes(
     if not chains_to_revert:
         raise NothingToRevert(f"Nothing of {target.description} is in force.")
     _refuse_too_many(len(chains_to_revert))
-    chains_to_revert, notes = _without_waiting(chains_to_revert)
+    chains_to_revert, notes = _drop_waiting_deltas(chains_to_revert)
     _refuse_overlap(chains_to_revert, around)
     cause = Cause(reason=reason or f"{caller.name} reverted {target.description}.")
     revision = Revision(playbook, caller, cause)
@@ -239,7 +239,7 @@ def _refuse_too_many(number: int) -> None:
         )
 
 
-def _without_waiting(
+def _drop_waiting_deltas(
     chains_to_revert: Sequence[Chain],
 ) -> tuple[list[Chain], list[str]]:
     """Leave out deltas that wait again: only a decision puts them in force.

@@ -42,7 +42,7 @@ class CountOut(serializers.Serializer[Any]):
     )
 
 
-class UnparsedOut(serializers.Serializer[Any]):
+class UnparsedLineOut(serializers.Serializer[Any]):
     line = serializers.IntegerField()
     text = serializers.CharField()
     why = serializers.CharField()
@@ -53,6 +53,6 @@ class ImportOut(serializers.Serializer[Any]):
 
     deltas = CountOut(many=True)
     waiting = serializers.ListField(child=serializers.UUIDField())
-    unparsed = UnparsedOut(many=True)
+    unparsed = UnparsedLineOut(many=True)
     notes = serializers.ListField(child=serializers.CharField())
     restored = serializers.IntegerField(allow_null=True)

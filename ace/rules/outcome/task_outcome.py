@@ -137,7 +137,7 @@ def _compare_answer(task: Task) -> TaskOutcome | None:
     return None
 
 
-def _wording(task: Task) -> TaskOutcome | None:
+def _outcome_of_wording(task: Task) -> TaskOutcome | None:
     """Read the feedback only: the claim of an answer about itself is no evidence.
 
     Of 47 airline runs whose answer said "successfully", 15 were successes.
@@ -174,5 +174,5 @@ _LEVELS: tuple[Callable[[Task], TaskOutcome | None], ...] = (
     _tests,
     _tool_status,
     _expectation,
-    _wording,
+    _outcome_of_wording,
 )

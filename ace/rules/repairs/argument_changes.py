@@ -14,11 +14,11 @@ from ace.rules.tool_calls.argument_leaves import leaves
 MAX_QUOTE = 600
 
 
-class Missing:
+class MissingValue:
     """The value of an argument that was not passed; None may be passed."""
 
 
-MISSING: Final = Missing()
+MISSING: Final = MissingValue()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def locate(
 ) -> tuple[int, int]:
     """Return the span of `"key": value` in the call's arguments, else that of all of them."""
     text = call.arguments_text
-    if change is not None and not isinstance(value, Missing):
+    if change is not None and not isinstance(value, MissingValue):
         key = re.escape(json.dumps(change.key, ensure_ascii=False))
         literal = re.escape(canonical_json(value))
         found = re.search(rf"{key}\s*:\s*{literal}", text) or re.search(literal, text)

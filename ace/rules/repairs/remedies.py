@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ace.rules import word_tables
 from ace.rules.repairs import argument_values, call_repairs
-from ace.rules.repairs.argument_changes import MISSING, Missing
+from ace.rules.repairs.argument_changes import MISSING, MissingValue
 from ace.rules.repairs.call_repairs import Remedy, Repair
 from ace.rules.repairs.command_fixes import fix_command, fix_spacing
 from ace.rules.task import Task, ToolCall
@@ -102,7 +102,7 @@ def _label_before(error: str, value: object) -> str:
 
 def _change_type(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
-    if change is None or isinstance(change.before, Missing):
+    if change is None or isinstance(change.before, MissingValue):
         return None
     old, new = (
         argument_values.type_of(change.before),
@@ -203,7 +203,7 @@ def _change_stem(task: Task, repair: Repair) -> Remedy | None:
 def _choose_value(task: Task, repair: Repair) -> Remedy | None:
     """Pass a value that means the same in every task: a word, a flag, a known limit."""
     change = repair.change
-    if change is None or isinstance(change.before, Missing):
+    if change is None or isinstance(change.before, MissingValue):
         return None
     if not argument_values.is_plain(change.after) or not argument_values.is_plain(
         change.before
