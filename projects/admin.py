@@ -41,7 +41,7 @@ class ProjectAdmin(RowsAdmin):
         "about_display",
         "policy",
         "current_branch",
-        "standing",
+        "status_display",
         "created_display",
     ]
     list_select_related = ["organization"]
@@ -51,7 +51,7 @@ class ProjectAdmin(RowsAdmin):
         "name_display",
         "description_display",
         "options_display",
-        "standing",
+        "status_display",
         "id",
         "organization",
         "organization_display",
@@ -133,7 +133,7 @@ class ProjectAdmin(RowsAdmin):
         is_global_owner = caller_of(request).everywhere == Role.OWNER
         organization = "organization" if is_global_owner else "organization_display"
         return [
-            (None, {"fields": [*texts, "standing"]}),
+            (None, {"fields": [*texts, "status_display"]}),
             ("Code", {"fields": code}),
             ("Settings", {"fields": [*settings, "options_display"]}),
             (
@@ -150,7 +150,7 @@ class ProjectAdmin(RowsAdmin):
         return str(project.settings.get("policy", "assisted"))
 
     @label_column("state", {"live": "success", "deleted": "danger"})
-    def standing(self, project: Project) -> str:
+    def status_display(self, project: Project) -> str:
         return "deleted" if project.delete_after else "live"
 
     @admin.display(description="settings, defaults filled in")

@@ -136,7 +136,7 @@ class ApiKeyAdmin(RowsAdmin):
         "prefix",
         "role_display",
         "reach",
-        "standing",
+        "status_display",
         "expires_display",
         "used_display",
     ]
@@ -150,7 +150,7 @@ class ApiKeyAdmin(RowsAdmin):
     fieldsets = [
         (
             None,
-            {"fields": ["name_display", "prefix", "role_display", "reach", "standing"]},
+            {"fields": ["name_display", "prefix", "role_display", "reach", "status_display"]},
         ),
         ("Bound to", {"fields": ["agent_id", "user_id"]}),
         (
@@ -225,7 +225,7 @@ class ApiKeyAdmin(RowsAdmin):
         return short_text(", ".join(project.name for project in key.projects.all()), 60)
 
     @label_column("state", {"usable": "success", "ended": "danger"})
-    def standing(self, key: ApiKey) -> str:
+    def status_display(self, key: ApiKey) -> str:
         return "usable" if key.is_usable else "ended"
 
     def save_model(
