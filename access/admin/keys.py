@@ -150,7 +150,15 @@ class ApiKeyAdmin(RowsAdmin):
     fieldsets = [
         (
             None,
-            {"fields": ["name_display", "prefix", "role_display", "reach", "status_display"]},
+            {
+                "fields": [
+                    "name_display",
+                    "prefix",
+                    "role_display",
+                    "reach",
+                    "status_display",
+                ]
+            },
         ),
         ("Bound to", {"fields": ["agent_id", "user_id"]}),
         (
