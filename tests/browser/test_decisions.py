@@ -58,7 +58,7 @@ class TestAConflict:
         assert [e.content for e in PlaybookEntry.objects.current()] == [live]
         assert page.complaints == []
 
-    def test_both_stay_under_a_condition_each(self, conflict, inbox):
+    def test_both_stay_each_under_its_condition(self, conflict, inbox):
         page = inbox("conflicts")
         keys = page.page.keyboard
 
@@ -74,7 +74,7 @@ class TestAConflict:
         assert conditions == {"on a laptop", "in the nightly build"}
         assert page.complaints == []
 
-    def test_the_newer_is_refused_and_that_is_taken_back(self, conflict, inbox):
+    def test_the_newer_is_refused_and_that_is_undone(self, conflict, inbox):
         page = inbox("conflicts")
         keys = page.page.keyboard
 

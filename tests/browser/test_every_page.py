@@ -25,5 +25,5 @@ def test_it_is_readable_and_reachable_whatever_the_text(
     look_at(watched_page, hostile_rows[part])
 
 
-def test_those_before_the_login_too(hostile_rows, open_page):
+def test_pages_before_the_login_are_readable_too(hostile_rows, open_page):
     look_at(open_page(), hostile_rows["before"])

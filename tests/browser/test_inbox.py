@@ -197,7 +197,7 @@ UNREAD = """() => {
 
 
 @pytest.mark.parametrize("cut", ["before it is answered", "within the answer"])
-def test_what_was_done_is_said_though_the_list_cannot_be_had(
+def test_the_decision_is_reported_if_the_list_cannot_load(
     waiting_deltas, sign_in, open_page, cut
 ):
     (first, _) = waiting_deltas(*rules(2))
@@ -218,7 +218,7 @@ def test_what_was_done_is_said_though_the_list_cannot_be_had(
     wait_for_text(page, "Accepted: add")
 
 
-def test_the_second_of_two_is_told_what_happened_and_loses_nothing(
+def test_the_second_person_learns_what_happened_and_loses_nothing(
     waiting_deltas, write, alice, sign_in, open_page
 ):
     entry = write(author_kind="rule")

@@ -38,7 +38,7 @@ def entry(alices, alice):
     return entry
 
 
-def test_a_run_is_taken_back(alices, alice, open_page):
+def test_a_run_is_reverted(alices, alice, open_page):
     run = runs.complete(alices, TASK, alice)
     page = signed_in(open_page())
     page.open(reverse("admin:ace_acerun_change", args=[run.pk]))
@@ -55,7 +55,7 @@ def test_a_run_is_taken_back(alices, alice, open_page):
     assert page.complaints == []
 
 
-def test_the_playbook_is_slid_back_and_an_edit_taken_back(entry, open_page):
+def test_the_slider_goes_back_and_an_edit_is_reverted(entry, open_page):
     page = signed_in(open_page())
     page.open(reverse("console:playbook"))
     page.page.focus(".pb-slide input")

@@ -45,7 +45,7 @@ def opens(secret):
 
 
 class TestAKey:
-    def test_its_secret_is_shown_once_with_a_button_to_copy_it(self, owner, project):
+    def test_its_secret_is_shown_once_with_a_copy_button(self, owner, project):
         data = {"name": SCRIPT[:100], "role": 2, "projects": [str(project.pk)]}
 
         after = owner.post(reverse("admin:access_apikey_add"), data, follow=True)
@@ -67,7 +67,7 @@ class TestAKey:
         assert not key.is_usable
         assert AuditEvent.objects.filter(verb="key.rotated").exists()
 
-    def test_the_old_one_stays_usable_as_long_as_was_asked(self, owner, key):
+    def test_the_old_key_stays_usable_for_the_overlap(self, owner, key):
         do(owner, key, "rotate", "an hour")
 
         assert key.is_usable
@@ -165,7 +165,7 @@ class TestTheLogAsAFile:
         assert (row["verb"], row["actor"]) == ("v", "Zoë, 林")
         assert "zebrafinch" in row["detail"]
 
-    def test_it_keeps_to_the_filters_of_the_list(self, owner, project):
+    def test_it_respects_the_filters_of_the_list(self, owner, project):
         an_event(project, verb="key.issued", actor="alice")
         an_event(project, verb="key.revoked", actor="bob")
 

@@ -42,13 +42,13 @@ class TestThePlaceOfAnEntry:
         assert newest_change().after["priority"] == 7
         assert PlaybookDelta.objects.first().producer == "human"
 
-    def test_setting_what_is_so_already_changes_nothing(self, curator, project, entry):
+    def test_setting_the_present_values_changes_nothing(self, curator, project, entry):
         answer = place(curator, project, entry)
 
         assert messages_of(answer) == ["The entry is there already."]
         assert PlaybookChange.objects.count() == 1
 
-    def test_a_stale_page_is_told_what_happened(self, curator, project, entry, alice):
+    def test_a_stale_page_gets_a_message(self, curator, project, entry, alice):
         reword(entry, alice, "Moor at the south berth.")
 
         answer = place(curator, project, entry, priority=7, version=1)
@@ -62,7 +62,7 @@ class TestThePlaceOfAnEntry:
         assert "page=3" in answer.url
 
     @pytest.mark.parametrize("priority", ["", "zebra", "9" * 30])
-    def test_what_is_no_number_is_refused_in_words(
+    def test_a_value_that_is_no_number_is_refused(
         self, curator, project, entry, priority
     ):
         answer = place(curator, project, entry, priority=priority)

@@ -72,14 +72,16 @@ class TestADirectory:
 
         assert child_names(project, "", alice) == [("a.py", 1, 0)]
 
-    def test_names_are_taken_as_they_are(self, project, alice, speaks_of):
+    def test_names_are_taken_literally(self, project, alice, speaks_of):
         speaks_of("/etc/hosts", "50%_x/a", "50yyx/b", "ünï/😀.py")
 
         assert [one[0] for one in child_names(project, "50%_x/", alice)] == ["a"]
         assert [one[0] for one in child_names(project, "/", alice)] == ["etc/"]
         assert [one[0] for one in child_names(project, "ünï/", alice)] == ["😀.py"]
 
-    def test_memories_written_before_a_change_are_told(self, project, alice, speaks_of):
+    def test_memories_written_before_a_change_are_counted(
+        self, project, alice, speaks_of
+    ):
         files.sync(project, {"a.py": "1"}, alice)
         speaks_of("a.py")
         files.sync(project, {"a.py": "2"}, alice)
@@ -88,9 +90,7 @@ class TestADirectory:
 
         assert (child.memories, child.suspect) == (1, 1)
 
-    def test_no_more_than_so_many_are_shown(
-        self, project, alice, speaks_of, monkeypatch
-    ):
+    def test_it_lists_at_most_the_limit(self, project, alice, speaks_of, monkeypatch):
         monkeypatch.setattr(directory_tree, "MAX_CHILDREN", 2)
         speaks_of("a.py", "b.py", "c.py")
 
@@ -132,13 +132,11 @@ class TestTheTree:
             assert "src/a.py" in rows
             assert "docs/b.md" not in rows
 
-    def test_without_a_file_it_says_what_to_do(self, curator, project):
+    def test_without_files_it_says_what_to_do(self, curator, project):
         assert "files/sync" in page_html(curator, FILES, project)
 
     @pytest.mark.parametrize("path", ["nowhere/", "W" * 5_000])
-    def test_a_directory_that_is_not_there_is_said(
-        self, curator, project, speaks_of, path
-    ):
+    def test_a_missing_directory_is_reported(self, curator, project, speaks_of, path):
         speaks_of("src/a.py")
 
         html = page_html(curator, FILES, project, status=404, path=path)
@@ -170,7 +168,7 @@ class TestTheTree:
 
 
 class TestTheGraph:
-    def test_it_draws_what_is_known_and_lists_it_beside(
+    def test_it_draws_the_graph_and_lists_it_beside(
         self, browser_of, project, speaks_of, an_entry
     ):
         memory = speaks_of("src/a.py", "src/b.py", title="Tides", tags=["sea"])
@@ -190,7 +188,7 @@ class TestTheGraph:
         assert "modified (1)" in svg
         assert "Learning: Tides" in svg
 
-    def test_former_paths_and_changes_are_told(
+    def test_former_paths_and_changes_are_shown(
         self, curator, project, alice, speaks_of
     ):
         files.sync(project, {"old.py": "1"}, alice)
@@ -216,12 +214,12 @@ class TestTheGraph:
         assert f"{GRAPH}?project={project.pk}&amp;path=new.py" in html
 
     @pytest.mark.parametrize("path", ["", "nowhere.py", "W" * 5_000])
-    def test_a_file_that_is_not_there_is_said(self, curator, project, path):
+    def test_a_missing_file_is_reported(self, curator, project, path):
         html = page_html(curator, GRAPH, project, status=404, path=path)
 
         assert "The project has no file" in html
 
-    def test_a_file_of_which_nothing_is_known_says_so(self, curator, project, alice):
+    def test_a_file_without_links_says_so(self, curator, project, alice):
         files.sync(project, {"a.py": "1"}, alice)
 
         html = page_html(curator, GRAPH, project, path="a.py")

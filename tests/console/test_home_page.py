@@ -172,7 +172,7 @@ class TestThePage:
         assert json.loads(drawn)["datasets"]
         assert "As a table" in html
 
-    def test_it_tells_an_owner_of_everything_about_health(self, superuser, owner):
+    def test_it_shows_health_to_an_owner_of_everything(self, superuser, owner):
         assert "Health" in page(superuser).content.decode()
         assert "Health" not in page(owner).content.decode()
 
@@ -182,7 +182,7 @@ class TestWithoutAProject:
     def stranger(self, db):
         return signed_in(User.objects.create_user("newcomer", is_staff=True))
 
-    def test_a_new_person_is_told_whom_to_ask(self, stranger):
+    def test_a_new_person_reads_whom_to_ask(self, stranger):
         html = page(stranger).content.decode()
 
         assert "newcomer" in html
@@ -199,7 +199,7 @@ class TestWithoutAProject:
 
 
 class TestTheNumbersOnTop:
-    def test_the_queue_tells_how_long_the_oldest_waits(self, owner, project):
+    def test_the_queue_says_how_long_the_oldest_waits(self, owner, project):
         a_delta(project)
         old = a_delta(project)
         PlaybookDelta.objects.filter(pk=old.pk).update(
@@ -218,7 +218,7 @@ class TestTheNumbersOnTop:
 
         assert cards(page(owner))["Waiting changes"].is_alarm
 
-    def test_the_playbook_is_told_against_its_budget(self, owner, project):
+    def test_the_playbook_is_compared_with_its_budget(self, owner, project):
         Project.objects.update(settings={"budgets": {"playbook_tokens": 2_000}})
         Playbook.objects.create(project=project, tokens=1_500)
 
@@ -253,7 +253,7 @@ class TestMemoriesStored:
         assert counts["Decision"][-2:] == [0, 1]
         assert counts["Warning"][-2:] == [2, 0]
 
-    def test_it_tells_the_share_of_duplicates(self, project, alice, a_memory):
+    def test_it_shows_the_share_of_duplicates(self, project, alice, a_memory):
         first = a_memory()
         for _ in range(3):
             a_memory()
@@ -278,7 +278,7 @@ class TestMemoriesStored:
         [point] = [one.points[-1] for one in chart.series if one.name == "Decision"]
         assert owner.get(point.url).context["cl"].result_count == point.value == 1
 
-    def test_only_the_newest_are_looked_at(self, project, alice, a_memory, monkeypatch):
+    def test_only_the_newest_are_counted(self, project, alice, a_memory, monkeypatch):
         monkeypatch.setattr(memory_growth, "MAX_MEMORIES", 2)
         for _ in range(5):
             a_memory()
@@ -290,7 +290,7 @@ class TestMemoriesStored:
 
 
 class TestGrowth:
-    def test_each_group_of_runs_has_what_it_brought_and_took(
+    def test_each_group_of_runs_has_its_additions_and_removals(
         self, project, alice, monkeypatch
     ):
         monkeypatch.setattr(playbook_growth, "RUNS_PER_GROUP", 2)
@@ -306,14 +306,14 @@ class TestGrowth:
         assert series(chart) == {"Added": [1, 2], "Removed": [0, -1]}
         assert chart.note == "+1.3 entries per 2 runs"
 
-    def test_charlies_runs_are_none_of_it(self, other_project, project, alice):
+    def test_charlies_runs_do_not_count(self, other_project, project, alice):
         a_change(other_project, a_run(other_project), "add")
 
         assert playbook_growth.chart(project, alice).is_empty
 
 
 class TestSuccess:
-    def test_tasks_with_entries_are_told_from_those_without(
+    def test_tasks_with_and_without_entries_are_separate(
         self, project, alice, an_entry
     ):
         entry = an_entry("gotchas-1")
@@ -386,7 +386,7 @@ class TestEntries:
 
         assert shown == ["gotchas-2", "gotchas-1"]
 
-    def test_the_contested_are_those_that_the_entry_says_so_of(
+    def test_the_contested_are_those_whose_property_says_so(
         self, project, alice, an_entry
     ):
         made = [
@@ -419,14 +419,14 @@ class TestEntries:
         assert len(suspect.rows) == 1
         assert "src/tide.py" in suspect.rows[0][2]
 
-    def test_what_is_out_of_the_playbook_is_not_shown(self, project, alice, an_entry):
+    def test_a_retired_entry_is_not_listed(self, project, alice, an_entry):
         an_entry("gotchas-1", harmful=5, status=PlaybookEntry.EntryStatus.DEPRECATED)
 
         assert not any(self.labels(project, alice).values())
 
 
 class TestAFigure:
-    def test_nothing_is_no_division(self):
+    def test_a_share_of_nothing_is_none(self):
         assert charts.percentage(0, 0) is None
         assert charts.describe_share(0, 0) == "none"
 
@@ -458,7 +458,7 @@ class TestWeeks:
         with pytest.raises(weeks.InvalidWeek):
             weeks.parse_label(wrong)
 
-    def test_the_least_id_of_a_moment_is_below_those_made_since(self):
+    def test_the_lowest_id_of_a_moment_is_below_later_ids(self):
         before = lowest_id_at(timezone.now() - timedelta(milliseconds=1))
 
         assert before < uuid7() < lowest_id_at(timezone.now() + timedelta(seconds=1))

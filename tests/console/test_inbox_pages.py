@@ -177,7 +177,7 @@ class TestLists:
             ("cause", "API_MISUSE", "OTHER"),
         ],
     )
-    def test_the_filters_stand_in_the_address(
+    def test_the_filters_are_in_the_url(
         self, waiting_deltas, curator, name, fits, misses
     ):
         delta = waiting_deltas(RULE, root_cause="API_MISUSE")
@@ -187,7 +187,9 @@ class TestLists:
         assert f"card-{delta.pk}" not in page
         assert "Nothing matches these filters" in page
 
-    def test_a_run_is_a_filter_and_nonsense_fits_nothing(self, waiting_deltas, curator):
+    def test_a_run_is_a_filter_and_nonsense_matches_nothing(
+        self, waiting_deltas, curator
+    ):
         delta = waiting_deltas(RULE)
 
         assert f"card-{delta.pk}" in page_of(curator, run=str(delta.run_id))
@@ -197,7 +199,7 @@ class TestLists:
     def test_an_unknown_list_is_not_found(self, waiting_deltas, curator):
         assert curator.get(inbox(tab="nonsense")).status_code == 404
 
-    def test_an_empty_list_says_what_comes_here(self, project, curator):
+    def test_an_empty_list_says_what_it_will_list(self, project, curator):
         assert "Nothing waits for a decision" in page_of(curator)
 
     def test_it_goes_page_by_page(self, waiting_deltas, curator):
@@ -211,7 +213,7 @@ class TestLists:
         "tab",
         ["pending", "conflicts", "duplicates", "quarantine", "automatic", "rejected"],
     )
-    def test_a_long_list_takes_as_many_queries_as_a_short_one(
+    def test_a_long_list_needs_as_many_queries_as_a_short_one(
         self, waiting_deltas, curator, tab, many, django_assert_max_num_queries
     ):
         many(1)
@@ -265,7 +267,9 @@ class TestDecisions:
         assert (delta.status, delta.producer) == ("edited", "human")
         assert (delta.entry.content, delta.entry.category) == (OTHER, "patterns")
 
-    def test_a_condition_that_a_person_emptied_goes(self, waiting_deltas, curator):
+    def test_a_condition_that_a_person_empties_is_removed(
+        self, waiting_deltas, curator
+    ):
         delta = waiting_deltas(RULE, condition="in CI")
 
         curator.post(decision_url(delta, "edit"), {"content": OTHER, "condition": ""})
@@ -273,9 +277,7 @@ class TestDecisions:
         delta.refresh_from_db()
         assert (delta.entry.content, delta.entry.condition) == (OTHER, "")
 
-    def test_words_that_a_person_emptied_are_refused_and_shown_so(
-        self, waiting_deltas, curator
-    ):
+    def test_an_emptied_text_is_refused_and_stays_empty(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE, condition="in CI")
 
         typed = {"content": "", "condition": "on a laptop"}
@@ -288,7 +290,7 @@ class TestDecisions:
         assert 'dir="auto"></textarea>' in page.split("When it holds")[0]
         assert 'value="on a laptop"' in page
 
-    def test_a_text_too_long_for_its_field_is_kept_where_nobody_wrote_it_anew(
+    def test_a_text_too_long_for_its_field_stays_unless_it_is_rewritten(
         self, waiting_deltas, curator
     ):
         delta = waiting_deltas(RULE)
@@ -336,7 +338,7 @@ class TestDecisions:
         entry.refresh_from_db()
         assert entry.content == MORE
 
-    def test_a_merge_that_code_cannot_make_gives_both_texts_to_the_person(
+    def test_a_merge_that_code_cannot_make_shows_both_texts(
         self, waiting_deltas, curator, write
     ):
         entry = write("When calling `edit_file`, never pass `path`.")
@@ -348,7 +350,7 @@ class TestDecisions:
         assert answer.status_code == 422
         assert "never pass `path`. When calling" in page
 
-    def test_an_unknown_label_is_told(self, waiting_deltas, curator):
+    def test_an_unknown_label_is_reported(self, waiting_deltas, curator):
         answer = curator.post(
             decision_url(waiting_deltas(RULE), "merge"), {"label": "gotchas-99"}
         )
@@ -383,7 +385,7 @@ class TestDecisions:
 
         assert answer.url.endswith(f"#card-{second.pk}")
 
-    def test_a_script_is_told_what_to_put_in_place(self, waiting_deltas, curator):
+    def test_a_script_gets_the_parts_to_replace(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE)
 
         answer = curator.post(decision_url(delta, "accept"), **DATA).json()
@@ -393,7 +395,7 @@ class TestDecisions:
         assert "data-undo" in answer["said"]
 
     @pytest.mark.parametrize("given", ["\n evil: 1", "'>", "a" * 5_000])
-    def test_what_comes_next_cannot_break_the_answer(
+    def test_a_bad_next_card_does_not_break_the_answer(
         self, waiting_deltas, curator, given
     ):
         answer = curator.post(
@@ -418,7 +420,7 @@ class TestDecisions:
 
 
 class TestTwoCurators:
-    def test_the_second_is_told_who_decided_and_loses_nothing(
+    def test_the_second_person_learns_who_decided_and_loses_nothing(
         self, waiting_deltas, curator, owner
     ):
         delta = waiting_deltas(RULE)
@@ -443,9 +445,7 @@ class TestTwoCurators:
         assert "This delta is at version 2, not 1" in answer.json()["card"]
         assert 'name="version" value="2"' in answer.json()["card"]
 
-    def test_an_undo_leaves_what_somebody_decided_since(
-        self, waiting_deltas, curator, owner
-    ):
+    def test_an_undo_keeps_a_later_decision(self, waiting_deltas, curator, owner):
         delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         owner.post(decision_url(delta, "undo"))
@@ -461,9 +461,7 @@ class TestTwoCurators:
         assert (delta.status, delta.reviewer) == ("rejected", "user:alice")
         assert answer.status_code == 302
 
-    def test_an_undo_leaves_what_somebody_undid_since(
-        self, waiting_deltas, curator, owner
-    ):
+    def test_an_undo_keeps_a_later_undo(self, waiting_deltas, curator, owner):
         delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         version = re.search('name="version" value="(.)"', said)[1]
@@ -481,9 +479,7 @@ class TestTwoCurators:
         assert answer.status_code == 409
 
     @pytest.mark.parametrize("name", ["undo", "redo"])
-    def test_a_card_of_before_neither_undoes_nor_redoes(
-        self, propose, curator, owner, name
-    ):
+    def test_an_old_card_neither_undoes_nor_redoes(self, propose, curator, owner, name):
         delta = propose(RULE)
         if name == "redo":
             owner.post(decision_url(delta, "undo"))
@@ -537,7 +533,7 @@ class TestTwoCurators:
 
 
 class TestBulk:
-    def test_it_accepts_those_of_low_risk_and_says_what_is_left(
+    def test_it_accepts_those_of_low_risk_and_counts_the_others(
         self, waiting_deltas, curator
     ):
         low = [
@@ -570,7 +566,7 @@ class TestBulk:
 
         assert PlaybookDelta.objects.pending().count() == 2
 
-    def test_it_rejects_the_chosen(self, waiting_deltas, curator):
+    def test_it_rejects_the_selected(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE)
 
         chosen = {"id": [str(delta.pk)], "action": "reject", "reason_code": "one_off"}
@@ -580,9 +576,7 @@ class TestBulk:
         assert (delta.status, delta.review_note) == ("rejected", "one off")
 
     @pytest.mark.parametrize("typed", [{}, {"action": ""}, {"action": "approve"}])
-    def test_it_decides_nothing_unless_it_is_told_what(
-        self, waiting_deltas, curator, typed
-    ):
+    def test_it_decides_nothing_without_an_action(self, waiting_deltas, curator, typed):
         delta = waiting_deltas(RULE)
         PlaybookDelta.objects.update(risk="low")
 
@@ -617,7 +611,7 @@ class TestConflicts:
         url = reverse("console:inbox_resolve", args=[conflict.pk, name])
         return client.post(url + "?tab=conflicts", data or {}, **extra)
 
-    def test_both_sides_stand_beside_each_other(self, conflict, curator):
+    def test_it_shows_both_sides_side_by_side(self, conflict, curator):
         page = page_of(curator, tab="conflicts")
 
         assert "gotchas-00001" in page
@@ -633,7 +627,7 @@ class TestConflicts:
         assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
         assert conflict.left.is_live == bool(state)
 
-    def test_both_stay_under_a_condition_each(self, conflict, curator):
+    def test_both_stay_each_under_its_condition(self, conflict, curator):
         typed = {"left_condition": "in CI", "right_condition": "in a shell"}
 
         self.resolve(curator, conflict, "split", typed)
@@ -649,7 +643,7 @@ class TestConflicts:
         assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
 
     @pytest.mark.parametrize("name", ["supersede", "split", "reject"])
-    def test_the_last_decision_is_taken_back(self, conflict, curator, name):
+    def test_the_last_decision_is_undone(self, conflict, curator, name):
         typed = {"left_condition": "in CI", "right_condition": "in a shell"}
         said = self.resolve(curator, conflict, name, typed, **DATA).json()["said"]
         decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
@@ -664,7 +658,7 @@ class TestConflicts:
         assert (conflict.state, conflict.delta.status) == ("open", "pending")
         assert "never set" in page_of(curator, tab="conflicts")
 
-    def test_anothers_later_decision_is_not_taken_back(self, conflict, curator, owner):
+    def test_a_later_decision_of_another_is_not_undone(self, conflict, curator, owner):
         said = self.resolve(curator, conflict, "reject", **DATA).json()["said"]
         decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
         self.resolve(owner, conflict, "reopen")
@@ -675,7 +669,7 @@ class TestConflicts:
         assert answer.status_code == 409
         assert "decided again by user:alice" in answer.content.decode()
 
-    def test_the_second_is_told_who_decided_and_loses_nothing(
+    def test_the_second_person_learns_who_decided_and_loses_nothing(
         self, conflict, curator, owner
     ):
         self.resolve(owner, conflict, "reject")
@@ -687,9 +681,7 @@ class TestConflicts:
         assert answer.status_code == 409
         assert "already decided: rejected by user:alice" in page
 
-    def test_a_side_that_moved_is_told_and_what_was_typed_stays(
-        self, conflict, curator
-    ):
+    def test_a_changed_side_is_reported_and_the_input_stays(self, conflict, curator):
         typed = {"left_condition": "in CI", "right_condition": "in CI"}
 
         answer = self.resolve(curator, conflict, "split", typed, **DATA)
@@ -727,14 +719,14 @@ class TestDuplicates:
         url = reverse("console:inbox_settle", args=[pair.pk, name])
         return client.post(url + "?tab=duplicates", **extra)
 
-    def test_both_are_shown_with_their_words_and_what_guards_them(self, pair, curator):
+    def test_both_are_shown_with_their_texts_and_the_guard(self, pair, curator):
         page = page_of(curator, tab="duplicates")
 
         assert "similarity 0.930" in page
         assert "identifier: UTC" in page
         assert "<del>local </del><ins>UTC </ins>" in page
 
-    def test_it_merges_and_leads_to_the_way_back(self, pair, curator):
+    def test_it_merges_and_links_to_the_page_that_undoes_it(self, pair, curator):
         answer = self.settle(curator, pair, "merge", follow=True)
 
         pair.memory.refresh_from_db()
@@ -754,7 +746,7 @@ class TestDuplicates:
         pair.refresh_from_db()
         assert (pair.state, pair.decided_by) == ("kept_both", "user:bob")
 
-    def test_the_second_is_told_who_decided(self, pair, curator, owner):
+    def test_the_second_person_learns_who_decided(self, pair, curator, owner):
         self.settle(owner, pair, "keep")
 
         answer = self.settle(curator, pair, "merge")
@@ -808,9 +800,7 @@ class TestOneCard:
 
         assert "The effect is unknown" in answer.content.decode()
 
-    def test_a_quote_is_marked_where_it_stands_in_its_run(
-        self, waiting_deltas, curator, project
-    ):
+    def test_a_quote_is_marked_in_its_run(self, waiting_deltas, curator, project):
         result = f"It failed twice. {RULE} Then it passed."
         run = AceRun.objects.create(
             project=project,
@@ -831,7 +821,7 @@ class TestOneCard:
         url = reverse("console:inbox_quote", args=[delta.pk, 2])
         assert curator.get(url).status_code == 404
 
-    def test_a_quote_that_is_gone_is_said_to_be_gone(self, waiting_deltas, curator):
+    def test_a_quote_that_is_gone_is_reported(self, waiting_deltas, curator):
         answer = curator.get(
             reverse("console:inbox_quote", args=[waiting_deltas(RULE).pk, 1])
         )
@@ -893,7 +883,7 @@ class TestAddressesOfDecisions:
 
 
 class TestRoles:
-    def test_a_viewer_sees_no_button_and_is_told_why(self, waiting_deltas, browser_of):
+    def test_a_viewer_sees_no_button_and_reads_why(self, waiting_deltas, browser_of):
         viewer = browser_of(Role.VIEWER)
         delta = waiting_deltas(RULE)
 

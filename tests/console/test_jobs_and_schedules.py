@@ -36,7 +36,7 @@ class TestTheList:
         places = {state: html.index(f'"{jobs[state].pk}"') for state in states}
         assert sorted(places, key=places.get)[:3] == ["running", "waiting", "failed"]
 
-    def test_it_draws_how_far_a_job_is_and_says_it(self, curator, project):
+    def test_it_draws_and_states_the_progress_of_a_job(self, curator, project):
         job = a_job(project, "running", done=3, total=10)
 
         html = curator.get(LIST).content.decode()
@@ -72,7 +72,7 @@ class TestSchedules:
             assert f">{name}</bdi>" in html
         assert html.count("not run yet") == len(current_app.conf.beat_schedule)
 
-    def test_a_task_that_ended_well_is_in_time(self, superuser):
+    def test_a_task_that_succeeded_is_in_time(self, superuser):
         tasks.sweep.apply()
 
         html = superuser.get(SCHEDULES).content.decode()
@@ -89,7 +89,7 @@ class TestSchedules:
         assert ">late<" in html
         assert f'datetime="{long_ago.isoformat()}"' in html
 
-    def test_it_tells_which_jobs_ended_well_and_leads_to_them(self, superuser):
+    def test_it_lists_the_job_kinds_that_succeeded_with_links(self, superuser):
         Heartbeat.beat("job:embed_memories")
 
         assert (

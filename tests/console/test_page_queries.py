@@ -66,7 +66,7 @@ def query_counts_by_page(project, installation, passages, monkeypatch):
 @pytest.mark.django_db
 @pytest.mark.timeout(300)  # 200 pages, on a machine that may do other work
 @pytest.mark.parametrize("size", [FEW, MANY])
-def test_a_page_asks_as_often_whatever_there_is(query_counts_by_page, size):
+def test_a_page_makes_as_many_queries_at_any_size(query_counts_by_page, size):
     found = query_counts_by_page(size)
 
     opened = {page: queries for page, queries in found.items() if queries is not None}

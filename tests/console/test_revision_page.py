@@ -53,7 +53,7 @@ class TestARevision:
         assert "1 entry at revision 2" in html
         assert "Moor at the south berth." in html
 
-    def test_it_tells_what_differs_now_word_by_word(
+    def test_it_shows_the_differences_to_now_word_by_word(
         self, curator, project, entry, alice
     ):
         reword(entry, alice, TEXT.replace("north", "south"))
@@ -71,7 +71,7 @@ class TestARevision:
 
         assert "From revision 3 to 1: 1 changed, 1 removed" in html
 
-    def test_it_tells_who_made_it_why_and_what_it_did(
+    def test_it_says_who_made_it_why_and_what_changed(
         self, curator, project, entry, alice
     ):
         reword(entry, alice, TEXT.replace("north", "south"))
@@ -83,7 +83,7 @@ class TestARevision:
         assert "Revision 2 did" in html
         assert "<del>north </del><ins>south </ins>" in html
 
-    def test_it_leads_to_its_neighbours_and_stays_compared(
+    def test_it_links_to_its_neighbours_and_keeps_the_comparison(
         self, curator, project, entry, alice
     ):
         reword(entry, alice, "Moor at the south berth.")
@@ -93,7 +93,7 @@ class TestARevision:
         assert "to=2&amp;revision=0" in html or "revision=0&amp;to=2" in html
         assert 'rel="next"' in html
 
-    def test_entries_stand_pinned_first_then_by_priority(
+    def test_entries_are_ordered_by_pin_then_by_priority(
         self, curator, project, entry, alice
     ):
         pilots = add(project, alice, "Pilots board at the outer buoy.")
@@ -104,7 +104,7 @@ class TestARevision:
         assert html.index("Pilots board") < html.index("Moor at the north")
 
     @pytest.mark.parametrize("revision", ["99", "-1", "zebra", "9" * 30])
-    def test_one_that_is_not_there_is_refused_in_words(
+    def test_an_unknown_revision_is_refused_with_a_message(
         self, curator, project, entry, revision
     ):
         html = revision_html(curator, project, status=400, revision=revision)
@@ -200,9 +200,7 @@ class TestTakingBack:
         entry.refresh_from_db()
         assert entry.status == "deleted"
 
-    def test_the_page_offers_what_can_be_taken_back(
-        self, curator, project, entry, alice
-    ):
+    def test_the_page_offers_what_can_be_reverted(self, curator, project, entry, alice):
         run = a_run(project, alice, entry)
         html = revision_html(curator, project)
 
@@ -211,7 +209,7 @@ class TestTakingBack:
         assert 'value="after"' not in html
         assert 'value="after"' in revision_html(curator, project, revision=0)
 
-    def test_a_refusal_is_said_and_loses_nothing_that_was_typed(
+    def test_a_refusal_is_shown_and_the_input_stays(
         self, curator, project, entry, alice
     ):
         reword(entry, alice, "Moor at the south berth.")
@@ -235,7 +233,9 @@ class TestTakingBack:
             (f"run:{'0' * 32}", "why", "is in force"),
         ],
     )
-    def test_what_is_wrong_is_told(self, curator, project, entry, what, reason, told):
+    def test_an_invalid_choice_is_reported(
+        self, curator, project, entry, what, reason, told
+    ):
         answer = take_back(curator, project, what, reason)
 
         assert answer.status_code == 400

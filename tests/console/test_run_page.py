@@ -52,7 +52,7 @@ class TestThePageOfARun:
         assert '<rect x="75.00" width="25.00"' in drawn
         assert "30.0 ms" in drawn
 
-    def test_it_tells_what_came_of_it_and_what_is_so_now(self, curator, run):
+    def test_it_shows_the_results_and_their_present_state(self, curator, run):
         entry = PlaybookEntry.objects.get()
         do(curator, run, "revert", "a bad task")
 
@@ -84,7 +84,7 @@ class TestThePageOfARun:
             {"field": "feedback"},
         ],
     )
-    def test_a_place_that_is_not_there_is_passed_over(self, curator, run, asked):
+    def test_a_position_outside_the_text_is_skipped(self, curator, run, asked):
         answer = curator.get(page(run), asked)
 
         assert answer.status_code == 200

@@ -48,7 +48,7 @@ def hits_of(page):
 
 
 class TestItIsTheApisSearch:
-    def test_it_asks_every_field_of_the_api(self):
+    def test_it_has_every_field_of_the_api(self):
         asked = {name for names in FIELDSETS.values() for name in names}
         asked |= {"query", "mode", "limit"}
 
@@ -122,7 +122,7 @@ class TestItIsTheApisSearch:
             ({"why": str(uuid.UUID(int=1))}, {"explain": str(uuid.UUID(int=1))}),
         ],
     )
-    def test_it_refuses_in_the_words_of_the_api(
+    def test_it_refuses_with_the_messages_of_the_api(
         self, curator, alice_api, project, asked, body
     ):
         html = page_html(curator, project, status=400, **{"query": "tide"} | asked)
@@ -138,7 +138,7 @@ class TestItIsTheApisSearch:
 
 
 class TestThePage:
-    def test_a_hit_tells_why_it_is_one_and_leads_on(
+    def test_a_hit_shows_its_scores_and_links(
         self, browser_of, project, stored_memories
     ):
         memory = stored_memories(
@@ -153,7 +153,7 @@ class TestThePage:
         assert reverse("admin:memories_memory_change", args=[memory.pk]) in html
         assert f"{reverse('console:file')}?project={project.pk}&amp;path=src" in html
 
-    def test_what_was_asked_stays_in_the_form(self, curator, project):
+    def test_the_query_stays_in_the_form(self, curator, project):
         html = page_html(
             curator, project, query="tide", tags="sea", kinds="fact", scope="org"
         )
@@ -165,7 +165,7 @@ class TestThePage:
         assert "explain: kinds, tags, kind</summary>" in html
         assert '<details class="se-more">' in html
 
-    def test_explain_tells_terms_lanes_and_weights(
+    def test_explain_shows_terms_lanes_and_weights(
         self, curator, project, stored_memories
     ):
         stored_memories("The tide feed is late")
@@ -184,9 +184,7 @@ class TestThePage:
         ):
             assert told in html
 
-    def test_it_tells_why_a_memory_is_not_there(
-        self, curator, project, stored_memories
-    ):
+    def test_it_says_why_a_memory_is_missing(self, curator, project, stored_memories):
         memory = stored_memories("The tide feed is late", tags=("sea",))
 
         out = page_html(curator, project, query="tide", tags="ebb", why=memory.pk)
@@ -195,7 +193,7 @@ class TestThePage:
         assert "left out by <strong>tags</strong>: it does not match" in out
         assert "is in the answer" in inside
 
-    def test_nothing_is_asked_before_the_first_search(self, curator, project):
+    def test_it_does_not_search_before_the_first_query(self, curator, project):
         html = page_html(curator, project, file_paths="src/a.py")
 
         assert "The search that agents use" in html

@@ -86,7 +86,7 @@ class TestWhatWasLearned:
         }
         assert found.lessons[week_summary.CHANGED][0].text == "Moor at the south berth."
 
-    def test_it_tells_who_decided_and_on_what_evidence(self, project, alice):
+    def test_it_says_who_decided_on_what_evidence(self, project, alice):
         delta = decide.accept(a_proposal(project), alice)
 
         [lesson] = this_week(project, alice).lessons[week_summary.NEW]
@@ -94,7 +94,7 @@ class TestWhatWasLearned:
         assert delta.reviewer == lesson.decided_by == "alice"
         assert lesson.evidence == "1 quote"
 
-    def test_what_the_policy_let_in_says_so(self, project, alice):
+    def test_a_change_by_the_policy_says_so(self, project, alice):
         decide.accept(a_proposal(project), alice)
         PlaybookDelta.objects.update(reviewer="", status="applied")
 
@@ -102,7 +102,7 @@ class TestWhatWasLearned:
 
         assert lesson.decided_by == "the policy, as a rule proposed"
 
-    def test_harmful_votes_and_conflicts_are_told(self, project, alice):
+    def test_harmful_votes_and_conflicts_are_listed(self, project, alice):
         entry = add(project, alice)
         last_week(PlaybookChange.objects.all())
         vote(project, entry, "harmful", alice)
@@ -125,7 +125,7 @@ class TestWhatWasLearned:
 
         assert before.is_empty
 
-    def test_more_than_it_looks_at_is_said(self, project, alice, monkeypatch):
+    def test_it_says_that_more_changes_exist(self, project, alice, monkeypatch):
         monkeypatch.setattr(week_summary, "MAX_CHANGES", 1)
         add(project, alice)
         add(project, alice, "Read the tide table first.")
@@ -174,7 +174,7 @@ class TestThePage:
         assert "was not changed in this week" in html
 
     @pytest.mark.parametrize("wrong", ["2026-W99", "zebra", "%00", "9" * 5_000])
-    def test_what_is_no_week_is_refused_with_words(self, owner, project, wrong):
+    def test_an_invalid_week_is_refused_with_a_message(self, owner, project, wrong):
         html = page(owner, project, status=400, week=wrong).content.decode()
 
         assert "That is not a week" in html

@@ -59,12 +59,12 @@ class TestChild:
     def test_it_says_nothing_while_all_is_well(self, child):
         assert child.restart_if_dead() is None
 
-    def test_it_tells_of_a_death_and_when_it_starts_again(self, child):
+    def test_it_reports_a_death_and_the_time_of_the_restart(self, child):
         assert death_of(child).startswith(
             "sleeper ended with status -9; it starts again in 0.5 s. See "
         )
 
-    def test_it_starts_again_after_the_wait(self, child):
+    def test_it_restarts_after_the_delay(self, child):
         death_of(child)
 
         child.restart_at = time.monotonic()
@@ -79,7 +79,7 @@ class TestChild:
         assert "in 0.5 s" in first
         assert "in 1 s" in death_of(child)
 
-    def test_a_good_run_forgives_earlier_deaths(self, child):
+    def test_a_stable_run_resets_the_delay(self, child):
         child.deaths = 3
         child.started_at -= children.STABLE_SECONDS + 1
 

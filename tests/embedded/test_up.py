@@ -288,7 +288,7 @@ class TestSlowStart:
             yield f"http://127.0.0.1:{server.server_port}/"
             server.shutdown()
 
-    def test_what_dies_in_it_is_started_again(
+    def test_a_child_that_dies_during_it_is_restarted(
         self, slow_service, url, monkeypatch, capsys
     ):
         monkeypatch.setattr(up, "SLOW_START_SECONDS", 0)
@@ -297,7 +297,9 @@ class TestSlowStart:
 
         assert "worker ended with status 0" in capsys.readouterr().out
 
-    def test_what_dies_before_it_ends_all(self, slow_service, url, capsys):
+    def test_a_child_that_dies_before_it_ends_the_service(
+        self, slow_service, url, capsys
+    ):
         with pytest.raises(SystemExit):
             up.wait_until_ready(slow_service, url=url)
 

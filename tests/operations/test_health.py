@@ -68,7 +68,7 @@ class TestReadyz:
         assert client.get("/readyz", headers={"host": "10.0.0.7"}).status_code == 200
 
     @pytest.mark.usefixtures("_alive")
-    def test_it_tells_that_another_model_is_configured(self, client, monkeypatch):
+    def test_it_says_that_another_model_is_configured(self, client, monkeypatch):
         used = ActiveModel(name="fake@64", choice=FAKE_64)
         monkeypatch.setattr(model_record, "read", lambda: used)
         status, answer = readyz(client)
@@ -108,7 +108,7 @@ class TestReadyz:
         assert readyz(client)[0] == status
 
     @pytest.mark.usefixtures("_alive")
-    def test_dead_letters_and_last_successes_are_told(self, client):
+    def test_it_reports_dead_letters_and_last_successes(self, client):
         Job.objects.create(kind="x", state=Job.State.FAILED)
         checks = readyz(client)[1]["checks"]
 
@@ -116,7 +116,9 @@ class TestReadyz:
         assert list(checks["last_success"]["stages"]) == ["worker"]
 
     @pytest.mark.usefixtures("_alive")
-    def test_a_language_model_that_fails_is_told_and_no_reason(self, client, settings):
+    def test_a_failing_language_model_is_reported_but_stays_ready(
+        self, client, settings
+    ):
         settings.LANGUAGE_PROVIDER = "fake"
         for outcome in ("answered", "failed"):
             ModelCall.objects.create(
@@ -136,7 +138,7 @@ class TestReadyz:
         assert {"answered_at", "failed_at"} <= told.keys()
 
     @pytest.mark.usefixtures("_alive")
-    def test_pending_migrations_are_looked_for_until_there_are_none(
+    def test_pending_migrations_are_checked_until_there_are_none(
         self, client, monkeypatch
     ):
         monkeypatch.setattr(health.MigrationState, "are_applied", False)
@@ -151,7 +153,9 @@ class TestReadyz:
         assert readyz(client)[0] == 200
 
     @pytest.mark.usefixtures("_alive")
-    def test_a_redis_that_does_not_answer_is_told(self, client, settings, monkeypatch):
+    def test_a_redis_that_does_not_answer_is_reported(
+        self, client, settings, monkeypatch
+    ):
         monkeypatch.setattr(health, "PING_SECONDS", 0.05)
         with socket.create_server(("127.0.0.1", 0)) as server:
             settings.REDIS_URL = f"redis://127.0.0.1:{server.getsockname()[1]}/0"

@@ -102,7 +102,7 @@ class TestSearches:
         assert any("memories_memory" in sql for sql in statements)
         assert replicas.describe_contacts()["replica1"].startswith("answered")
 
-    def test_what_was_just_written_is_found(
+    def test_a_recent_write_is_found(
         self, remember, paused_standby, replica_queries, search
     ):
         remember("Celery asks the broker")

@@ -29,13 +29,13 @@ def has_pip(python: Path) -> bool:
     return subprocess.run(asked, check=False, capture_output=True).returncode == 0
 
 
-def test_a_half_made_environment_is_made_anew(python):
+def test_a_half_made_environment_is_recreated(python):
     make_environment(python)
 
     assert has_pip(python)
 
 
-def test_one_where_pip_was_half_installed_is_made_anew(python):
+def test_one_with_half_of_pip_is_recreated(python):
     make_environment(python)
     packages = next(python.parents[1].glob("lib/python*/site-packages"))
     for noted in packages.glob("pip-*.dist-info/*"):

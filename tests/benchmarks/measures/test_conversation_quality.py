@@ -67,7 +67,7 @@ def answers_to(collection, text):
 
 
 class TestTurns:
-    def test_every_turn_begins_with_its_speaker_and_is_said_once(self, turns):
+    def test_every_turn_begins_with_its_speaker_and_is_unique(self, turns):
         assert [turn.line for turn in turns] == [
             "user: You are mia_li_3668. Move the flight to Seattle to a later day.",
             'assistant: get_user {"user_id": "mia_li_3668"}',
@@ -99,7 +99,7 @@ class TestTurns:
         assert all(piece.endswith("goal.") for piece in pieces)
         assert max(map(len, pieces)) <= conversation_turns.SHORT
 
-    def test_it_stops_at_the_number_that_is_wanted(self, data):
+    def test_it_stops_at_the_given_number(self, data):
         assert len(conversation_turns.load_turns(data, 3)) == 3
 
 

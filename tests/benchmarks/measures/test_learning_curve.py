@@ -86,7 +86,7 @@ class TestCommand:
         assert not numbers["deltas"]
         assert not numbers["votes"]
 
-    def test_poisoned_entries_are_told_by_what_became_of_them(self, benchmark):
+    def test_poisoned_entries_are_counted_by_their_fate(self, benchmark):
         numbers, _ = benchmark("--learn=8", "--test=4", "--poison=4")
 
         assert sum(numbers["poisoned"].values()) == 2
@@ -121,7 +121,7 @@ class TestData:
     def test_the_folder_itself_may_be_named(self, data):
         assert finer_questions.load_questions(data / "finer").tags == TAGS
 
-    def test_a_tag_that_is_not_listed_is_taken_up(self, data):
+    def test_a_tag_that_is_not_listed_is_added(self, data):
         (data / "finer" / "tags.txt").write_text("SharesIssued")
 
         assert set(finer_questions.load_questions(data).tags) == set(TAGS)

@@ -83,7 +83,7 @@ class TestCommand:
         assert row["hybrid"] == 1.0
         assert row["semantic"] > 0
 
-    def test_it_says_what_it_changed(self, benchmark):
+    def test_it_counts_what_it_changed(self, benchmark):
         numbers, table = benchmark()
 
         notes = numbers["collections"][0]["notes"]
@@ -103,7 +103,7 @@ class TestCommand:
         for model in (Project, Organization, Memory, MemoryChange, Corpus):
             assert not model.objects.exists()
 
-    def test_it_can_leave_the_project_for_a_look(self, benchmark):
+    def test_it_can_keep_the_project(self, benchmark):
         benchmark("--keep")
 
         assert Memory.objects.filter(project=Project.objects.get()).count() == 6
@@ -121,7 +121,7 @@ class TestBestThreshold:
         query = JudgedQuery("q", "text", {"right": 1} if answered else {})
         return QueryAnswer(query, [("right", score)], ms=1)
 
-    def test_it_stands_between_right_answers_and_hopeless_ones(self):
+    def test_it_separates_right_answers_from_hopeless_ones(self):
         answers = [self.answer_with(s, answered=True) for s in (0.5, 0.6)]
         answers += [self.answer_with(s, answered=False) for s in (0.1, 0.2)]
 

@@ -28,7 +28,7 @@ class TestNdcg:
             (1 + 7 / math.log2(3)) / best
         )
 
-    def test_what_stands_deeper_does_not_count(self):
+    def test_documents_below_the_depth_do_not_count(self):
         assert quality_metrics.ndcg(["x", "a"], {"a": 1}, depth=1) == 0
 
 
@@ -40,7 +40,7 @@ def test_percentile_is_a_value_that_was_measured(share, value):
 
 
 class TestRecall:
-    def test_it_is_the_share_of_the_judged_that_is_found(self):
+    def test_it_is_the_share_of_judged_documents_in_the_ranking(self):
         assert quality_metrics.recall(["a", "x"], {"a": 1, "b": 1}) == 0.5
         assert quality_metrics.recall(["a", "b"], {"a": 1, "b": 1}) == 1
         assert quality_metrics.recall([], {"a": 1}) == 0
