@@ -122,7 +122,7 @@ def describe_contacts() -> dict[str, str]:
 
 def _describe(last: Contact | None) -> str:
     if last is None:
-        return "not asked yet"
+        return "not used yet"
     return f"{last.outcome} {last.age:.0f} s ago{last.why and f': {last.why}'}"
 
 

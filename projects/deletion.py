@@ -1,7 +1,7 @@
 """Delete the rows of a project after its grace period, and then the project.
 
-The apps above register what deletes their rows; the last one registered is asked
-first, because apps above refer to those below.
+Higher apps register functions that delete their rows. The last registered function runs
+first, because rows of higher apps refer to rows of lower ones.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def delete(run: JobRun) -> dict[str, Any] | None:
         remover(project_id, run)
     with transaction.atomic():
         # Lock out a second worker.
-        held = Project.objects.select_for_update().filter(pk=project_id).first()
-        if held is None:
+        project = Project.objects.select_for_update().filter(pk=project_id).first()
+        if project is None:
             return None
-        held.delete()
-        left = Job.objects.unfinished().filter(project_id=project_id)
-        left.exclude(pk=run.job.pk).update(
+        project.delete()
+        rest = Job.objects.unfinished().filter(project_id=project_id)
+        rest.exclude(pk=run.job.pk).update(
             state=Job.State.CANCELLED, finished_at=timezone.now()
         )
         record(
@@ -70,7 +70,7 @@ def delete(run: JobRun) -> dict[str, Any] | None:
             project_id=project_id,
             object_type="project",
             object_id=project_id,
-            name=held.name,
+            name=project.name,
         )
     return {"deleted": str(project_id)}
 

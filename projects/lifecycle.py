@@ -159,11 +159,11 @@ def _merge_patch(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def _option_errors(error: pydantic.ValidationError) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     for one in error.errors(include_url=False, include_input=False):
         path = ".".join(["settings", *map(str, one["loc"])])
-        found.setdefault(path, []).append(one["msg"])
-    return found
+        messages.setdefault(path, []).append(one["msg"])
+    return messages
 
 
 def refuse_id_as_name(name: str) -> None:

@@ -10,17 +10,17 @@ from common.db import RowReader
 from projects.models import Project
 
 
-def find_project(named: str, caller: Caller) -> Project:
+def find_project(id_or_name: str, caller: Caller) -> Project:
     """Find a project by id or name; refuse if the caller may not see it."""
-    project_id = parse_id(named)
+    project_id = parse_id(id_or_name)
     column = "id" if project_id else "name"
     for project, _ in PROJECT_ROWS.read(
-        FIND_SQL.format(column=column), [project_id or named]
+        FIND_SQL.format(column=column), [project_id or id_or_name]
     ):
         if project.is_visible_to(caller):
             return project
     raise errors.NotFound(
-        f"There is no project {named[:200]!r}, or you may not see it."
+        f"There is no project {id_or_name[:200]!r}, or you may not see it."
     )
 
 

@@ -74,7 +74,7 @@ def _rotate(key: ApiKey, caller: Caller, text: str) -> ActionNotes:
 def _secret_message(key: ApiKey, secret: str) -> SafeString:
     """Render the secret with a button, which `copy.js` makes visible and handles."""
     return format_html(
-        'The secret of {}, shown this once: <code class="am-secret">{}</code> '
+        'The secret of {}, displayed only once: <code class="am-secret">{}</code> '
         '<button type="button" class="am-button" data-copy hidden>Copy</button>',
         clip(key.name, 80),
         secret,

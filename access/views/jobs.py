@@ -62,8 +62,8 @@ class JobActionView(JobView):
         job = self.get_job()
 
         def act() -> tuple[int, dict[str, Any]]:
-            done = job_actions.perform(job, self.action, self.caller)
-            return 200, shapes.JobOut(done).data
+            updated = job_actions.perform(job, self.action, self.caller)
+            return 200, shapes.JobOut(updated).data
 
         return self.run_once(job.project_id, act)
 

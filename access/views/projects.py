@@ -90,14 +90,14 @@ class ProjectDetailView(OwnedProjectView):
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
         project, data = self.get_project(), self.body(shapes.ChangeProject)
-        changed = lifecycle.update(
+        project = lifecycle.update(
             project,
             data,
             self.caller,
             settings=data.get("settings"),
             version=data.get("version"),
         )
-        return Response(shapes.ProjectOut(changed).data)
+        return Response(shapes.ProjectOut(project).data)
 
     @extend_schema(
         operation_id="projects_delete",
@@ -117,8 +117,8 @@ class RestoreProjectView(ProjectView):
         responses=shapes.ProjectOut,
     )
     def post(self, request: Request, project_id: uuid.UUID) -> Response:
-        if done := self.replay(project_id):
-            return done
+        if response := self.replay(project_id):
+            return response
         project = Project.objects.deleted_for(self.caller).filter(pk=project_id).first()
         if project is None:
             raise Http404
@@ -146,10 +146,10 @@ class ProjectSettingsView(OwnedProjectView):
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
         changes: Any = self.request.data
-        changed = lifecycle.update(
+        project = lifecycle.update(
             self.get_project(), {}, self.caller, settings=changes
         )
-        return self.answer(changed)
+        return self.answer(project)
 
     @staticmethod
     def answer(project: Project) -> Response:

@@ -117,7 +117,7 @@ def body_of(refusal: errors.Refusal) -> dict[str, Any]:
         "status": refusal.status,
         "code": refusal.code,
         "detail": refusal.detail,
-        "errors": {name: list(found) for name, found in refusal.errors.items()},
+        "errors": {name: list(texts) for name, texts in refusal.errors.items()},
         "request_id": request_id(),
     }
 
@@ -243,7 +243,7 @@ def _message(message: object, field: Any) -> str:
 
 def problem_for_status(status: int) -> errors.Refusal:
     """Return the problem of an error that Django answers before it calls a view."""
-    known: dict[int, type[errors.Refusal]] = {
+    problems: dict[int, type[errors.Refusal]] = {
         400: BrokenRequest,
         403: errors.Forbidden,
         404: NoSuchRoute,
@@ -253,8 +253,8 @@ def problem_for_status(status: int) -> errors.Refusal:
         429: TooManyRequests,
         503: DatabaseUnavailable,
     }
-    if status in known:
-        return known[status]()
+    if status in problems:
+        return problems[status]()
     if status >= 500:
         return InternalFailure()
     return BrokenRequest(f"{status} {HTTPStatus(status).phrase}")

@@ -180,8 +180,8 @@ def _rules() -> tuple[SecretRule, ...]:
 
 @cache
 def _ranks() -> dict[str, int]:
-    named = ("authorization", "password", "api-key", "secret", "token")
-    kinds = dict.fromkeys([*(rule.kind for rule in _rules()), *named])
+    named_kinds = ("authorization", "password", "api-key", "secret", "token")
+    kinds = dict.fromkeys([*(rule.kind for rule in _rules()), *named_kinds])
     return {kind: rank for rank, kind in enumerate(kinds)}
 
 
@@ -276,14 +276,14 @@ def _merge_spans(text: str) -> list[Span]:
             merged.append(replace(span, end=_word_end(text, span.end)))
         elif span.end > last.end or _ranks()[span.kind] < _ranks()[last.kind]:
             kind = min(last.kind, span.kind, key=_ranks().__getitem__)
-            end = max(last.end, _word_end(text, span.end, known=last.end))
+            end = max(last.end, _word_end(text, span.end, minimum=last.end))
             merged[-1] = Span(last.start, end, kind)
     return merged
 
 
-def _word_end(text: str, end: int, *, known: int = 0) -> int:
+def _word_end(text: str, end: int, *, minimum: int = 0) -> int:
     """Extend a span to the end of its word: newer keys are longer than their pattern."""
-    if end <= known or not text[end - 1].isalnum():
+    if end <= minimum or not text[end - 1].isalnum():
         return end
     match = _WORD_CHARACTERS.match(text, end)
     return match.end() if match else end

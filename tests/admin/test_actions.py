@@ -1,4 +1,4 @@
-"""What people do in the admin: through the product's functions, with their audit rows."""
+"""Actions and forms of the admin call the product's functions and write audit rows."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestMemories:
         assert len(told) == 1
 
     @pytest.mark.parametrize("action", ["verify", "supersede", "delete"])
-    def test_one_that_the_page_did_not_show_is_left_as_it_is(
+    def test_a_row_changed_since_the_page_stays_as_it_is(
         self, curator, project, alice, memory, action
     ):
         draft = Draft(content="Berths start at the pier", memory_type="learning")
@@ -103,9 +103,7 @@ class TestMemories:
         assert "has changed since" in told
         assert memory.version == version
 
-    def test_the_answer_to_a_refused_action_holds_no_other_form_to_send(
-        self, curator, memory
-    ):
+    def test_the_answer_to_a_refused_action_has_no_other_form(self, curator, memory):
         url = reverse("admin:memories_memory_do", args=[memory.pk, "supersede"])
 
         html = curator.post(url, {"text": "zebra"}).content.decode()
@@ -124,7 +122,7 @@ class TestMemories:
         assert "Berths are counted" in html
         assert memory.deleted_at is None
 
-    def test_it_takes_only_a_post(self, curator, memory):
+    def test_it_accepts_only_a_post(self, curator, memory):
         url = reverse("admin:memories_memory_do", args=[memory.pk, "delete"])
 
         assert curator.get(url).status_code == 405
@@ -137,9 +135,7 @@ class TestMemories:
         memory.refresh_from_db()
         assert memory.verified_at
 
-    def test_a_chosen_row_that_the_list_did_not_show_is_left_as_it_is(
-        self, curator, alice, memory
-    ):
+    def test_a_row_changed_since_the_list_stays_as_it_is(self, curator, alice, memory):
         memories, name = (
             reverse("admin:memories_memory_changelist"),
             f"seen-{memory.pk}",
@@ -200,9 +196,7 @@ class TestEditingAMemory:
         assert (change.action, change.actor) == ("update", "user:bob")
         assert Memory.objects.filter(pk=memory.pk, content_tsv="south").exists()
 
-    def test_it_keeps_what_was_typed_when_the_memory_has_moved_on(
-        self, curator, memory
-    ):
+    def test_it_keeps_the_input_when_the_memory_has_changed(self, curator, memory):
         stale = form_of(memory, content="A text from yesterday", version=99)
 
         response = curator.post(page(memory), stale)
@@ -213,9 +207,7 @@ class TestEditingAMemory:
         assert memory.content == "Berths are counted from the north"
 
     @pytest.mark.parametrize("ending", ["\n", "\r\n", "\n ", "\r"])
-    def test_it_leaves_lines_that_only_passed_through_the_browser(
-        self, curator, memory, ending
-    ):
+    def test_line_breaks_of_the_browser_are_no_change(self, curator, memory, ending):
         content = f"Count the berths{ending}{ending}Counted from the north{ending}"
         Memory.objects.filter(pk=memory.pk).update(content=content)
         sent = sent_by_a_browser(content)
@@ -233,7 +225,7 @@ class TestEditingAMemory:
         memory.refresh_from_db()
         assert memory.content == "Count the berths\n\nCounted from the south"
 
-    def test_it_shows_what_is_too_short(self, curator, memory):
+    def test_it_shows_that_a_text_is_too_short(self, curator, memory):
         response = curator.post(page(memory), form_of(memory, content="short"))
 
         assert response.status_code == 200
@@ -253,7 +245,7 @@ class TestEditingAMemory:
 
 @pytest.mark.django_db
 class TestPossibleDuplicates:
-    def test_a_side_that_the_page_did_not_show_is_not_merged(
+    def test_a_side_changed_since_the_page_is_not_merged(
         self, curator, project, alice, memory
     ):
         draft = Draft(content="Berths count from the north", memory_type="learning")
@@ -363,9 +355,7 @@ class TestDeltas:
         assert (proposed.status, proposed.review_note) == ("rejected", "too vague")
 
     @pytest.mark.parametrize("action", ["accept", "edit", "reject", "undo"])
-    def test_one_that_the_page_did_not_show_is_not_decided_about(
-        self, curator, proposed, action
-    ):
+    def test_one_changed_since_the_page_is_not_decided(self, curator, proposed, action):
         if action == "undo":
             do(curator, proposed, "accept")
         status, seen = proposed.status, seen_on(curator, page(proposed))
@@ -379,7 +369,7 @@ class TestDeltas:
         assert proposed.status == status
 
     @pytest.mark.parametrize("rule", ["Use AKIAIOSFODNN7EXAMPLE.", "Count\n<b>&berths"])
-    def test_a_refused_edit_is_shown_again_with_its_text(self, curator, proposed, rule):
+    def test_a_refused_edit_keeps_its_text(self, curator, proposed, rule):
         url = reverse("admin:playbook_playbookdelta_do", args=[proposed.pk, "edit"])
         stale = {} if "AKIA" in rule else {"seen": "0"}
 
@@ -391,9 +381,7 @@ class TestDeltas:
         assert f">{escape(rule)}</textarea>" in opened
         assert f'name="seen" value="{proposed.version}"' in opened
 
-    def test_an_edit_of_one_that_is_decided_meanwhile_keeps_its_text(
-        self, curator, proposed
-    ):
+    def test_an_edit_of_one_decided_meanwhile_keeps_its_text(self, curator, proposed):
         do(curator, proposed, "accept")
         url = reverse("admin:playbook_playbookdelta_do", args=[proposed.pk, "edit"])
 
@@ -476,7 +464,7 @@ class TestEntries:
         do(curator, entry, "restore")
         assert entry.status == "active"
 
-    def test_one_that_the_page_did_not_show_stays(self, curator, project, alice):
+    def test_one_changed_since_the_page_stays(self, curator, project, alice):
         wanted = {"content": ENTRY["content"], "category": "gotchas"}
         wanted = person_edits.addition(wanted, alice, reason="")
         entry = person_edits.submit_edit(project, wanted, alice).entry
@@ -488,7 +476,7 @@ class TestEntries:
         assert "has changed since" in told
         assert entry.status == "active"
 
-    def test_its_lines_stay_those_of_who_wrote_them(self, curator, an_entry):
+    def test_its_line_breaks_do_not_change(self, curator, an_entry):
         entry = an_entry("gotchas-00001", content="Never cache:\n- berths\n- piers")
         lines = sent_by_a_browser(entry.content)
         changed = {"content": lines, "priority": "5", "version": entry.version}
@@ -499,7 +487,9 @@ class TestEntries:
         assert (stored.priority, stored.content) == (5, entry.content)
         assert stored.author_kind == "rule"
 
-    def test_it_refuses_a_category_that_the_project_has_not(self, curator, project):
+    def test_it_refuses_a_category_that_the_project_does_not_have(
+        self, curator, project
+    ):
         wrong = ENTRY | {"project": project.pk, "category": "zebras"}
 
         response = curator.post(reverse("admin:playbook_playbookentry_add"), wrong)
@@ -548,7 +538,7 @@ class TestProjects:
         member = Membership.objects.get(project__name="harbour")
         assert (member.account, member.role) == (charlies.account, Role.OWNER)
 
-    def test_it_changes_settings_and_takes_back_those_that_left(self, owner, project):
+    def test_it_changes_settings_and_resets_removed_ones(self, owner, project):
         changed = self.fields(
             settings='{"policy": "manual", "dedup": {"threshold": 0.9}}',
             version=project.version,
@@ -562,7 +552,7 @@ class TestProjects:
         assert project.settings in ({}, {"dedup": {}})
         assert project.options.policy == "assisted"
 
-    def test_a_setting_that_stays_is_not_said_again(self, owner, project):
+    def test_an_unchanged_setting_is_not_sent(self, owner, project):
         settings = '{"search": {"language": "german"}}'
         owner.post(
             page(project), self.fields(settings=settings, version=project.version)
@@ -682,7 +672,7 @@ class TestKeys:
         assert "name the projects" in html.content.decode()
         assert ApiKey.objects.count() == 1
 
-    def test_it_offers_no_project_of_others(self, owner, other_project):
+    def test_it_offers_no_other_projects(self, owner, other_project):
         response = owner.post(
             reverse("admin:access_apikey_add"), self.fields(other_project)
         )
@@ -750,7 +740,7 @@ class TestAccounts:
         assert {event.project_id for event in told} == {project.pk, other_project.pk}
         assert {event.detail["username"] for event in told} == {"dave"}
 
-    def test_it_revokes_the_keys_of_who_is_deleted(self, superuser, client_of):
+    def test_it_revokes_the_keys_of_a_deleted_person(self, superuser, client_of):
         dave = person("dave")
         theirs, other = client_of(account=dave), client_of()
 
@@ -802,14 +792,14 @@ class TestConflicts:
         rows = PlaybookEntry.objects.light().order_by("pk")
         assert [row.status for row in rows] == statuses
 
-    def test_the_decision_that_the_page_shows_is_taken_back(self, curator, conflict):
+    def test_the_decision_on_the_page_is_undone(self, curator, conflict):
         do(curator, conflict, "reject", "no")
 
         do(curator, conflict, "reopen", seen=seen_on(curator, page(conflict)))
 
         assert conflict.state == "open"
 
-    def test_another_decision_is_not_taken_back(self, curator, conflict):
+    def test_another_decision_is_not_undone(self, curator, conflict):
         do(curator, conflict, "reject", "no")
         seen = seen_on(curator, page(conflict))
         Conflict.objects.update(decided_at=timezone.now())
@@ -828,7 +818,7 @@ class TestConflicts:
             ("reject", "no"),
         ],
     )
-    def test_a_side_that_the_page_did_not_show_is_not_decided_about(
+    def test_a_side_changed_since_the_page_is_not_decided(
         self, curator, conflict, side, action, text
     ):
         seen = seen_on(curator, page(conflict))

@@ -47,7 +47,7 @@ class TestQuotas:
         assert "150%" in shown
         assert "&lt;b&gt;ann&lt;/b&gt;" in shown
 
-    def test_it_says_that_there_is_none(self, quotas_page):
+    def test_it_says_that_there_are_none(self, quotas_page):
         assert "No quota is set." in quotas_page()
 
 

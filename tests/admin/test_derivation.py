@@ -1,4 +1,4 @@
-"""What people make of memories in the admin: promoted, compacted, and back again."""
+"""Memories are promoted, compacted and restored in the admin."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class TestPromoting:
             ({"memories": str(uuid7())}, "There is no memory"),
         ],
     )
-    def test_it_says_what_is_wrong_and_keeps_what_was_typed(
-        self, curator, theirs, asked, told
-    ):
+    def test_it_names_the_error_and_keeps_the_input(self, curator, theirs, asked, told):
         html = self.promote(curator, theirs, **asked).content.decode()
 
         assert told in html
@@ -71,7 +69,7 @@ class TestPromoting:
         assert self.promote(browser_of(Role.VIEWER), theirs).status_code == 403
         assert Memory.objects.count() == 1
 
-    def test_nothing_leads_there_from_what_cannot_be_promoted(
+    def test_no_link_leads_there_from_what_cannot_be_promoted(
         self, curator, project, alice
     ):
         widest = stored(project, alice, "Berths are counted from the north", org=True)
@@ -125,7 +123,7 @@ class TestCompacting:
         assert all(row.content in html for row in sources)
         assert set(Memory.objects.filter(deleted_at=None)) == set(sources)
 
-    def test_it_offers_the_undo_only_for_a_compaction(self, curator, sources):
+    def test_only_a_compaction_can_be_undone(self, curator, sources):
         html = curator.get(row_page(sources[0])).content.decode()
 
         assert "Undo the compaction" not in html

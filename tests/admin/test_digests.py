@@ -49,7 +49,7 @@ class TestSettings:
             ("zebra", "It must be a JSON object"),
         ],
     )
-    def test_it_says_what_is_wrong_and_keeps_what_was_typed(
+    def test_it_names_the_error_and_keeps_the_input(
         self, curator, project, config, told
     ):
         html = add(curator, project, config).content.decode()
@@ -77,7 +77,9 @@ class TestSettings:
         assert row.config == {"agents": "all"}
         assert "has changed since you read it" in stale.content.decode()
 
-    def test_it_shows_what_holds_and_who_set_it(self, curator, project, alice):
+    def test_it_shows_the_effective_settings_and_who_set_them(
+        self, curator, project, alice
+    ):
         digest_configs.put(project, "", {"keyword": {"limit": 7}}, alice)
         row = digest_configs.put(project, "coder", {"agents": "all"}, alice)
 
@@ -139,7 +141,7 @@ class TestPreview:
         assert html.count("the total budget of items is spent") == 1
         assert all(memory.content in html for memory in memories)
 
-    def test_its_form_keeps_what_was_asked(self, curator, project):
+    def test_its_form_keeps_the_input(self, curator, project):
         html = self.show(curator, project, agent_id="coder", query="tide tables")
 
         assert 'value="coder"' in html
@@ -171,7 +173,7 @@ class TestPreview:
         assert not any(f"tables {words}" in without for words in named)
         assert all(f"tables {words}" in html for words in named)
 
-    def test_it_asks_for_both_halves_of_an_object(self, curator, project):
+    def test_it_needs_both_parts_of_an_object(self, curator, project):
         html = self.show(curator, project, object_id="b1")
 
         assert "An object has a type and an id" in html

@@ -154,7 +154,7 @@ def test_it_reads_a_list_in_few_queries_without_heavy_columns(name, world, many,
 
 @pytest.mark.django_db
 class TestCounting:
-    def test_it_says_that_there_are_more_than_it_counted(
+    def test_it_marks_a_count_that_stopped_at_the_limit(
         self, owner, a_memory, monkeypatch
     ):
         monkeypatch.setattr(paginator, "COUNT_LIMIT", 2)

@@ -49,7 +49,7 @@ class TestLineage:
         assert related(page(viewer, old)) == {"was superseded by": str(new.pk)}
         assert related(page(viewer, new)) == {"supersedes": str(old.pk)}
 
-    def test_a_duplicate_and_its_original_tell_of_each_other(
+    def test_a_duplicate_and_its_original_name_each_other(
         self, curator, stored, a_memory
     ):
         original = stored()
@@ -61,7 +61,7 @@ class TestLineage:
         assert "<td>duplicate</td>" in html
         assert related(page(curator, double)) == {"is a duplicate of": str(original.pk)}
 
-    def test_what_another_project_holds_is_not_told(
+    def test_rows_of_another_project_are_not_named(
         self, curator, a_memory, other_project
     ):
         theirs = a_memory(project=other_project)
@@ -86,7 +86,7 @@ class TestFiles:
 
 
 class TestHistory:
-    def test_an_edit_is_told_word_by_word(self, curator, alice, stored):
+    def test_an_edit_is_displayed_word_by_word(self, curator, alice, stored):
         memory = stored()
         update.update_memory(
             memory,

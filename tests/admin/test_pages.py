@@ -98,7 +98,7 @@ def send(browser, name, page, given):
     return browser.get(f"{url}?{urlencode(given)}")
 
 
-def test_every_page_is_asked_here():
+def test_this_test_covers_every_page():
     assert set(ASKED) == set(NAMES)
 
 
@@ -117,9 +117,7 @@ class TestEveryPage:
             assert "<script>alert" not in html
             assert "<img src=x" not in html
 
-    def test_it_tells_charlie_nothing_of_alices(
-        self, world, charlies, beta, name, page
-    ):
+    def test_charlie_sees_nothing_of_alices(self, world, charlies, beta, name, page):
         before = Memory.objects.count()
 
         html = send(charlies, name, page, asked(name, world, beta)).content.decode()
@@ -130,7 +128,7 @@ class TestEveryPage:
         assert str(world[Memory]) not in html
         assert Memory.objects.count() == before
 
-    def test_it_is_offered_to_those_only_whose_role_opens_it(
+    def test_only_roles_that_can_open_it_get_a_link(
         self, world, browser_of, name, page
     ):
         model, _, _ = name.rpartition("_")
@@ -148,16 +146,14 @@ class TestEveryPage:
                 assert link not in html
                 assert f'value="{page.name}"' not in html
 
-    def test_it_refuses_what_is_wrong_in_words(
-        self, world, superuser, beta, name, page
-    ):
+    def test_it_refuses_errors_in_words(self, world, superuser, beta, name, page):
         wrong = ["zebra", "😀", "9" * 30, "0" * 40, ""]
         for value in wrong:
             given = dict.fromkeys(asked(name, world, beta), value)
 
             assert send(superuser, name, page, given).status_code == 200, value
 
-    def test_it_sends_nobody_anywhere_but_to_the_login_page(self, world, name, page):
+    def test_without_a_session_it_redirects_to_the_login_page(self, world, name, page):
         response = Client().get(reverse(f"admin:{name}"))
 
         assert response.status_code == 302
@@ -179,7 +175,7 @@ SHELL = 5
         ("playbook_playbook_export", 1),
     ],
 )
-def test_it_answers_in_as_many_queries_however_many_rows(
+def test_it_takes_as_many_queries_however_many_rows(
     world, many, owner, beta, name, queries
 ):
     Membership.objects.create(project=beta, account=owner.account, role=Role.VIEWER)

@@ -1,4 +1,4 @@
-"""The playbook in the admin: taken back, compared, read again, sent out and taken in."""
+"""The playbook in the admin: undo, verify, preview, export and import."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TestTakingBack:
         assert entry.content == TEXT
         assert newest_change().reason == "it was right"
 
-    def test_what_stands_in_the_way_is_said_in_words(self, curator, entry, alice):
+    def test_an_obstacle_is_named_in_words(self, curator, entry, alice):
         first = newest_change()
         reword(entry, alice, "Moor at the south berth.")
 
@@ -113,7 +113,7 @@ class TestTakingBack:
         assert delta.status == "applied"
         assert entry.status == "active"
 
-    def test_what_cannot_come_back_is_told(self, curator, project, alice, entry):
+    def test_what_cannot_be_restored_is_named(self, curator, project, alice, entry):
         draft = Draft(content="It is the north berth", memory_type="learning")
         memory = write.store(project, draft, alice).memory
         votes.record(project, [], [entry.pk], Cause(memory_id=memory.pk), alice)
@@ -171,7 +171,9 @@ class TestAnEntry:
         assert "Still true" not in html
         assert entry.verified_at is None
 
-    def test_its_page_tells_which_file_makes_it_suspect(self, curator, project, entry):
+    def test_its_page_names_the_file_that_makes_it_suspect(
+        self, curator, project, entry
+    ):
         file = File.objects.create(
             project=project, file_path="src/berths.py", changed_at=timezone.now()
         )
@@ -184,7 +186,7 @@ class TestAnEntry:
         assert page(file) in html
         assert "Freshness: fresh" in later
 
-    def test_its_page_tells_who_was_given_it(self, curator, entry):
+    def test_its_page_names_the_agents_that_got_it(self, curator, entry):
         Exposure.objects.create(
             project=entry.project,
             entry=entry,
@@ -200,9 +202,7 @@ class TestAnEntry:
         assert "coder-7" in html
         assert "0.750" in html
 
-    def test_its_page_tells_which_change_brought_which_words(
-        self, curator, entry, alice
-    ):
+    def test_its_page_names_the_change_of_each_word(self, curator, entry, alice):
         first = newest_change()
         reword(entry, alice, TEXT.replace("north", "south"))
         html = curator.get(page(entry)).content.decode()
@@ -211,7 +211,7 @@ class TestAnEntry:
         assert blame.count(page(first)) == 2
         assert blame.count(page(newest_change())) == 1
 
-    def test_its_page_is_read_in_as_many_queries_however_long_it_is_used(
+    def test_its_page_takes_as_many_queries_however_long_it_is_used(
         self, owner, project, alice, entry
     ):
         queries_of(owner, page(entry))  # the first one fills Django's own caches
@@ -236,7 +236,7 @@ def ask(browser, name, project, **given):
 
 
 class TestThePreview:
-    def test_it_tells_of_each_entry_why_it_is_in_or_out(
+    def test_it_says_why_each_entry_is_in_or_out(
         self, browser_of, project, alice, entry
     ):
         add(project, alice, "Pilots board at the outer buoy.")
@@ -251,18 +251,18 @@ class TestThePreview:
         assert "Pilots board" in left_out
         assert "below the relevance gate" in left_out
 
-    def test_it_tells_what_the_budget_has_no_room_for(self, curator, project, entry):
+    def test_it_names_entries_beyond_the_budget(self, curator, project, entry):
         html = ask(curator, "preview", project, token_budget=3).content.decode()
 
         assert "The agent gets 0 of 1 entries in 0 of 3 tokens" in html
         assert "does not fit in the budget" in html
 
-    def test_it_counts_nothing_as_given(self, curator, project, entry):
+    def test_it_counts_no_exposures(self, curator, project, entry):
         ask(curator, "preview", project, task="Moor the boat")
 
         assert not Exposure.objects.exists()
 
-    def test_it_asks_as_many_queries_however_many_entries(
+    def test_it_takes_as_many_queries_however_many_entries(
         self, owner, project, alice, entry
     ):
         page = f"{reverse('admin:playbook_playbook_preview')}?project={project.pk}"
@@ -354,9 +354,7 @@ class TestExchange:
             ),
         ],
     )
-    def test_what_is_wrong_is_said_and_what_was_typed_stays(
-        self, curator, project, given, told
-    ):
+    def test_errors_are_named_and_the_input_stays(self, curator, project, given, told):
         html = self.take_in(curator, project, **given)
 
         assert told in html

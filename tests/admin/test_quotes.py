@@ -38,7 +38,7 @@ MARKED = "<mark>Always run `make check` before you push.</mark>"
 
 
 class TestQuotes:
-    def test_the_page_of_a_run_marks_them_where_they_stand(self, run, curator):
+    def test_the_page_of_a_run_marks_them_in_their_text(self, run, curator):
         page = reverse("admin:ace_acerun_change", args=[run.pk])
 
         html = curator.get(page).content.decode()
@@ -56,7 +56,7 @@ class TestQuotes:
         assert MARKED in html
         assert "<script>alert(1)" not in html
 
-    def test_a_quote_that_does_not_stand_there_is_shown_alone(self, run, curator):
+    def test_a_quote_that_is_not_in_the_text_is_displayed_alone(self, run, curator):
         deltas = PlaybookDelta.objects.filter(run_id=run.pk)
         deltas.update(evidence=[{"field": "goal", "start": 0, "end": 4, "quote": "No"}])
         page = reverse("admin:playbook_playbookdelta_change", args=[deltas.get().pk])

@@ -37,7 +37,7 @@ class TestMemories:
     @pytest.mark.parametrize(
         "query", ["tide table", "tide time offset", "429", "cents"]
     )
-    def test_it_gives_the_answers_of_the_product_in_their_order(
+    def test_it_lists_the_results_of_the_product_in_their_order(
         self, owner, project, alice, memories, query
     ):
         request = search.MemorySearch(query=query, limit=100)
@@ -45,7 +45,7 @@ class TestMemories:
 
         assert listed(owner, f"q={query}") == wanted
 
-    def test_it_gives_the_answers_of_the_api(self, owner, project, alice_api, memories):
+    def test_it_lists_the_results_of_the_api(self, owner, project, alice_api, memories):
         body = {"project_id": str(project.pk), "query": "tide table", "limit": 100}
         answer = alice_api.post("/api/v1/search", body).json()
 

@@ -27,7 +27,7 @@ class TestSigningIn:
         assert response.status_code == 302
         assert response.url == reverse("admin:index")
 
-    def test_it_goes_where_the_person_wanted_to_go(self, account):
+    def test_it_goes_to_the_page_that_the_person_opened(self, account):
         wanted = reverse("admin:memories_memory_changelist")
         browser = Client()
         asked = browser.get(wanted)
@@ -38,7 +38,7 @@ class TestSigningIn:
 
         assert response.url == wanted
 
-    def test_it_refuses_a_wrong_password_and_somebody_who_is_no_staff(self, account):
+    def test_it_refuses_a_wrong_password_and_people_without_staff_status(self, account):
         assert sign_in(Client(), "wrong").status_code == 200
 
         account.is_staff = False
@@ -67,7 +67,7 @@ class TestSigningIn:
             sign_in(Client(headers={"x-forwarded-for": "5.6.7.8"})).status_code == 302
         )
 
-    def test_it_locks_where_the_address_is_unknown(self, account, settings):
+    def test_it_locks_if_the_address_is_unknown(self, account, settings):
         settings.AXES_FAILURE_LIMIT = 2
         browser = Client(REMOTE_ADDR="")
 
@@ -111,7 +111,7 @@ class TestSigningIn:
 
 
 class TestContentSecurityPolicy:
-    def test_it_lets_the_theme_evaluate_and_nothing_come_from_elsewhere(self, account):
+    def test_it_lets_the_theme_evaluate_and_loads_nothing_from_elsewhere(self, account):
         browser = Client()
         sign_in(browser)
 

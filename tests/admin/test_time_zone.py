@@ -31,14 +31,14 @@ def page(owner, a_memory):
     return ask
 
 
-def test_without_a_cookie_they_are_of_the_service(page):
+def test_without_a_cookie_they_use_the_zone_of_the_service(page):
     shown = page()
 
     assert "2026-01-31 23:30:00" in shown
     assert "Times are those of UTC." in shown
 
 
-def test_they_are_of_the_readers_zone(page):
+def test_they_use_the_readers_zone(page):
     shown = page("Asia/Tokyo")
 
     assert "2026-02-01 08:30:00" in shown
@@ -48,7 +48,7 @@ def test_they_are_of_the_readers_zone(page):
 @pytest.mark.parametrize(
     "zone", ["", "Nowhere/Else", "../../etc/passwd", "/etc", "<script>", "x" * 3000]
 )
-def test_what_names_no_zone_is_as_none(page, zone):
+def test_an_invalid_zone_is_ignored(page, zone):
     assert "Times are those of UTC." in page(zone)
 
 
@@ -79,7 +79,7 @@ def test_the_first_and_the_last_day_are_days_in_every_zone(owner, zone):
     assert page.status_code == 200
 
 
-def test_the_next_request_is_not_in_it(page):
+def test_the_next_request_does_not_use_it(page):
     page("Asia/Tokyo")
 
     assert timezone.get_current_timezone_name() == "UTC"

@@ -1,4 +1,4 @@
-"""A viewer meets no button that refuses, and no link that leads to a refusal."""
+"""Every button and link that a viewer gets works for a viewer."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def is_refusal(answer):
     return home or answer.status_code in (403, 404)
 
 
-def test_every_route_is_visited_or_known_to_be_no_page(hostile_rows):  # noqa: F811
+def test_every_route_is_visited_or_listed_as_no_page(hostile_rows):  # noqa: F811
     visited = {visit.route for visits in hostile_rows.values() for visit in visits}
     nowhere = {*routes.NO_PAGES, *routes.given_to_nobody()}
 
@@ -117,7 +117,7 @@ def test_every_route_is_visited_or_known_to_be_no_page(hostile_rows):  # noqa: F
     assert not visited & nowhere
 
 
-def test_a_viewer_is_offered_nothing_that_refuses(hostile_rows, browser_of):  # noqa: F811
+def test_every_button_and_link_works_for_a_viewer(hostile_rows, browser_of):  # noqa: F811
     viewer = browser_of(Role.VIEWER)
     refused, links = [], {}
     for visit in (one for visits in hostile_rows.values() for one in visits):

@@ -1,4 +1,4 @@
-"""Hostile input: a clear 4xx that says the mend, or kept and shown harmlessly.
+"""Hostile input gets a clear 4xx that names the fix, or is stored and displayed harmlessly.
 
 BAD_BODIES=all sends every wrong value in every field; the suite of every day a sample.
 """
@@ -170,7 +170,7 @@ class TestOverASocket:
 
         assert (status, problem["code"]) == (400, "length_required")
 
-    def test_it_answers_others_while_a_body_does_not_come(
+    def test_it_answers_others_while_a_body_is_missing(
         self, api, link, live_server, project
     ):
         link.sendall(self.head(api, "Content-Length: 1000"))
@@ -215,7 +215,7 @@ class TestForm:
         ],
         ids=lambda value: repr(value)[:30],
     )
-    def test_a_body_that_is_no_good_object(self, api, body, code):
+    def test_a_body_that_is_not_a_valid_object(self, api, body, code):
         refused(raw(api, body), code)
 
     def test_a_key_that_occurs_twice_among_very_many(self, api):
@@ -251,11 +251,11 @@ class TestForm:
         ["many", "-1", "1e3", "0x10", "\u00b2", "\u0663", "9" * 5_000, "9" * 19],
     )
     @pytest.mark.parametrize("path", [MEMORIES, TASKS])
-    def test_a_length_that_is_none(self, api, path, length):
+    def test_an_invalid_length(self, api, path, length):
         refused(raw(api, b"{}", path, CONTENT_LENGTH=length), "length_required")
 
     @pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "\x7f"])
-    def test_an_idempotency_key_that_is_none(self, api, memory, key):
+    def test_an_invalid_idempotency_key(self, api, memory, key):
         answer = api.post(MEMORIES, memory, headers={"Idempotency-Key": key})
 
         refused(answer, "invalid_idempotency_key")
@@ -267,7 +267,7 @@ BAD_TEXT = {"nul": "a\x00b", "surrogate": "a\ud800b", "reversed": "\udfff\ud800"
 
 class TestText:
     @pytest.mark.parametrize("bad", BAD_TEXT.values(), ids=BAD_TEXT)
-    def test_what_nothing_can_hold_in_each_field_and_key(self, api, memory, bad):
+    def test_text_that_cannot_be_stored_in_each_field_and_key(self, api, memory, bad):
         texts = ("content", "title", "goal", "result", "feedback", "outcome", "key")
         places = [{name: bad} for name in (*texts, "lessons", "agent_id", "user_id")]
         places += [{"tags": [bad]}, {"file_paths": [bad]}, {"steps": ["fine", bad]}]
@@ -308,7 +308,7 @@ class TestText:
         assert secret not in changed.content.decode()
         assert secret not in api.get(f"{MEMORIES}/{stored}/history").content.decode()
 
-    def test_json_in_a_string_is_no_way_around_it(self, api, project):
+    def test_json_in_a_string_is_checked_too(self, api, project):
         """String arguments are parsed, with escapes that the body's check never saw."""
         for arguments in (
             r'{"path": "a\u0000b"}',
@@ -415,7 +415,7 @@ class TestWrongTypes:
         return body | {outer: value}
 
     @pytest.mark.timeout(1_800)
-    def test_each_is_refused_in_words_or_taken(self, api, alices):  # noqa: F811  the fixture
+    def test_each_is_refused_with_a_message_or_accepted(self, api, alices):  # noqa: F811  the fixture
         schema = api.get("/api/schema").json()
         every = list(self.bodies(schema, alices))
         random.Random(SEED).shuffle(every)
@@ -458,7 +458,7 @@ class TestHostileText:
     TEXTS = ("title", "goal", "result", "feedback", "outcome", "lessons", "key")
 
     @pytest.mark.parametrize("hostile", [SQL, HTML], ids=["SQL", "HTML"])
-    def test_it_is_kept_as_it_is_in_every_field(self, api, memory, hostile):
+    def test_every_field_stores_it_unchanged(self, api, memory, hostile):
         fields = dict.fromkeys(self.TEXTS, hostile)
         fields |= {
             "content": f"{hostile} and more",

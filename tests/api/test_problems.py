@@ -1,4 +1,4 @@
-"""Every error under /api is a problem, whoever raised it."""
+"""Every error under /api is a problem, whatever raises it."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class TestBodies:
         assert_problem(send(api, body), 400, "too_deep")
 
     @pytest.mark.parametrize("text", [r"a\u0000b", r"\ud800", r"x\udfffy"])
-    def test_text_that_nothing_holds(self, api, text):
+    def test_text_that_cannot_be_stored(self, api, text):
         assert_problem(send(api, f'{{"name": "{text}"}}'), 400, "invalid_text")
 
-    def test_a_length_that_is_no_number(self, api):
+    def test_a_length_that_is_not_a_number(self, api):
         answer = send(api, b"{}", CONTENT_LENGTH="many")
 
         assert_problem(answer, 400, "length_required")
@@ -91,21 +91,21 @@ class TestAddresses:
     def test_an_unknown_route(self, api, path):
         assert_problem(api.get(path), 404, "no_such_route")
 
-    def test_a_method_that_the_route_does_not_take(self, api):
+    def test_a_method_that_the_route_does_not_accept(self, api):
         answer = api.put(PROJECTS, {})
 
         assert_problem(answer, 405, "method_not_allowed")
         assert "POST" in answer.headers["Allow"]
 
     @pytest.mark.parametrize("query", ["name=%00", "name=%ff", "name=%ed%a0%80"])
-    def test_a_query_that_is_no_text(self, api, query):
+    def test_a_query_that_is_not_text(self, api, query):
         assert_problem(api.get(f"{PROJECTS}?{query}"), 400, "invalid_text")
 
     @pytest.mark.parametrize("path", ["/%00", "/%ff", "/a%00b/settings", "/%ed%a0%80"])
-    def test_a_path_that_is_no_text(self, api, path):
+    def test_a_path_that_is_not_text(self, api, path):
         assert api.get(PROJECTS + path).status_code in (400, 404)
 
-    def test_a_host_that_is_not_ours(self, api):
+    def test_an_unknown_host(self, api):
         answer = api.get(PROJECTS, HTTP_HOST="evil.example")
 
         assert_problem(answer, 400, "broken_request")
@@ -115,7 +115,7 @@ class TestAddresses:
 
         assert_problem(answer, 400, "broken_request")
 
-    def test_outside_of_the_api_pages_stay_pages(self):
+    def test_errors_outside_of_the_api_are_pages(self):
         answer = APIClient().get("/nope")
 
         assert answer.status_code == 404
@@ -134,7 +134,7 @@ class TestFailures:
             (RuntimeError, None, 500, "internal"),
         ],
     )
-    def test_what_the_database_refuses(
+    def test_an_error_of_the_database(
         self, api, monkeypatch, error, cause, status, code
     ):
         def fail(*args, **kwargs):
@@ -155,7 +155,7 @@ def test_the_request_id_is_that_of_the_audit_row(bob_api, project):
     assert event.request_id == answer.json()["request_id"]
 
 
-def test_a_request_id_from_outside_is_not_believed(api):
+def test_a_request_id_from_outside_is_ignored(api):
     answer = api.get("/api/v1/nope", headers={"x-request-id": "x" * 500})
 
     assert len(answer.json()["request_id"]) == 36

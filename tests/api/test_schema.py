@@ -43,7 +43,7 @@ def words_of(path):
     return re.findall("[a-z]+", re.sub("{.*?}", "", path))
 
 
-def test_it_is_valid_and_made_without_a_warning():
+def test_it_is_valid_and_has_no_warnings():
     call_command(
         "spectacular",
         "--validate",
@@ -72,7 +72,7 @@ class TestOperations:
                 assert words.issuperset(about), name
                 assert last in own or last in VERBS[method, place], name
 
-    def test_each_tells_its_problems(self, schema):
+    def test_each_documents_its_problems(self, schema):
         for name, operation in operations(schema):
             problem = operation["responses"]["400"]["content"]
             assert "application/problem+json" in problem, name
@@ -82,7 +82,7 @@ class TestOperations:
         for name, operation in operations(schema):
             assert operation["security"] == [{"key": []}, {"session": []}], name
 
-    def test_each_that_takes_an_idempotency_key_says_so(
+    def test_each_that_takes_an_idempotency_key_documents_it(
         self,
         schema,
         alices,  # noqa: F811  the fixture
@@ -148,5 +148,5 @@ def test_the_pages_need_nothing_from_elsewhere():
     assert "unsafe-inline" in page.headers["Content-Security-Policy"]
 
 
-def test_the_front_door_leads_to_the_admin():
+def test_the_root_leads_to_the_admin():
     assert APIClient().get("/").headers["Location"] == "/admin/"

@@ -59,7 +59,7 @@ class Route:
         return "/" + "/".join(pieces)
 
     def typed(self, world: World) -> list[str]:
-        """What the caller wrote itself and may be told again."""
+        """The texts of the request itself, which the answer may repeat."""
         parts = [getattr(world, name) for name in self.path]
         return [*parts, *_texts([self.body(world), self.query(world)])]
 
@@ -75,7 +75,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def send(client, route: Route, world: World, **replaced: str):
-    """Call a route; `replaced` takes the place of what its body or query names."""
+    """Call a route; `replaced` overrides values of its body or query."""
 
     def given(what: Given) -> dict[str, Any]:
         found = what(world)
@@ -121,7 +121,7 @@ RUN = f"{V1}/ace/runs/<uuid:run_id>"
 
 
 def filled(**more: Any) -> Given:
-    """These values; a tuple stands for what the world knows by that name."""
+    """These values; a tuple is replaced by the value of that name in the world."""
 
     def make(world: World) -> dict[str, Any]:
         return {

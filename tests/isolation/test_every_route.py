@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 ELSEWHERE = "203.0.113.9"
 
 
-def told(answer, route, world):
-    """What an answer says beyond what its caller typed."""
+def answer_texts(answer, route, world):
+    """Return the texts of an answer that are not in its request."""
     text = answer.content.decode()
     for typed in sorted(route.typed(world), key=len, reverse=True):
         text = text.replace(typed, "")
@@ -44,13 +44,13 @@ class TestCharlie:
     def charlie(self, client_of, other_project):
         return client_of(other_project, role=Role.OWNER)
 
-    def test_it_is_told_nothing_and_changes_nothing(self, alices, charlie):
+    def test_it_reads_nothing_and_changes_nothing(self, alices, charlie):
         before, wrong = rows_of(alices.project), []
         for route in TABLE:
             answer = send(charlie, route, alices)
             if answer.status_code != route.stranger:
                 wrong.append(f"{route.name}: {answer.status_code} {answer.content!r}")
-            if MARK in told(answer, route, alices):
+            if MARK in answer_texts(answer, route, alices):
                 wrong.append(f"{route.name} tells {answer.content!r}")
 
         assert not wrong, "\n".join(wrong)
@@ -63,7 +63,7 @@ class TestCharlie:
 
                 assert answer.status_code == 404, route.name
 
-    def test_alices_ids_inside_its_own_project_reach_nothing(
+    def test_alices_ids_inside_its_own_project_find_nothing(
         self, alices, charlie, other_project
     ):
         before, wrong = rows_of(alices.project), []
@@ -74,7 +74,7 @@ class TestCharlie:
                 answer = send(charlie, route, alices, project_id=str(other_project.pk))
                 if answer.status_code >= 500 or answer.status_code == 403:
                     wrong.append(f"{route.name}: {answer.status_code}")
-                if MARK in told(answer, route, alices):
+                if MARK in answer_texts(answer, route, alices):
                     wrong.append(f"{route.name} tells {answer.content!r}")
                 if rows_of(alices.project) != before:
                     wrong.append(f"{route.name} changes a row")
@@ -114,22 +114,22 @@ class TestCharlie:
 
 
 class TestNobody:
-    def test_it_is_asked_for_a_key_everywhere(self, alices):
+    def test_every_route_needs_a_key(self, alices):
         client = APIClient(REMOTE_ADDR=ELSEWHERE)
         for route in TABLE:
             answer = send(client, route, alices)
 
             assert answer.status_code == 401, route.name
-            assert MARK not in told(answer, route, alices)
+            assert MARK not in answer_texts(answer, route, alices)
 
     @pytest.mark.parametrize("name", ["revoked_at", "expires_at"])
-    def test_a_key_that_has_ended_opens_nothing(self, alices, client_of, name):
+    def test_an_expired_key_is_refused(self, alices, client_of, name):
         client = client_of(alices.project, role=Role.OWNER, **{name: timezone.now()})
         client.defaults["REMOTE_ADDR"] = ELSEWHERE
         for route in TABLE:
             assert send(client, route, alices).status_code == 401, route.name
 
-    def test_a_wrong_scheme_or_secret_opens_nothing(self, alices):
+    def test_a_wrong_scheme_or_secret_is_refused(self, alices):
         for header in ("Bearer am_wrong", "Bearer", "Basic YTpi", "am_wrong", "é"):
             client = APIClient(REMOTE_ADDR=ELSEWHERE)
             client.credentials(HTTP_AUTHORIZATION=header)
@@ -142,7 +142,7 @@ class TestRoles:
     def roles(self, client_of, project):
         return {role: client_of(project, role=role) for role in Role}
 
-    def test_one_that_is_too_low_is_refused_and_changes_nothing(self, alices, roles):
+    def test_a_role_that_is_too_low_is_refused_and_changes_nothing(self, alices, roles):
         before, wrong = rows_of(alices.project), []
         for route in TABLE:
             if route.lowest is None or route.lowest == Role.VIEWER:
@@ -154,7 +154,7 @@ class TestRoles:
         assert not wrong, "\n".join(wrong)
         assert rows_of(alices.project) == before
 
-    def test_the_lowest_that_may_is_let_in(self, alices, roles):
+    def test_the_lowest_sufficient_role_is_accepted(self, alices, roles):
         wrong = []
         for route in TABLE:
             if route.is_for_root:
@@ -170,7 +170,7 @@ class TestRoles:
         assert not wrong, "\n".join(wrong)
 
     def test_alice_herself_reads_the_word_almost_everywhere(self, alices, alice_api):
-        """So that its absence for others says something."""
+        """Otherwise the absence of the word for others would prove nothing."""
         silent = set()
         for route in TABLE:
             if (
@@ -200,7 +200,7 @@ class TestAKeyForEverything:
 
 
 class TestOutsideOfTheApi:
-    """What needs no key says nothing of any project; the admin has tests of its own."""
+    """Routes without a key reveal nothing of any project; the admin has its own tests."""
 
     OPEN = {"", "admin", "healthz", "readyz"}
 
@@ -210,13 +210,13 @@ class TestOutsideOfTheApi:
 
         assert found - guarded <= self.OPEN | {"metrics"}
 
-    def test_it_tells_nothing(self, alices):
+    def test_it_reveals_nothing(self, alices):
         client = APIClient(REMOTE_ADDR=ELSEWHERE)
         for path in self.OPEN | {"metrics", "nowhere"}:
             assert MARK not in client.get(f"/{path}").content.decode()
 
 
-def test_keys_are_hashed_and_never_told_again(alices, alice_api):
+def test_keys_are_hashed_and_never_returned_again(alices, alice_api):
     listed = alice_api.get("/api/v1/keys").content.decode()
 
     assert "secret" not in listed

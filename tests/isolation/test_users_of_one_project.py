@@ -1,4 +1,4 @@
-"""Two users of one project: what u1 keeps in user and session scope, u2 never sees."""
+"""Two users of one project: u2 never sees rows of u1's user and session scopes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def scope(request):
 
 @pytest.fixture
 def kept(key_of, project, scope):
-    """What u1 keeps to itself, the word in every text."""
+    """Rows of u1's scope, with the word in every text."""
     private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
     return World(project, MARK, {"project_id": project.pk, **private})
 
 
 @pytest.fixture
 def ours(kept, client_of, project):
-    """The same beside what the project shares, which does not hold the word."""
+    """The same with rows that the project shares, which do not have the word."""
     shared = client_of(project, role=Role.OWNER)
     kept.ids["gone"] = worlds.a_deleted_project(client_of, SHARED).pk
     kept.ids["scan"] = worlds.scanned(shared, project, kept.ids)
@@ -55,7 +55,7 @@ def ours(kept, client_of, project):
 
 
 def hidden_from(answer, route, world):
-    """The private words and ids that an answer tells without having been told them."""
+    """Return private words and ids of an answer that are not in its request."""
     text = told(answer, route, world)
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
     words = [MARK, *(getattr(world, name) for name in private)]
@@ -63,7 +63,7 @@ def hidden_from(answer, route, world):
 
 
 class TestEveryRoute:
-    def test_it_tells_u2_nothing_of_u1(self, ours, key_of):
+    def test_u2_reads_nothing_of_u1(self, ours, key_of):
         clients, wrong = [key_of("u2", Role.WRITER), key_of("u2", Role.OWNER)], []
         for u2, route in itertools.product(clients, TABLE):
             with undone():
@@ -77,7 +77,7 @@ class TestEveryRoute:
 
         assert not wrong, "\n".join(wrong)
 
-    def test_it_lets_u2_change_nothing_of_u1(self, ours, key_of):
+    def test_u2_changes_nothing_of_u1(self, ours, key_of):
         rows = Memory.objects.filter(title=MARK).light().order_by("pk")
         before = list(rows.values("pk", "version", "deleted_at", "is_duplicate"))
         for route in TABLE:
@@ -87,7 +87,7 @@ class TestEveryRoute:
         after = list(rows.values("pk", "version", "deleted_at", "is_duplicate"))
         assert after == before != []
 
-    def test_it_tells_u1_its_own(self, ours, key_of):
+    def test_u1_reads_its_own(self, ours, key_of):
         u1, silent = key_of("u1"), []
         for route in TABLE:
             if route.is_private:
@@ -99,7 +99,7 @@ class TestEveryRoute:
         # The delta is its own key's proposal only for the key that made it.
         assert not silent, "\n".join(silent)
 
-    def test_the_lists_name_u2_none_of_u1s_ids_by_filter(self, ours, key_of, project):
+    def test_filters_by_u1s_ids_return_nothing_to_u2(self, ours, key_of, project):
         u2 = key_of("u2")
         asked = {"project_id": str(project.pk)}
         for path, name, value in [
@@ -117,7 +117,7 @@ class TestEveryRoute:
 
 
 @pytest.mark.parametrize("action", ["deduplications", "compactions"])
-def test_a_bound_key_starts_no_job_on_what_is_of_all_users(key_of, project, action):
+def test_a_bound_key_cannot_start_jobs_for_all_users(key_of, project, action):
     asked = {"project_id": str(project.pk)}
     answer = key_of("u2").post(f"{API}/{action}", asked)
 
@@ -165,7 +165,7 @@ class TestReadingAForeignScope:
         assert found["memory"]["user_id"] == "u2"
         assert found["memory"]["scope"] == {"kind": "user", "user_id": "u2"}
 
-    def test_the_narrower_session_is_ones_own(self, kept, key_of):
+    def test_a_session_without_a_user_is_the_callers_own(self, kept, key_of):
         asked = {
             "project_id": str(kept.project.pk),
             "scope": "user",
@@ -202,7 +202,7 @@ class TestSearch:
             "explain": True,
         }
 
-    def test_it_finds_u2_nothing_in_any_way(self, kept, key_of, asked):
+    def test_u2_finds_nothing_in_any_mode(self, kept, key_of, asked):
         u2 = key_of("u2")
         for mode, own, named in itertools.product(
             MODES, [None, *SCOPES], [None, ["sensitive"], ["private", "public"]]
@@ -217,7 +217,7 @@ class TestSearch:
             assert MARK not in titles, more
             assert kept.memory not in answer.content.decode()
 
-    def test_it_finds_u1_its_own_but_the_sensitive(self, kept, key_of, asked, scope):
+    def test_u1_finds_its_own_except_the_sensitive(self, kept, key_of, asked, scope):
         for mode in MODES:
             found = posted(
                 key_of("u1"), "search", asked | {"mode": mode, "scope": scope}
@@ -227,7 +227,7 @@ class TestSearch:
             assert ids[0] == kept.memory
             assert kept.sensitive not in ids
 
-    def test_it_does_not_count_u1s_words_for_u2(self, key_of, asked):
+    def test_u1s_words_do_not_count_for_u2(self, key_of, asked):
         more = {"query": f"{MARK} {uuid.uuid4().hex}"}
         shown = posted(key_of("u2"), "search", asked | more)["explanation"]
 
@@ -238,7 +238,7 @@ class TestSearch:
 
 
 class TestTaskContext:
-    def test_it_gives_nobody_what_is_in_a_private_scope(self, kept, key_of, client_of):
+    def test_nobody_gets_rows_of_a_private_scope(self, kept, key_of, client_of):
         asked = {
             "project_id": str(kept.project.pk),
             "task_description": f"{MARK} deploys with the blue script in {kept.file}",
@@ -298,7 +298,7 @@ class TestATagOfBoth:
         return mine, other, Tag.objects.get(name="deploy").pk
 
     @pytest.mark.parametrize("action", ["rename", "merge", "delete"])
-    def test_it_stays_what_it_was_for_the_other(self, carried, key_of, project, action):
+    def test_it_does_not_change_for_the_other(self, carried, key_of, project, action):
         mine, other, tag = carried
         u2, path = key_of("u2"), f"{API}/tags/{tag}"
         tags.create(project, SYSTEM, name="ship")
@@ -326,7 +326,7 @@ class TestATagOfBoth:
 
 
 class TestWhatIsLeftBehind:
-    """A word of u1's stays hidden when the memory that carried it lets it go."""
+    """A word of u1 stays hidden after its memory no longer has it."""
 
     def lists(self, client, project):
         asked = {"project_id": str(project.pk)}
@@ -366,7 +366,7 @@ class TestWhatIsLeftBehind:
 
         assert MARK not in self.lists(key_of("u2"), project)
 
-    def test_the_vocabulary_of_the_project_stays_in_sight(
+    def test_the_vocabulary_of_the_project_stays_visible(
         self, key_of, client_of, project
     ):
         curator = client_of(project, role=Role.CURATOR)
@@ -377,7 +377,9 @@ class TestWhatIsLeftBehind:
 
         assert [tag["name"] for tag in found] == ["deploy"]
 
-    def test_making_a_tag_tells_nothing_of_a_hidden_one(self, kept, key_of, project):
+    def test_creating_a_tag_reveals_nothing_of_a_hidden_one(
+        self, kept, key_of, project
+    ):
         u2 = key_of("u2")
         asked = {"project_id": str(project.pk), "name": f"{MARK}-tag"}
         made = posted(u2, "tags", asked | {"description": "mine"}, status=(201,))
@@ -387,7 +389,9 @@ class TestWhatIsLeftBehind:
         listed = u2.get(f"{API}/tags", asked | {"q": MARK}).json()["results"]
         assert [tag["id"] for tag in listed] == [made["id"]]
 
-    def test_renaming_a_tag_tells_nothing_of_a_hidden_one(self, kept, key_of, project):
+    def test_renaming_a_tag_reveals_nothing_of_a_hidden_one(
+        self, kept, key_of, project
+    ):
         u2 = key_of("u2", role=Role.CURATOR)
         own = {"project_id": str(project.pk), "name": "mine", "description": "my own"}
         made = posted(u2, "tags", own, status=(201,))
@@ -442,7 +446,9 @@ class TestWhatIsLeftBehind:
         assert told[0] == told[1]
 
     @pytest.mark.parametrize("action", ["linked", "synced", "renamed"])
-    def test_a_file_of_both_tells_neither_its_past(self, kept, key_of, project, action):
+    def test_a_file_of_both_has_no_history_for_either(
+        self, kept, key_of, project, action
+    ):
         u2, named = key_of("u2"), {"project_id": str(project.pk)}
         moved = named | {"old_path": kept.file, "new_path": "src/open.py"}
         posted(key_of("u1"), "files/rename", moved)

@@ -45,7 +45,7 @@ class Undo(Exception):
 
 @contextmanager
 def undone():
-    """Whatever the block writes is taken back at its end."""
+    """Roll back everything that the block writes."""
     with suppress(Undo), transaction.atomic():
         yield
         raise Undo
@@ -58,7 +58,7 @@ def posted(api, path, body, status=(200, 201, 202)):
 
 
 def remember(api, project, text, mark, **more):
-    """Store a memory that holds the word in every field that takes a text."""
+    """Store a memory with the word in every text field."""
     body = {
         "project_id": str(project.pk),
         "memory_type": "learning",
@@ -79,7 +79,7 @@ def remember(api, project, text, mark, **more):
 
 
 def private_part(api, project, mark, **more):
-    """What belongs to a scope: memories, a pair, a finding, a tag, files, a delta."""
+    """Rows of one scope: memories, a pair, a finding, a tag, files, a delta."""
 
     def store(text, **fields):
         return remember(api, project, f"{mark} {text}", mark, **{**more, **fields})
@@ -128,7 +128,7 @@ def private_part(api, project, mark, **more):
 
 
 def disputed(api, proposal, rival_id):
-    """The ids of a proposal that waits and of its conflict with an entry."""
+    """Return the ids of a waiting proposal and of its conflict with an entry."""
     made = posted(api, "playbook/deltas", proposal)["id"]
     PlaybookDelta.objects.filter(pk=made).update(status="pending")
     conflict, _ = Conflict.objects.update_or_create(
@@ -141,7 +141,7 @@ def disputed(api, proposal, rival_id):
 
 
 def rival(api, project, text):
-    """The id of an entry that everybody may see, for a private proposal against it."""
+    """Return the id of a shared entry, for a private proposal against it."""
     body = {"project_id": str(project.pk), "content": text, "category": "gotchas"}
     return posted(api, "playbook/entries", body)["entry"]["id"]
 
@@ -159,7 +159,7 @@ def scanned(api, project, private):
 
 
 def a_finished_task(api, project, mark):
-    """The id of a run that holds the word in all that was reported."""
+    """Return the id of a run with the word in every reported text."""
     task = {
         "project_id": str(project.pk),
         "goal": f"Fix the {mark} build",
@@ -173,7 +173,7 @@ def a_finished_task(api, project, mark):
 
 
 def shared_part(api, project, mark):
-    """What every member of the project shares."""
+    """Rows that every member of the project shares."""
     named = {"project_id": str(project.pk)}
     rule = f"Call the {mark} tool with `path` instead of `file`."
     entry = posted(
@@ -211,7 +211,7 @@ def shared_part(api, project, mark):
 
 
 def a_deleted_project(client_of, mark):
-    """A project in its grace, and its owner's client."""
+    """A deleted project that can be restored, and its owner's client."""
     group, _ = Organization.objects.get_or_create(slug="acme")
     gone = Project.objects.create(organization=group, name=f"{mark} gone")
     client_of(gone, role=Role.OWNER).delete(f"{API}/projects/{gone.pk}")
