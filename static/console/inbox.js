@@ -1,5 +1,5 @@
-// The inbox by keyboard, without reloading the page. Every key stands for a button, link
-// or field of the card, and every decision is a form that works without this file.
+// The inbox by keyboard, without reloading the page. Every key presses a button, link or
+// field of the card, and every decision is a form that works without this file.
 "use strict";
 
 (() => {
@@ -40,7 +40,7 @@
     if (!near || near.dataset.asked) return;
     near.dataset.asked = "yes";
     const html = await read(near.dataset.src);
-    if (html !== null) near.innerHTML = html; // else its link stays
+    if (html !== null) near.innerHTML = html; // otherwise its link stays
   }
 
   function move(step) {
@@ -53,7 +53,7 @@
 
   async function send(form, button) {
     const card = form.closest(".in-card");
-    let told;
+    let reply;
     card?.setAttribute("aria-busy", "true");
     try {
       const url = button?.getAttribute("formaction") || form.getAttribute("action");
@@ -62,13 +62,13 @@
       const answer = await fetch(url, { method: "POST", body, headers });
       const isData = answer.headers.get("Content-Type")?.startsWith("application/json");
       if (!isData) return tell(`This was not done: the server answered ${answer.status}. Reload the page and look again.`);
-      told = await answer.json();
+      reply = await answer.json();
     } catch {
       return tell("This was not done: the server cannot be reached. What you typed is still here.");
     } finally {
       card?.removeAttribute("aria-busy");
     }
-    await show(told);
+    await show(reply);
   }
 
   async function show(answer) {
@@ -81,7 +81,7 @@
     if (answer.back || isBare) await filling;
     if (answer.back) go(document.getElementById(`card-${answer.back[0]}`) || current() || cards()[0]);
     else if (isBare) go(cards()[0]);
-    // Last: who hears it may act at once, on the list that it speaks of.
+    // Last, because a person may act on the updated list at once.
     said.innerHTML = answer.said;
     mark();
     filling.then((isFilled) => isFilled || said.append(bad(UNFILLED)));
@@ -128,7 +128,7 @@
     card.querySelector(".in-refusal")?.scrollIntoView({ block: "nearest" });
   }
 
-  // What was typed into the other forms of a card outlives its renewal.
+  // Keep what was typed into the other forms of a card when it is renewed.
   function keep(old, card) {
     for (const field of old.querySelectorAll("textarea, input[type=text]")) {
       if (field.value === field.defaultValue) continue;
@@ -140,8 +140,8 @@
     }
   }
 
-  // Put in what the list has by now and the page has not; nothing that is here is touched.
-  // False where the list cannot be had.
+  // Add the cards that the list has and the page has not; change no card of the page.
+  // Return false if the list cannot be loaded.
   async function fill() {
     const html = await read(list.dataset.home);
     if (html === null) return false;
@@ -150,7 +150,7 @@
     let after = null;
     for (const item of there) {
       const id = item.querySelector(".in-card").id;
-      if (gone.has(id)) continue; // decided while this list was on its way
+      if (gone.has(id)) continue; // decided while the list was loading
       if (!document.getElementById(id)) list.insertBefore(document.importNode(item, true), after);
       after = document.getElementById(id).closest("li");
     }
@@ -165,7 +165,7 @@
       const answer = await fetch(url);
       return answer.ok ? await answer.text() : null;
     } catch {
-      return null; // not to be had: who asked goes on without
+      return null; // not available: the caller goes on without it
     }
   }
 
@@ -245,7 +245,7 @@
     if (!opening && !KEYS.has(key)) return;
     event.preventDefault();
     if (!opening) return command(key);
-    // A form is about to open: what is typed until then is meant for it.
+    // A form is opening: keys until then are meant for it.
     if (opening.key !== "r" || !reason) return;
     opening = null;
     then(() => click(pick(document.activeElement.form, key)));
@@ -260,7 +260,7 @@
     });
   }
 
-  // One after the other, however fast they come.
+  // Handle keys one after the other, however fast they come.
   function then(act) {
     queue = queue.then(act).catch((error) => {
       console.error(error);

@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def _async_allowed(monkeypatch):
-    """Playwright's loop runs in this thread, in which Django then refuses to query."""
+    """Playwright's loop runs in this thread, where Django would refuse to query."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 
@@ -59,7 +59,7 @@ def browser(_async_allowed):
 
 
 class Watched:
-    """A page, and what it complained of or asked of other hosts."""
+    """A page with its errors and its requests to other hosts."""
 
     def __init__(self, page, server):
         self.page = page

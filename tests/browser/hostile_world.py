@@ -1,4 +1,4 @@
-"""The world of the admin's tests, and what the console shows beside it; all of it hostile."""
+"""The hostile rows of the admin's tests, and more that only the console shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.console.test_home_page import a_run
 
 @pytest.fixture
 def deltas(world):
-    """{list of the inbox: a proposal in it}, each as hostile as those of the world."""
+    """{list of the inbox: a proposal in it}, each with hostile texts."""
     project, entry = world[Project], world[PlaybookEntry]
     states = {
         "pending": {},
@@ -75,9 +75,9 @@ def a_change(project, entry, revision):
 
 @pytest.fixture
 def hostile_rows(world, deltas, a_memory):
-    """The world and what the console shows beside it."""
+    """The rows of the world, and those that only the console shows."""
     project, memory = world[Project], world[Memory]
-    # Its name is of no provider: nothing could be embedded, nor searched by meaning.
+    # No provider has its name, so nothing could be embedded or searched semantically.
     ActiveModel.objects.update(choice={})
     Project.objects.filter(pk=project.pk).update(
         name=cut(200), description=cut(5000), repository_url=cut(500)
@@ -111,7 +111,7 @@ def hostile_rows(world, deltas, a_memory):
 
 @pytest.fixture
 def watched_page(hostile_rows, open_page, world):
-    """A page that the superuser of the world looks at."""
+    """A page that the world's superuser opens."""
     root = world[User]
     root.is_staff = root.is_superuser = True
     root.save()

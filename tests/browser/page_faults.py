@@ -1,4 +1,4 @@
-"""What is wrong with a page that a browser shows: found by scripts, told as words.
+"""Find the faults of a page in a browser with scripts, and describe them.
 
 PICTURES=FOLDER writes each page there, at 1280 and 390 px, in light and dark.
 """
@@ -17,7 +17,7 @@ STILL = (
 SHOWN = """const shown = e => e.checkVisibility({ visibilityProperty: true })
     && e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 1;
 const told = e => e.outerHTML.slice(0, 160).replace(/\\s+/g, " ");"""
-# Whether a bar that stays in the window lies over what has the focus.
+# Whether a fixed bar covers the element that has the focus.
 COVERED = """(e => {
     const { left, top, width, height } = e.getBoundingClientRect();
     const over = document.elementFromPoint(left + width / 2, top + height / 2);
@@ -27,10 +27,10 @@ COVERED = """(e => {
         if (/sticky|fixed/.test(getComputedStyle(bar).position) && !bar.contains(e)) return true;
     return false;
 })"""
-# What a click would show: a part that opens, then each dialog alone.
+# Open what a click would open: each part, then each dialog alone.
 OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
 CLOSED_DIALOGS = "dialog:not([open])"
-# A page ends where the window does, and no text ends before it is said.
+# No page is wider than the window, and no text is cut off.
 MISFITS = (
     "() => {"
     + SHOWN
@@ -107,7 +107,7 @@ PICTURES = os.environ.get("PICTURES", "")
 
 
 def look_at(watched_page, visits):
-    """Look at each page in every way, and tell of all faults at once."""
+    """Check each page at every size and scheme, and report all faults at once."""
     wrong = []
     for number, visit in enumerate(visits):
         found = faults(watched_page, visit, with_sidebar=number == 0)
@@ -135,7 +135,7 @@ def faults(watched_page, visit, *, with_sidebar):
         faults_here = dict.fromkeys(faults_at(page, width, scheme, without))
         wrong += [f"{width} {scheme}: {words}" for words in faults_here]
     wrong += faults_of_dialogs(page)
-    # Chromium itself complains of a page that is rightly refused.
+    # Chromium logs an error for a page that is rightly refused.
     refused = answer.url if visit.status == answer.status >= 400 else "\0"
     wrong += [
         words for words in watched_page.complaints if not words.endswith(f" {refused}")

@@ -1,4 +1,4 @@
-"""Who signs in, and what they find."""
+"""The people who sign in, and the rows that they find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits in the inbox, and what it answers."""
+"""Proposals that wait in the inbox, and its answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rules(count):
 
 
 def as_addition(delta):
-    """As it was proposed: what its neighbours made of it is another test's affair."""
+    """Reset it to an addition; another test checks what its neighbours make of it."""
     PlaybookDelta.objects.filter(pk=delta.pk).update(
         operation="add", entry=None, expected_version=None, risk="low"
     )

@@ -1,4 +1,4 @@
-"""Every page for people, found by walking the routes: a new one is visited or named here."""
+"""Every page for people, from the routes: a new page is visited or listed here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.admin.conftest import MARK
 from tests.admin.test_pages import EVERY as ADMIN_PAGES
 from tests.admin.test_pages import asked
 
-# Routes that answer a browser with something that is no page.
+# Routes that answer a browser with something other than a page.
 NO_PAGES = {
     "admin:autocomplete": "data for a field",
     "admin:search": "a part of a page, for the theme's menu",
@@ -46,7 +46,7 @@ ALL = Caller(name="root", everywhere=Role.OWNER, account_id=1)
 
 @dataclass(frozen=True)
 class Visit:
-    """A page in one of its states; `about` sets the states of a page apart."""
+    """A page in one of its states; `about` distinguishes the states."""
 
     route: str
     path: str
@@ -59,7 +59,7 @@ class Visit:
 
 
 def routes():
-    """The names of all routes that answer a GET outside the API; else their patterns."""
+    """Return the names of all GET routes outside the API; else their patterns."""
     return {name for name, _, _ in page_addresses.walk_routes()}
 
 
@@ -69,7 +69,7 @@ def url(name, *args, **asked):
 
 
 def of_console(world, deltas, marked):
-    """The console; `deltas` are {tab of the inbox: a proposal that stands there}."""
+    """The console; `deltas` are {tab of the inbox: a proposal in it}."""
     file = world[File]
     pending = deltas["pending"]
     for name in ("home", "weekly", "files", "schedules", "search", "playbook"):
@@ -114,7 +114,7 @@ def of_rows(world, root):
 
 
 def given_to_nobody():
-    """Forms of rows that the service alone writes or ends."""
+    """Forms of rows that only the service writes or ends."""
     request = _by_root(None)
     for model, registered in admin.site._registry.items():
         if not registered.has_add_permission(request):
@@ -134,7 +134,7 @@ def _of(model):
 
 
 def beside_rows(world, project):
-    """The admin's own pages: blank, and answered where the address says all."""
+    """The admin's own pages: empty, and answered if the URL has all parameters."""
     for name, page in ADMIN_PAGES:
         route = f"admin:{name}"
         yield Visit(route, url(route), "blank")

@@ -1,4 +1,4 @@
-"""What else a person decides: conflicts, duplicates, and a job that a worker runs."""
+"""More decisions of a person: conflicts, duplicates, and a job that a worker runs."""
 
 from __future__ import annotations
 

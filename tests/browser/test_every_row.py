@@ -1,4 +1,4 @@
-"""The page, form and history of a row of every model, as test_every_page.py looks at them."""
+"""The page, form and history of a row of every model, checked like test_every_page.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page and the weekly one, as they are drawn."""
+"""The home page and the weekly page in a browser."""
 
 from __future__ import annotations
 

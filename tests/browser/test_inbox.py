@@ -18,7 +18,7 @@ pytestmark = [
 
 
 def serious(page):
-    """What axe finds that keeps people out."""
+    """Return the serious faults that axe finds."""
     found = Axe().run(page.page).response["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
@@ -79,7 +79,7 @@ def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
         if number % 5 == 4:
             page.page.keyboard.press("3")
 
-    # Whoever types faster than the server answers loses no key.
+    # A person who types faster than the server answers loses no key.
     page.page.wait_for_selector("#inbox-empty:visible", timeout=120_000)
     assert PlaybookDelta.objects.filter(status="accepted").count() == 40
     assert PlaybookDelta.objects.filter(status="rejected").count() == 10

@@ -31,7 +31,7 @@ FOCUSED = (
     };
 }"""
 )
-# Marked when they take the focus, so that those which never do are left.
+# A control is marked when it takes the focus; those without a mark never do.
 UNMARKED = """() => {
     const every = document.querySelectorAll("#content :is(a[href], button, input, select, textarea, summary)");
     return [...every].filter(e => !e.dataset.reached && e.type !== "hidden" && e.type !== "radio"

@@ -18,7 +18,7 @@ pytestmark = [
 
 @pytest.fixture
 def more(project, alice, alices):
-    """Further memories, one of them of hostile words."""
+    """Create more memories, one of them hostile."""
     links = (FileRef("src/tides/feed.py"), FileRef(f"src/{HOSTILE[:800]}"))
     texts = [
         ("Ebb tide tables are late by an hour in winter", ()),

@@ -1,4 +1,4 @@
-"""The tour of docs/curating.md, walked: each of its headings is a step that works.
+"""Walk the tour of docs/curating.md: each of its headings is a step that works.
 
 PICTURES=docs/images/curating writes the pictures of the page anew.
 """
@@ -37,7 +37,7 @@ def days_ago(days):
 
 @pytest.fixture
 def shop(transactional_db, run_jobs):
-    """The project that `bin/up` makes, and what five agents did in it since."""
+    """The project that `bin/up` creates, and what five agents have done in it since."""
     with days_ago(16):
         project = demo.seed()
     for task in TASKS:

@@ -1,4 +1,4 @@
-"""A run is taken back, a key is made and used, a job is watched to its end."""
+"""A run is reverted, a key is created and used, a job is watched to its end."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_job_is_watched_to_its_end(alices, open_page):
 
 
 def serious(page):
-    """What axe finds that keeps people out."""
+    """Return the serious faults that axe finds."""
     found = Axe().run(page.page).response["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]

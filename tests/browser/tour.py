@@ -1,4 +1,4 @@
-"""The tour of docs/curating.md: each of its headings is a step, and how it is walked."""
+"""The steps of the tour of docs/curating.md, one for each of its headings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = r"^    ({.+})$"
 
 
 def written(pattern):
-    """What the page says, wherever the pattern fits."""
+    """Return the parts of the page that match the pattern."""
     return re.findall(pattern, PAGE.read_text(), flags=re.MULTILINE)
 
 
@@ -48,7 +48,7 @@ def review(walk):
 
 
 def edit(walk):
-    """The card is opened for other words, which after_edit accepts and takes back."""
+    """Open the form for other words; after_edit accepts them and undoes it."""
     walk.keys.press("e")
     walk.page.wait_for_selector("textarea[name=content]:focus")
     walk.page.fill("textarea:focus", IN_OTHER_WORDS)
@@ -206,10 +206,10 @@ def alarm(walk):
 
 
 def do_nothing(walk):
-    """The picture shows all of the step."""
+    """The step has no second part."""
 
 
-# Heading of docs/curating.md, name of its picture, to the picture, what it is left with.
+# Heading of docs/curating.md, name of its picture, steps before and after the picture.
 STEPS = [
     ("Start", "", start, do_nothing),
     ("Home: is all well?", "home", home, do_nothing),

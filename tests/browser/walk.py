@@ -1,4 +1,4 @@
-"""The browser on the tour: it goes to pages, sees texts on them and takes their pictures."""
+"""The browser of the tour: it opens pages, checks texts and takes pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many queries each page asks, by its route and what its address shows.
+"""The number of queries of each page, by its route and the rest of its URL.
 
 A new page needs a row: `tests/console/test_page_queries.py`.
 """
@@ -205,7 +205,7 @@ QUERIES = {
     "console:weekly": 11,
 }
 
-# Forms of rows that only the service writes and ends, or a action of their own does.
+# Forms of rows that only the service, or an action of their own, writes and ends.
 GIVEN_TO_NOBODY = {
     "admin:access_apikey_delete",
     "admin:access_idempotencykey_add",

@@ -1,4 +1,4 @@
-"""Keys and the audit log as a person has them: a secret told once, a log as a file."""
+"""The pages of keys and the audit log: a secret shown once, the log as a file."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def an_event(project, **fields):
 
 
 def recorded_types():
-    """Every `object_type` that the code names."""
+    """Return every `object_type` in the code."""
     for path in files():
         for node in ast.walk(ast.parse(path.read_text())):
             yield from literal(node)

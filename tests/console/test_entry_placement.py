@@ -1,4 +1,4 @@
-"""The place of an entry: its priority and whether it is pinned, set by a change."""
+"""The placement of an entry: its priority and its pin, set by a proposal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that memories speak of: their tree, and what is known of one, drawn."""
+"""The pages of files: their tree, and the graph of one."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class TestTheGraph:
         assert MARK not in html
 
     def test_hostile_texts_are_text(self, owner, project, world):
-        # What the world has is no current memory's of the shared scopes.
+        # The world has no current memory of the shared scopes.
         Memory.objects.filter(pk=world[Memory].pk).update(
             superseded_by=None, deleted_at=None, scope_kind="workspace"
         )

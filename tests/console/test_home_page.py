@@ -1,4 +1,4 @@
-"""The first page: a project's figures, each a link to the rows that it counts."""
+"""The home page: a project's figures, each a link to the rows that it counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.admin.test_lists import queries_of
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
-# sidebar; the project; eight for the numbers on top, four charts, five for the
+# sidebar; the project; eight for the key figures, four charts, five for the
 # entries, three tables.
 QUERIES = 26
 HOME = reverse("admin:index")

@@ -1,4 +1,4 @@
-"""The review inbox: what it shows, what it decides, and to whom it says no."""
+"""The review inbox: what it shows, what it decides, and whom it refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DATA = {"HTTP_ACCEPT": "application/json"}
 
 @pytest.fixture
 def propose(project, alice, learned):
-    """File what a run proposes."""
+    """Submit proposals of a run."""
 
     def make(text, **fields):
         return submission.propose(project, [learned(text, **fields)], alice)[0]
@@ -43,7 +43,7 @@ def propose(project, alice, learned):
 
 @pytest.fixture
 def many(project, a_memory, an_entry):
-    """So many rows for each list, each with all that a card looks up."""
+    """Create rows for each list, each with everything that a card shows."""
 
     labels = itertools.count(100)
 
@@ -846,7 +846,7 @@ class TestOneCard:
 
 
 class TestAddressesOfDecisions:
-    """As they are opened after signing in, or by Enter in the address bar."""
+    """A GET of these URLs, as after signing in or by Enter in the address bar."""
 
     def test_that_of_one_proposal_leads_to_its_card(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE)

@@ -1,4 +1,4 @@
-"""Jobs as a person sees them: what is urgent first, how far each is, and the schedule."""
+"""The pages of jobs: urgent ones first, the progress of each, and the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of every page for people: so many, however much there is to show."""
+"""The queries of every page for people: as many at any size of the project."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def passages():
 
 @pytest.fixture
 def installation(project):
-    """A row of what a project has none of, or only after a purge."""
+    """Create rows that belong to no project, or that only a purge leaves."""
     sign_in = {"username": "mallory", "ip_address": "10.0.0.1"}
     Heartbeat.objects.create(name="tidy", at=timezone.now())
     AccessAttempt.objects.create(**sign_in, failures_since_start=3)
@@ -35,9 +35,9 @@ def installation(project):
 
 @pytest.fixture
 def query_counts_by_page(project, installation, passages, monkeypatch):
-    """Fill the project with so many of everything, and count: {page: queries or None}.
+    """Fill the project to a size and count: {page: queries or None}.
 
-    None of a page that nobody may open.
+    None is a page that nobody may open.
     """
     monkeypatch.setattr(large_memories, "DUPLICATE_EVERY", 2)
     monkeypatch.setattr(large_memories, "DOUBT_EVERY", 2)

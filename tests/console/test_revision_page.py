@@ -1,4 +1,4 @@
-"""The playbook as it was: what is shown of a revision, and taken back from there."""
+"""The page of a revision: what it shows, and what can be reverted from it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class TestARevision:
 
 
 def own(browser, url):
-    """The queries of the page beside those of the shell around it."""
+    """Return the page's queries, without those of the shell around it."""
     tables = ("playbook", "playbookchange", "playbookentry")
     named = [f'FROM "playbook_{table}"' for table in tables]
     made = queries_of(browser, url)

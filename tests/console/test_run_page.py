@@ -1,4 +1,4 @@
-"""The page of a run: its phases, what came of it, the place of a quote, resuming."""
+"""The page of a run: its phases, its results, the context of a quote, resuming."""
 
 from __future__ import annotations
 

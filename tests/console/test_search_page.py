@@ -1,4 +1,4 @@
-"""The search page: what the API can be asked, answered and refused the same."""
+"""The search page: it has the API's fields, answers and refusals."""
 
 from __future__ import annotations
 
@@ -244,5 +244,5 @@ class TestThePage:
             fill(number)
 
         # Session, account, roles, projects, waiting changes, the project; then what
-        # the API's search asks, but for the stems, which are remembered.
+        # the API's search, without the stems, which are cached.
         assert len(queries_of(owner, url)) == few == 11

@@ -137,7 +137,7 @@ class TestWhatWasLearned:
 
 
 def last_week(rows):
-    """Move changes back: no function of ours can, since history is append-only."""
+    """Move changes back in time; the product cannot, because history is append-only."""
     from common.append_only import allow_changes
 
     with allow_changes():

@@ -9,7 +9,7 @@ from embedded import metrics_folder
 
 @pytest.fixture
 def at_the_end(monkeypatch):
-    """What is to be done when the process ends."""
+    """Collect what is registered to run when the process ends."""
     todo = []
     monkeypatch.setattr(atexit, "register", lambda *call: todo.append(call))
     yield todo

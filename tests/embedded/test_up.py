@@ -42,7 +42,7 @@ def environment() -> dict[str, str]:
 
 
 class Service:
-    """One `manage.py up`, and what it has said so far."""
+    """One `manage.py up`, and its output so far."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ class Service:
             link.close()
 
     def processes(self) -> dict[int, str]:
-        """Every process of this service but the one started here."""
+        """Return every process of this service but the one started here."""
         found = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and self.owns(entry):
@@ -136,7 +136,7 @@ def refusal(*arguments: str) -> str:
 
 @dataclass(frozen=True)
 class Life:
-    """A first start and its end by SIGTERM: what it said, returned and left running."""
+    """A first start and its end by SIGTERM: its output, its status and what it left running."""
 
     folder: Path
     lines: list[str]
@@ -274,7 +274,7 @@ class TestSlowStart:
 
     @pytest.fixture
     def url(self, slow_service):
-        """Where it is ready when its child was started twice."""
+        """Return a URL that answers 200 once the child was started twice."""
         (child,) = slow_service.children
 
         class Handler(BaseHTTPRequestHandler):

@@ -22,7 +22,7 @@ def _the_broker_is_back():
 
 @pytest.fixture
 def together():
-    """Run functions at the same moment in threads; their answers or refusals."""
+    """Run functions at the same time in threads; return their answers or refusals."""
 
     def at_once(*acts):
         start = Barrier(len(acts))
@@ -44,7 +44,7 @@ def together():
 
 @pytest.fixture
 def task(project):
-    """A task with everything: a lesson of a repaired call, files, a vote."""
+    """A task with a lesson from a repaired call, files and a vote."""
     return {
         "project_id": str(project.pk),
         "goal": "Rename the option in src/options.py",
@@ -84,7 +84,7 @@ def rule(client_of, project):
 
 
 def tally(project):
-    """What a project holds, in numbers that a repetition must not move."""
+    """Count what a project contains; a repetition must not change the numbers."""
     entries = PlaybookEntry.objects.light().filter(project=project)
     changes = PlaybookChange.objects.filter(project_id=project.pk)
     return {

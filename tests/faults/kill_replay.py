@@ -1,4 +1,4 @@
-"""Replay tasks into the real service while its processes are killed, then look.
+"""Replay tasks into the real service while its processes are killed, then check it.
 
     python -m tests.faults.kill_replay --kills 20 --tasks 200 --seed 1
 
@@ -38,7 +38,7 @@ SENDERS = 3
 LEFT_TO_WORKERS = 4  # every so many tasks only ask for the memory at once
 PATIENCE = 180.0  # seconds: a killed job's lease is two minutes
 START_SECONDS = 150.0
-# What the environment of the tests says of their own servers.
+# Variables of the tests' own servers.
 OURS = (
     "DATABASE_URL",
     "REDIS_URL",
@@ -160,7 +160,7 @@ class Service:
     def ask(
         self, method: str, path: str, body: Any = None, **headers: str
     ) -> Answer | None:
-        """One request; None when nobody answers."""
+        """Send one request; return None if nobody answers."""
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers["Authorization"] = f"Bearer {self.key}"
         if body is not None:
@@ -179,7 +179,7 @@ class Service:
     def insist(
         self, method: str, path: str, body: Any = None, **headers: str
     ) -> Answer:
-        """Ask until the service answers for good."""
+        """Repeat a request until the service answers it."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             answer = self.ask(method, path, body, **headers)
@@ -189,7 +189,7 @@ class Service:
         raise RuntimeError(f"{method} {path} is not answered: {answer}")
 
     def everything(self, path: str) -> Iterator[dict[str, Any]]:
-        """Every row of a list, page by page."""
+        """Yield every row of a list, page by page."""
         joined = "&" if "?" in path else "?"
         address: str | None = f"/api/v1/{path}{joined}project_id={PROJECT}&limit=100"
         while address:
@@ -199,7 +199,7 @@ class Service:
             address = following and "/api/" + following.partition("/api/")[2]
 
     def processes(self, *words: str) -> list[int]:
-        """Its processes whose command line holds one of the words."""
+        """Return its processes whose command line has one of the words."""
         found = []
         for entry in Path("/proc").iterdir():
             pid = int(entry.name) if entry.name.isdigit() else 0
@@ -218,14 +218,14 @@ def wait_for(condition: Callable[[], Any], *, seconds: float = START_SECONDS) ->
 
 @dataclass
 class Harm:
-    """What is done to the service, in an order and at moments that a seed decides."""
+    """The faults that are injected into the service; a seed decides order and time."""
 
     service: Service
     picked: random.Random
     done: list[str] = field(default_factory=list)
 
     def plan(self, kills: int, *, postgres: bool) -> list[Callable[[], None]]:
-        """Kills of web and worker by turns, and what happens to the servers between."""
+        """Yield kills of web and worker in turn, with faults of the servers between."""
         harms: list[Callable[[], None]] = [
             self.kill_web if n % 2 == 0 else self.kill_worker for n in range(kills)
         ]
@@ -244,7 +244,7 @@ class Harm:
         self.kill("Redis", "redis-server")
 
     def kill_postgres(self) -> None:
-        """Any of its processes: each takes all connections with it."""
+        """Kill one of its processes, which closes all connections."""
         self.kill("PostgreSQL", "postgres")
 
     def kill(self, name: str, word: str) -> None:
@@ -269,7 +269,7 @@ class Harm:
         return ""
 
     def stop_redis(self) -> None:
-        """Frozen for some seconds: it takes connections and says nothing."""
+        """Freeze it for some seconds: it accepts connections and answers nothing."""
         pids = self.service.processes("redis-server")
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -283,7 +283,7 @@ class Harm:
 
 
 class Replay:
-    """Sends every task until it is answered; a harm is done every so many answers."""
+    """Sends every task until it is answered; a fault is injected every few answers."""
 
     def __init__(self, service: Service, rows: list[dict[str, Any]]) -> None:
         self.service = service
@@ -320,7 +320,7 @@ class Replay:
 
 
 def tally(service: Service) -> dict[str, Any]:
-    """What the project holds; a second replay must not move it."""
+    """Count what the project contains; a second replay must not change it."""
     playbook = service.insist(
         "GET", f"/api/v1/playbook?project_id={PROJECT}&limit=1"
     ).body
@@ -363,7 +363,7 @@ def finished_by_hand(service: Service) -> list[str]:
 
 
 def faults_in(service: Service, replay: Replay, *, patience: float) -> list[str]:
-    """Everything that is not as it must be, in words."""
+    """Describe everything that is not as it must be."""
     found = [f"task {n} was refused: {a}" for n, a in replay.refused.items()]
     wait_for(lambda: not unfinished_jobs(service), seconds=patience)
     found += finished_by_hand(service)
@@ -422,7 +422,7 @@ def torment(
     postgres: bool = False,
     patience: float = PATIENCE,
 ) -> Report:
-    """Replay, harm, look, replay again and compare.
+    """Replay, inject faults, check, replay again and compare.
 
     `patience` is how long a killed worker's job may take to be taken over.
     """

@@ -23,7 +23,7 @@ KEY = {"Idempotency-Key": "one task"}
 
 
 class ProcessDeath(BaseException):
-    """What no `except Exception` catches, as a process that is gone."""
+    """The death of a process: no `except Exception` catches it."""
 
 
 def die(*args, **kwargs):
@@ -35,7 +35,7 @@ def broken(*args, **kwargs):
 
 
 def fail_task(api, task):
-    """The id of a run that its request and its job could not finish."""
+    """Return the id of a run that neither its request nor its job could finish."""
     run_id = send_task(api, task).json()["run_id"]
     fail_each_attempt()
     assert AceRun.objects.get(pk=run_id).state == "failed"
@@ -58,7 +58,7 @@ def send_task(api, task):
 
 @pytest.fixture
 def finished_run(bob_api, task, rule, project):
-    """What one undisturbed task leaves behind."""
+    """Return what one undisturbed task creates."""
     task["cited_entry_ids"] = [rule]
     with undone():
         answer = send_task(bob_api, task).json()

@@ -21,7 +21,7 @@ from tests.isolation.world import posted
 
 @pytest.fixture
 def handler(monkeypatch):
-    """A kind of job whose runs are listed; `handled.act` is what it does."""
+    """A job kind whose runs are listed; `handler.act` is its work."""
 
     class Handled:
         attempts = 3
@@ -44,7 +44,7 @@ def handler(monkeypatch):
 
 
 def expire(job):
-    """Its worker was killed: nobody extends the lease."""
+    """End the lease, as if the worker was killed."""
     Job.objects.filter(pk=job.pk).update(
         lease_until=timezone.now() - timedelta(seconds=1)
     )
@@ -184,7 +184,7 @@ class TestAWorkerThatDies:
 
     @pytest.fixture
     def asked_for_anew(self, handler):
-        """A job that failed while somebody asked for it once more."""
+        """A job that failed while it was enqueued once more."""
 
         def act(run):
             queue.enqueue("probe", key="one")
@@ -224,7 +224,7 @@ class TestAWorkerThatDies:
 class TestALongJob:
     @pytest.fixture
     def turns(self, handler, monkeypatch):
-        """Each run of the probe does one of three pieces, and its turn is over."""
+        """Each run of the probe does one of three pieces and then yields its turn."""
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
 
         def act(run):
@@ -299,7 +299,7 @@ class TestADeduplication:
 
     @pytest.fixture
     def job(self, alice_api, project, monkeypatch):
-        """One that compares three memories, each in a step of its own."""
+        """A job that compares three memories, each in its own step."""
         monkeypatch.setattr(scan, "SCAN_BATCH", 1)
         asked = {"project_id": str(project.pk), "memory_type": "learning"}
         off = {"dedup": {"enabled": False}}

@@ -1,4 +1,4 @@
-"""A worker is killed with -9 while it looks for duplicates: the next one goes on."""
+"""A worker is killed with -9 while it scans for duplicates: the next one goes on."""
 
 from __future__ import annotations
 

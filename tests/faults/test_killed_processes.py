@@ -51,7 +51,7 @@ def test_no_answered_task_is_lost_and_a_second_replay_changes_nothing(service):
 
 
 class TestBodiesOverTheRealServer:
-    """gunicorn reads bodies otherwise than the server of the other tests."""
+    """gunicorn reads bodies differently from the server of the other tests."""
 
     @pytest.fixture
     def exchange(self, service):

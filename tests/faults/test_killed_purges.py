@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 ASKED = {"user_id": "bob"}
-# In the middle of the masks, when all are written, and just before the commit.
+# In the middle of the masking, when all rows are written, and just before the commit.
 MOMENTS = [
     (row_erasure, "_erase_batch", 2),
     (MemoryErasure, "finish", 1),

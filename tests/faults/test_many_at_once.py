@@ -17,7 +17,7 @@ CLIENTS, TEXTS = 16, 8
 
 @pytest.fixture
 def send(bob_api, together):
-    """Post bodies at once, a client of its own for each: their answers."""
+    """Post bodies at the same time, each from its own client; return the answers."""
 
     def at_once(path, bodies, client=bob_api):
         def one(body):

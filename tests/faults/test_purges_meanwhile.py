@@ -1,4 +1,4 @@
-"""A purge comes between the moments of another's work."""
+"""A purge runs between two steps of other work."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def folder():
 
 @pytest.fixture(params=["stopped", "frozen", "refused"])
 def away(request, folder, settings, monkeypatch):
-    """The address of a Redis that is not there, or takes connections and says nothing."""
+    """The URL of a Redis that is gone, or that accepts connections and answers nothing."""
     path = folder / "redis.sock"
     url, broker = f"unix://{path}?db=0", f"redis+socket://{path}"
     if request.param == "refused":
@@ -55,7 +55,7 @@ def away(request, folder, settings, monkeypatch):
 
 @pytest.fixture
 def wait_times(monkeypatch):
-    """The seconds that each try to reach Redis took."""
+    """Collect the seconds that each attempt to reach Redis took."""
     seconds = []
 
     def time_call(function):
@@ -83,7 +83,7 @@ def write(api, project, number):
 
 
 def large_batch(api, project):
-    """More than is embedded at once, so that a job is left."""
+    """Write more texts than are embedded at once, so that a job is left."""
     texts = [f"Crane {n} lifts {n * 7} tons in the harbour" for n in range(21)]
     memories = [{"content": text, "memory_type": "learning"} for text in texts]
     body = {"project_id": str(project.pk), "memories": memories}

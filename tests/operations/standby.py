@@ -16,7 +16,7 @@ SECONDS = 60
 
 
 def absent():
-    """Why there can be no standby here; empty when there can."""
+    """Return why no standby can run here; empty if one can."""
     if "DATA_DIR" not in os.environ:
         return "the tests run on PostgreSQL servers of somebody else"
     if not Path(postgres.program("pg_basebackup")).exists():
@@ -46,7 +46,7 @@ def run():
 
 
 def allow_replication(primary):
-    """The servers' own user may follow; the rules of `postgres` let in no one else."""
+    """Let the servers' own user replicate; the rules of `postgres` admit nobody else."""
     user = (
         primary.server_user.pw_name if primary.server_user else postgres.own_user_name()
     )
@@ -76,7 +76,7 @@ def copy(primary, standby_data, install):
 
 @contextmanager
 def pause_replay(standby_data):
-    """The standby replays nothing and answers reads."""
+    """Stop the replay; the standby still answers reads."""
     ask(standby_data, "SELECT pg_wal_replay_pause()")
     try:
         wait_for(standby_data, "SELECT pg_get_wal_replay_pause_state()", "paused")
@@ -91,7 +91,7 @@ def ask(standby_data, query):
 
 
 def wait_for(standby_data, query, wanted):
-    """Ask until the answer is the wanted one; how long it takes is not ours to say."""
+    """Repeat a query until it has the expected answer."""
     deadline = time.monotonic() + SECONDS
     while ask(standby_data, query) != wanted:
         assert time.monotonic() < deadline, query

@@ -1,4 +1,4 @@
-"""What stands in the way of spreading tables by project_id: docs/howto/citus.md."""
+"""What prevents distributing tables by project_id: docs/howto/citus.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 SCRIPT = Path(settings.BASE_DIR) / "docs" / "howto" / "citus.sql"
 SPREAD = "^(memories|playbook|context|ace|search)_"
 
-# Unique without project_id, and still right when each project's rows are apart: one
+# Unique without project_id, and still correct when projects are distributed: one
 # of the columns is the id of a row of one project.
 OF_ONE_PROJECT = {
     "vector_once_per_model",
@@ -28,7 +28,7 @@ OF_ONE_PROJECT = {
     "lexeme_once_per_corpus",
     "ace_reflection_run_id_key",
 }
-# Unique in the installation, and in a project only when it is spread.
+# Unique in the installation; when it is distributed, in a project only.
 LOOSER = {"playbook_playbookdelta_idempotency_key_key"}
 # Tables without the column: they are on every node.
 ON_EVERY_NODE = {

@@ -1,4 +1,4 @@
-"""The page docs/curating.md tells the steps that tests/browser/test_tour.py walks."""
+"""The page docs/curating.md describes the steps that tests/browser/test_tour.py walks."""
 
 from __future__ import annotations
 

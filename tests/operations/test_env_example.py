@@ -13,7 +13,7 @@ BASE = Path(settings.BASE_DIR)
 NAME = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 NAMED = re.compile(r"[A-Z][A-Z0-9_]*")
 ASKS = re.compile(r"env\.\w+|[a-z_]+")
-# Read by what starts the processes, not by the settings.
+# Read by the code that starts the processes, not by the settings.
 STARTERS = ["gunicorn.conf.py", "embedded/up.py", "compose.yaml"]
 
 
@@ -24,7 +24,7 @@ def listed_names():
 
 @pytest.fixture(scope="module")
 def names_read():
-    """{name: default} of every environment variable that the settings ask for.
+    """{name: default} of every environment variable that the settings read.
 
     Defaults that are no constants are None.
     """

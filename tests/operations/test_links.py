@@ -1,4 +1,4 @@
-"""What the manual refers to is there."""
+"""Everything that the manual refers to exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 OUTSIDE = ("http://", "https://", "mailto:")
 CITED = re.compile(r'docs/(\w+)\.md,\s+(?:# )?"([^"]+)"')
 ELSEWHERE = re.compile(r"\b(?:design|issue) \d|\(0\d+[,)]|§", re.IGNORECASE)
-# Files of Python, and folders by a slash in or behind their name.
+# Python files, and folders: names with a slash in or after them.
 CODE_PATH = re.compile(r"`([a-z_]+(?:/[a-z_]*)+(?:\.\w+)?|[a-z_]+\.py)`")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -26,7 +26,7 @@ def links(page):
 
 
 def anchors(page):
-    """The anchors of a page's headings, as they are made from their words."""
+    """Return the anchors of a page's headings, as GitHub builds them."""
     headings = HEADING.findall(page.read_text())
     return {
         re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings

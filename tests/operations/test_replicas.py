@@ -59,20 +59,20 @@ def remember(project):
 
 @pytest.fixture
 def follows(replica, monkeypatch):
-    """However busy the machine is, a read waits until the replica has caught up."""
+    """Let a read wait until the replica has caught up, however busy the machine is."""
     monkeypatch.setattr(replicas, "CATCH_UP_SECONDS", 60.0)
 
 
 @pytest.fixture
 def paused_standby(standby_data):
-    """The replica stands still at what it has."""
+    """Pause the replica's replay."""
     with standby.pause_replay(standby_data):
         yield
 
 
 @pytest.fixture
 def replica_queries(replica):
-    """How often a request asks the replica."""
+    """Count the queries that a request sends to the replica."""
 
     def count(send):
         with CaptureQueriesContext(connections[replica]) as captured:

@@ -60,7 +60,7 @@ def turns(data):
 
 
 def answers_to(collection, text):
-    """What is judged right for the query that begins so."""
+    """Return the grades of the query that begins with the text."""
     (query,) = [each for each in collection.queries if each.text.startswith(text)]
     texts = {document.id: document.text for document in collection.documents}
     return {texts[document] for document in query.grades}

@@ -34,7 +34,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def shipped_pairs(monkeypatch, tmp_path):
-    """Without the shipped sets, which take a real model to say anything."""
+    """Hide the shipped sets, which need a real model."""
     monkeypatch.setattr(labelled_pairs, "OWN_FOLDER", tmp_path / "none")
 
 
@@ -84,7 +84,7 @@ class TestVerdicts:
 
 
 class TestShippedPairs:
-    """What the guard says of them, however near their vectors are."""
+    """Return what the guard says of them, at any similarity."""
 
     def test_each_set_is_half_and_half(self):
         shares = {
