@@ -101,8 +101,9 @@ def _edge(hub: PlacedNode, node: PlacedNode) -> Edge:
     """Return a curve that leaves along the hub's ray and arrives along the leaf's."""
     bend = (HUB_RADIUS + LEAF_RADIUS) / 2
     assert node.leaf
+    controls = f"{hub.point_at(bend)} {node.point_at(bend)}"
     return Edge(
-        f"M {hub.point_at(HUB_RADIUS)} C {hub.point_at(bend)} {node.point_at(bend)} {node.point_at(LEAF_RADIUS)}",
+        f"M {hub.point_at(HUB_RADIUS)} C {controls} {node.point_at(LEAF_RADIUS)}",
         f"{THIN + (THICK - THIN) * node.leaf.strength:.1f}",
         node.leaf.is_suspect,
     )
