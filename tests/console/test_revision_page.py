@@ -80,7 +80,7 @@ class TestARevision:
 
         assert "by <bdi" in html
         assert "alice" in html
-        assert "Revision 2 did" in html
+        assert "Changes of revision 2" in html
         assert "<del>north </del><ins>south </ins>" in html
 
     def test_it_links_to_its_neighbours_and_keeps_the_comparison(
