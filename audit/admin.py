@@ -51,7 +51,7 @@ class AuditEventAdmin(RowsAdmin):
         "at_display",
         "actor_display",
         "verb",
-        "thing",
+        "object_display",
         "project_name",
         "address",
     ]
@@ -69,7 +69,14 @@ class AuditEventAdmin(RowsAdmin):
         (None, {"fields": ["at_display", "verb", "actor", "agent_id", "key_id"]}),
         (
             "About",
-            {"fields": ["project_name", "object_type", "thing", "detail_display"]},
+            {
+                "fields": [
+                    "project_name",
+                    "object_type",
+                    "object_display",
+                    "detail_display",
+                ]
+            },
         ),
         ("State", {"fields": ["before_hash", "after_hash"]}),
         ("Request", {"fields": ["request_id", "address", "account_id"]}),
@@ -116,7 +123,7 @@ class AuditEventAdmin(RowsAdmin):
     )
 
     @admin.display(description="object")
-    def thing(self, event: AuditEvent) -> Any:
+    def object_display(self, event: AuditEvent) -> Any:
         return _object_link(event)
 
 

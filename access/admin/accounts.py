@@ -78,7 +78,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         "is_active",
         "is_staff",
         "is_superuser",
-        "last",
+        "last_login_display",
     ]
     list_filter = [
         choice_filter("is_active", [(1, "yes"), (0, "no")]),
@@ -104,7 +104,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     add_fieldsets = DjangoUserAdmin.add_fieldsets
     readonly_fields = ["last_login", "date_joined"]
 
-    last = staticmethod(
+    last_login_display = staticmethod(
         panels.column(
             "last_login", format_time, title="last login", ordering="last_login"
         )
@@ -131,28 +131,47 @@ class SignInAdmin(GlobalAdmin):
     search_fields = ["username", "ip_address__startswith"]
     search_help_text = "User name or address"
 
-    at = staticmethod(
+    time_display = staticmethod(
         panels.column("attempt_time", format_time, title="at", ordering="attempt_time")
     )
-    agent = staticmethod(
+    browser_display = staticmethod(
         panels.column("user_agent", lambda text: short_text(text, 80), title="browser")
     )
 
 
 @admin.register(AccessAttempt)
 class AccessAttemptAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "failures_since_start", "agent", "at"]
+    list_display = [
+        "username",
+        "ip_address",
+        "failures_since_start",
+        "browser_display",
+        "time_display",
+    ]
     fields = [
         "username",
         "ip_address",
         "failures_since_start",
-        "agent",
+        "browser_display",
         "path_info",
-        "at",
+        "time_display",
     ]
 
 
 @admin.register(AccessLog)
 class AccessLogAdmin(SignInAdmin):
-    list_display = ["username", "ip_address", "agent", "at", "logout_time"]
-    fields = ["username", "ip_address", "agent", "path_info", "at", "logout_time"]
+    list_display = [
+        "username",
+        "ip_address",
+        "browser_display",
+        "time_display",
+        "logout_time",
+    ]
+    fields = [
+        "username",
+        "ip_address",
+        "browser_display",
+        "path_info",
+        "time_display",
+        "logout_time",
+    ]

@@ -135,7 +135,7 @@ class ApiKeyAdmin(RowsAdmin):
         "name_display",
         "prefix",
         "role_display",
-        "reach",
+        "projects_display",
         "status_display",
         "expires_display",
         "used_display",
@@ -155,7 +155,7 @@ class ApiKeyAdmin(RowsAdmin):
                     "name_display",
                     "prefix",
                     "role_display",
-                    "reach",
+                    "projects_display",
                     "status_display",
                 ]
             },
@@ -227,7 +227,7 @@ class ApiKeyAdmin(RowsAdmin):
         return Role(key.role).label
 
     @admin.display(description="projects")
-    def reach(self, key: ApiKey) -> Any:
+    def projects_display(self, key: ApiKey) -> Any:
         if key.everywhere:
             return "every project"
         return short_text(", ".join(project.name for project in key.projects.all()), 60)
@@ -254,7 +254,7 @@ class IdempotencyKeyAdmin(RowsAdmin):
         "route",
         "project_name",
         "status",
-        "at",
+        "time_display",
     ]
     list_filter = [ProjectFilter, exact_filter("actor"), exact_filter("status")]
     search_fields = ["key", "actor"]
@@ -267,13 +267,13 @@ class IdempotencyKeyAdmin(RowsAdmin):
         "body_hash",
         "status",
         "answer_display",
-        "at",
+        "time_display",
     ]
 
     key_display = staticmethod(panels.column("key", short_text))
     actor_display = staticmethod(panels.column("actor", short_text))
     answer_display = staticmethod(panels.column("answer", panels.json_block))
-    at = staticmethod(
+    time_display = staticmethod(
         panels.column("created_at", format_time, title="at", ordering="id")
     )
 
