@@ -10,9 +10,7 @@ from django.urls import resolve, reverse
 
 from common.caller import Role
 from tests.browser import routes
-from tests.browser.hostile_world import (
-    hostile_rows,  # noqa: F401 -- fixtures
-)
+from tests.browser.hostile_world import deltas, hostile_rows  # noqa: F401 -- fixtures
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 

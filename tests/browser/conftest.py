@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.admin.conftest import a_memory, an_entry, world  # noqa: F401 -- fixtures
-from tests.browser.hostile_world import (
-    watched_page,  # noqa: F401
+from tests.browser.hostile_world import (  # noqa: F401
+    deltas,
+    hostile_rows,
+    watched_page,
 )
 from tests.browser.people import alices, sign_in  # noqa: F401
 from tests.browser.review import waiting_deltas  # noqa: F401
