@@ -242,7 +242,7 @@ def test_the_second_person_learns_what_happened_and_loses_nothing(
     bobs.page.keyboard.press("Control+Enter")
 
     bobs.page.wait_for_selector(
-        ".in-refusal:has-text('accepted by user:alice already')"
+        ".in-refusal:has-text('already accepted by user:alice')"
     )
     card = bobs.page.locator(f"#card-{decided.pk}")
     assert card.locator("textarea[name=content]").input_value() == OTHER
