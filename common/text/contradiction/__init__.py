@@ -1,4 +1,5 @@
-"""Decide whether two texts that look alike disagree: opposites, word order, amounts, negation.
+"""Decide whether two similar texts disagree.
 
-Pure functions; imports nothing but `common.text`.
+The checks look for opposites, word order, amounts and negation. All functions are pure. The
+package imports nothing but `common.text`.
 """

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Amount:
-    """`dimension` is s, months, B, bit, %, th (first, second), or empty.
+    """A number with its dimension.
 
-    Times are in seconds or months, sizes in bytes or bits. Weak are "one" and "single", often
-    no more than an article, "both", and the hour of "an hour" or "per hour".
+    `dimension` is s, months, B, bit, %, th (for "first" and "second"), or empty. Times are
+    in seconds or months. Sizes are in bytes or bits. `is_weak` marks words that often do
+    not state a number: "one" and "single", "both", and the hour of "an hour" or "per hour".
     """
 
     value: float
@@ -80,7 +81,7 @@ _SCALES = {
     "million": 1e6,
     "billion": 1e9,
 }
-# Times in seconds, sizes in bytes (1,024 to the K, as logs and limits mean it).
+# Times are in seconds and sizes in bytes. A K is 1,024 bytes, as in most logs and limits.
 _UNITS = {
     unit: (dimension, factor)
     for dimension, factor, units in (
@@ -117,7 +118,10 @@ _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def read(words: Sequence[str]) -> Iterator[Amount]:
-    """Read the amounts in lower-case words; a number and its unit are two words."""
+    """Read the amounts in lower-case words.
+
+    A number and its unit are two separate words.
+    """
     at = 0
     while at < len(words):
         word, after = words[at], words[at + 1] if at + 1 < len(words) else ""

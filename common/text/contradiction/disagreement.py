@@ -1,8 +1,9 @@
 """Decide whether two similar texts disagree.
 
-Vectors of opposites are near: "enable" and "disable", 3 and 5, `a.py` and `b.py`. Each
-check finds one kind of difference that a merge would lose. In doubt, a check keeps the
-texts apart: a possible duplicate costs a look, a wrong merge costs a fact.
+Texts that say opposite things can have similar vectors: "enable" and "disable", 3 and 5,
+`a.py` and `b.py`. Each check finds one kind of difference that a merge would lose. If a
+check is in doubt, it keeps the texts apart: a person can dismiss a possible duplicate, but
+a wrong merge loses a fact.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][A-Za-z]{1,30}\b|\b[A-Z]{2,30}\b")
 
 
 def reason_to_keep_apart(a: str, b: str) -> str | None:
-    """Return why two similar texts must not be merged, or None.
+    """Return why two similar texts must not be merged, or None if they may be merged.
 
-    The reason is `code: words`. The codes are identifier, quoted, number, unit, negation,
-    antonym, quantifier, name and order.
+    The reason has the form `code: words`. The code is identifier, quoted, number, unit,
+    negation, antonym, quantifier, name or order.
     """
     left, right = ParsedText(a), ParsedText(b)
     if left.folded == right.folded:
@@ -95,7 +96,8 @@ def _unshared_quotes(a: ParsedText, b: ParsedText) -> list[str]:
 def _numbers(a: ParsedText, b: ParsedText) -> str | None:
     amounts_a, amounts_b = _amounts(a, weak=True), _amounts(b, weak=True)
     if _amounts(a, weak=False) == _amounts(b, weak=False):
-        # "per minute" and "per second" differ; "one man" and "a man" do not.
+        # "per minute" and "per second" are different amounts; "one man" and "a man" are
+        # equal.
         amounts_a, amounts_b = amounts_a - {"1"}, amounts_b - {"1"}
         if not (amounts_a - amounts_b and amounts_b - amounts_a):
             return None
@@ -105,7 +107,7 @@ def _numbers(a: ParsedText, b: ParsedText) -> str | None:
 
 
 def _units(a: ParsedText, b: ParsedText) -> str | None:
-    """Compare units without a number: "given in ms", "given in s"."""
+    """Compare units that have no number, as in "given in ms" and "given in s"."""
     only_a = [unit for key, unit in a.bare_units.items() if key not in b.bare_units]
     only_b = [unit for key, unit in b.bare_units.items() if key not in a.bare_units]
     return _describe_difference("unit", only_a, only_b) if only_a and only_b else None
@@ -116,7 +118,7 @@ def _amounts(text: ParsedText, *, weak: bool) -> set[str]:
 
 
 def _polarity(a: ParsedText, b: ParsedText) -> str | None:
-    """Compare negations and opposites together: "not enabled" means "disabled"."""
+    """Compare negations and opposites together, because "not enabled" means "disabled"."""
     extra = len(a.negators) - len(b.negators)
     pairs = _opposites(a, b)
     if len(pairs) == 1 and abs(extra) == 1:
@@ -181,7 +183,10 @@ def _restrictions(a: ParsedText, b: ParsedText) -> str | None:
 
 
 def _quantified_nouns(text: ParsedText, quantifiers: Set[str]) -> set[str]:
-    """Return the stems after a quantifier; "any" and "a" count in a condition only."""
+    """Return the stems that follow a quantifier.
+
+    "Any" and "a" count as quantifiers in a condition only.
+    """
     nouns, is_condition = set(), False
     for at, token in enumerate(text.tokens):
         is_condition = token in _CONDITIONS or (is_condition and token not in STOPS)
@@ -202,7 +207,7 @@ def _names(a: ParsedText, b: ParsedText) -> str | None:
 def _name_stems(text: ParsedText) -> set[str]:
     found = (name.casefold() for name in _NAME.findall(text.text))
     names = {stem(name) for name in found if not amounts.is_unit(name)}
-    # In a headline in Title Case, capitals mark no names.
+    # In a headline in Title Case, a capital letter does not mark a name.
     return names if len(names) * 2 < len(text.words) else set()
 
 

@@ -1,4 +1,7 @@
-"""The words of `opposites`: a line is one choice; `/` separates the sides that exclude each other."""
+"""The words that `opposites` looks up.
+
+Each line is one choice. The sign `/` separates the sides that exclude each other.
+"""
 
 from __future__ import annotations
 

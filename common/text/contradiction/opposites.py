@@ -1,7 +1,7 @@
-"""Find opposites: words of which one excludes the other.
+"""Find opposites: pairs of words that exclude each other.
 
-The pairs come from the tables of `exclusive_words`, and from prefixes and endings that
-negate a word, as in "known" and "unknown".
+Some pairs come from the tables of `exclusive_words`. Other pairs come from prefixes and
+endings that negate a word, as in "known" and "unknown".
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from common.text.contradiction.exclusive_words import ANTONYMS, QUANTIFIERS
 from common.text.contradiction.stems import stem
 
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
-# "overestimate" and "underestimate", "caller" and "callee": a prefix or an ending in place of another.
+# Two words can differ in their prefix or their ending only: "overestimate" and
+# "underestimate", "caller" and "callee".
 _PAIRED_PREFIXES = (
     ("over", "under"),
     ("up", "down"),
@@ -29,12 +30,16 @@ _PAIRED_PREFIXES = (
     ("fore", "back"),
 )
 _PAIRED_ENDINGS = (("er", "ee"), ("or", "ee"))
-_SHORTEST_REST = 3  # letters without the prefix: "upon" does not begin with "up"
+# letters that must follow the prefix: the "up" of "upon" is not a prefix
+_SHORTEST_REST = 3
 _NOT_PREFIXED = frozenset({"import", "instal", "input", "inform", "insid", "into"})
 
 
 def opposites_of(word: str, others: Set[str]) -> set[tuple[str, str]]:
-    """Find the stems among `others` that exclude the stem, each with its kind."""
+    """Return the stems among `others` that exclude the given stem.
+
+    Each stem is returned together with the kind of the opposition.
+    """
     table = _table().get(word, {})
     negations = _negated_forms(word) | _paired_forms(word)
     negated = {(other, "antonym") for other in negations & others}

@@ -1,4 +1,7 @@
-"""A text as the checks of `disagreement` read it: words, stems, negations, amounts."""
+"""A text in the form that the checks of `disagreement` read.
+
+The form has the words of the text, their stems, its negations and its amounts.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ NEGATORS = word_set(
     " avoided avoiding forbid forbids forbidden prohibit prohibits prohibited refrain"
     " prevent prevents prevented lack lacks nor unable unnecessary impossible"
 )
-# Phrases with one meaning become one word, before anything is counted.
+# A phrase with one meaning is replaced by one word before anything is counted.
 _OFTEN = "second|minute|hour|day|night|week|month|quarter|year|run|request|release"
 _COMPARED = r"(?<=[\w\s)]){}(?=\s*[\w\"'`-])"
 _PHRASES = tuple(
@@ -92,12 +95,16 @@ _ALIASES = {"postgresql": "postgres", "javascript": "js", "typescript": "ts"}
 _TOKEN = re.compile(
     r"(?<![\w.])-?\d{1,30}(?:,\d{3}){0,8}(?:\.\d{1,30})?|[^\W\d_]+|[%,.;:!?]"
 )
-# Around a name in a sentence; U+201C and U+201D are the curved double quotes.
+# These characters may stand around a name in a sentence. U+201C and U+201D are the curved
+# double quotes.
 EDGES = "`'\"()[]{}<>\u201c\u201d,.;:!?"
 
 
 class ParsedText:
-    """The features of one text, each computed when it is first read."""
+    """The features of one text.
+
+    Each feature is computed when it is first read.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")

@@ -1,4 +1,7 @@
-"""Compare word order: the same words in another order can say the opposite."""
+"""Compare the word order of two texts.
+
+The same words in another order can say the opposite.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +32,25 @@ _ADVERBS = word_set("also already always hard often only now still then well")
 _MARKER_NAMES = {"instead": "instead of"}
 _EARLIER_FIRST = ("before", "then")
 _CONJUNCTIONS = word_set("and or , &") | ARTICLES
-# Words further apart than this are unlikely to be arguments of one verb.
+# Two words that are further apart than this are unlikely to be arguments of one verb.
 _REACH = 12
-# "…, and the" and one more word: the longest gap between two words of a list.
+# The longest gap between two words of a list is ", and the" with one more word.
 _LONGEST_JOINT = 6
 _NO_ARGUMENTS = SILENT | NEGATORS
 
 
 def find_reversed_relation(a: ParsedText, b: ParsedText) -> str | None:
-    """Find a reversed relation: "a before b" and "b before a", "a instead of b" and "b …"."""
+    """Find a relation that one text reverses.
+
+    Examples are "a before b" and "b before a", or "a instead of b" and "b instead of a".
+    """
     for markers in (("before", "after", "then"), ("instead",)):
         one, other = _ends(a.tokens, markers), _ends(b.tokens, markers)
         if one and other and one[0] & other[1] and one[1] & other[0]:
             return (
                 f'order: turned round at "{_MARKER_NAMES.get(markers[0], markers[0])}"'
             )
-        # "Then" adds nothing to the order of two sentences.
+        # The word "then" adds nothing to the order of two sentences.
         decisive = [word for word in markers if word != "then"]
         in_a = {word for word in decisive if word in a.words}
         is_lost = in_a ^ {word for word in decisive if word in b.words}
@@ -58,7 +64,10 @@ def find_reversed_relation(a: ParsedText, b: ParsedText) -> str | None:
 def _is_sequence_reworded(
     a: ParsedText, b: ParsedText, markers: tuple[str, ...]
 ) -> bool:
-    """Whether one text says "write it and exit", the other "exit after writing it"."""
+    """Whether the texts say one sequence in two ways.
+
+    An example is "write it and exit" and "exit after writing it".
+    """
     one = _ends(a.tokens, markers) or _ends(a.tokens, ("and",))
     other = _ends(b.tokens, markers) or _ends(b.tokens, ("and",))
     if "after" not in markers or not (one and other):
@@ -68,7 +77,10 @@ def _is_sequence_reworded(
 
 
 def is_contrast_reworded(a: ParsedText, b: ParsedText) -> bool:
-    """Whether one text says "use x, not y", the other "use x instead of y"."""
+    """Whether the texts say one contrast in two ways.
+
+    An example is "use x, not y" and "use x instead of y".
+    """
     for one, other in ((a, b), (b, a)):
         if "instead" in one.words and "instead" not in other.words:
             return len(other.negators) - len(one.negators) == 1 and any(
@@ -78,7 +90,7 @@ def is_contrast_reworded(a: ParsedText, b: ParsedText) -> bool:
 
 
 def _is_contrast(tokens: list[str], other: ParsedText, negator: int) -> bool:
-    """Whether one text rejects after "instead of" what the other one negates."""
+    """Whether one text negates the words that the other text has after "instead of"."""
     at = tokens.index("instead")
     chosen = _content_stems(tokens[:at])[-1:]
     refused = _content_stems(tokens[at + 1 :])[:1]
@@ -89,7 +101,7 @@ def _is_contrast(tokens: list[str], other: ParsedText, negator: int) -> bool:
 
 
 def _stems_after_negation(reading: ParsedText, negator: int) -> list[str]:
-    """Return the first three content stems after a negation, in its clause."""
+    """Return the first three content stems that follow a negation in its clause."""
     positions = [at for at, token in enumerate(reading.tokens) if token not in STOPS]
     clause = itertools.takewhile(
         lambda token: token not in STOPS, reading.tokens[positions[negator] + 1 :]
@@ -102,7 +114,10 @@ def _content_stems(tokens: Iterable[str]) -> list[str]:
 
 
 def _is_order_reworded(a: ParsedText, b: ParsedText) -> bool:
-    """Whether "x before y" became "y after x", which swaps all words."""
+    """Whether "x before y" became "y after x".
+
+    Such a change swaps all words but keeps the meaning.
+    """
     return _has_any(a, _EARLIER_FIRST) != _has_any(b, _EARLIER_FIRST) and (
         _has_any(a, ("after",)) != _has_any(b, ("after",))
     )
@@ -115,14 +130,17 @@ def _has_any(reading: ParsedText, markers: tuple[str, ...]) -> bool:
 def _ends(
     tokens: list[str], markers: tuple[str, ...]
 ) -> tuple[set[str], set[str]] | None:
-    """Split the words around the one marker into those before and those after it."""
+    """Return the words before the marker and the words after it.
+
+    Return None if the text does not have exactly one marker.
+    """
     positions = [at for at, token in enumerate(tokens) if token in markers]
     if len(positions) != 1:
         return None
     (at,) = positions
     edge = at
     while tokens[at] == "then" and edge and tokens[edge - 1] in STOPS:
-        edge -= 1  # "Lint. Then test." refers to the sentence before
+        edge -= 1  # "Lint. Then test.": "then" refers to the sentence before
     start = max((i + 1 for i in range(edge) if tokens[i] in ".;!?"), default=0)
     stop = next((i for i in range(at, len(tokens)) if tokens[i] in ".;!?"), len(tokens))
     left, right = tokens[start:at], tokens[at + 1 : stop]
@@ -143,14 +161,21 @@ def _content(tokens: list[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class _ActiveText:
-    """A text in the active voice; `positions` are those of words that occur once."""
+    """A text in the active voice.
+
+    `positions` has the positions of the words that occur once.
+    """
 
     tokens: list[str]
     positions: dict[str, int]
 
 
 def find_swapped_arguments(a: ParsedText, b: ParsedText) -> str | None:
-    """Find `x … p … y` in one text and `y … p … x` in the other, both in active voice."""
+    """Find two words that changed their places around a third word.
+
+    One text has `x … p … y`, the other has `y … p … x`. Both texts are compared in the
+    active voice.
+    """
     one, other = _to_active_text(a), _to_active_text(b)
     if _passives(one.tokens) != _passives(other.tokens) or _is_order_reworded(a, b):
         return None
@@ -227,7 +252,10 @@ def _to_active_text(reading: ParsedText) -> _ActiveText:
 
 
 def _are_joined(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool:
-    """Whether both texts only list the two words, as "the type and the size" of a file."""
+    """Whether both texts only list the two words.
+
+    An example is "the type and the size" of a file.
+    """
     return all(
         _is_list(text.tokens, *sorted((text.positions[first], text.positions[second])))
         for text in (a, b)
@@ -235,7 +263,10 @@ def _are_joined(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool
 
 
 def _is_list(tokens: list[str], start: int, stop: int) -> bool:
-    """Whether only "and" or "or" and at most one other word are between two words."""
+    """Whether the two words belong to one list.
+
+    Between them there is only "and" or "or", and at most one other word.
+    """
     if stop - start > _LONGEST_JOINT:
         return False
     between = tokens[start + 1 : stop]
@@ -244,7 +275,10 @@ def _is_list(tokens: list[str], start: int, stop: int) -> bool:
 
 
 def _keep_prepositions(first: str, second: str, a: _ActiveText, b: _ActiveText) -> bool:
-    """Whether "in tests … for calls" only became "for calls … in tests"."""
+    """Whether two phrases with prepositions only changed their places.
+
+    An example is "in tests … for calls", which became "for calls … in tests".
+    """
     of_first = _preposition_of(a.tokens, a.positions[first])
     of_second = _preposition_of(a.tokens, a.positions[second])
     return (
