@@ -1,6 +1,7 @@
-"""The admin pages of memories; importing this package registers them.
+"""The admin pages of memories.
 
-May import every other room of `memories` but `views` and `serializers`.
+Importing this package registers the pages. The package may import every other room of
+`memories` but `views` and `serializers`.
 """
 
 from __future__ import annotations

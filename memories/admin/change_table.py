@@ -1,4 +1,7 @@
-"""Table rows for changes of a memory: texts word by word, then the other fields."""
+"""Table rows for the changes of a memory.
+
+The rows compare texts word by word, and then list the other fields.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from common.text import word_diff
 from memories.models import MemoryChange
 from memories.store.drafts import TEXT_FIELDS
 
-MAX_DIFF = 4_000  # characters of a text's difference
+MAX_DIFF = 4_000  # the maximum number of characters in the difference of one text
 
 
 def rows_of(changes: Iterable[MemoryChange]) -> Iterator[list[Any]]:

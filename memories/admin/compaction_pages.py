@@ -1,4 +1,4 @@
-"""Pages for the quotas of a project and for compaction by its policy."""
+"""Pages for the quotas of a project, and for compaction by the project's policy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ QUOTAS = AdminPage(
 
 
 class CompactionForm(ProjectPageForm):
-    """Shows the plan; compacts when confirmed."""
+    """Show the compaction plan, and compact when the user confirms."""
 
     confirmed = forms.BooleanField(
         label="Compact now",

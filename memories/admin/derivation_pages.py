@@ -1,4 +1,4 @@
-"""Pages that promote a memory and compact several into one."""
+"""Pages that promote a memory, and pages that compact several memories into one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ HEAD = ["Memory", "Scope", "State", "Created", "Expires"]
 
 
 class ChosenMemoriesForm(PageForm):
-    """A form about the memories in the URL; a hidden field carries their ids."""
+    """A form about the memories in the URL.
+
+    A hidden field carries the ids of these memories.
+    """
 
     memories = forms.CharField(
         widget=forms.HiddenInput, max_length=40 * MAX_SELECTED, label="memories"
@@ -230,7 +233,10 @@ UNDO = AdminAction(
 
 
 def sources_panel(memory: Memory, caller: Caller) -> Panel:
-    """Show the sources of a compaction that the caller may see, and its summary's level."""
+    """Show the sources of a compaction that the caller may see.
+
+    The panel also shows the level of the summary.
+    """
     ids = memory.compacted_from
     seen = Memory.objects.visible_to(caller).light().in_bulk(ids)
     summary = memory.metadata.get(compact.COMPACTION_KEY)

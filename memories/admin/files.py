@@ -147,7 +147,7 @@ class FileAdmin(RowsAdmin):
 
 
 def graph_address(file: File) -> str:
-    """The URL of the page that draws the graph of a file."""
+    """Return the URL of the page that draws the graph of a file."""
     query = urlencode({"project": file.project_id, "path": file.file_path})
     return f"{reverse('console:file')}?{query}"
 

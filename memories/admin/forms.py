@@ -19,7 +19,10 @@ from projects.models import Project
 
 
 class MemoryForm(ActionForm):
-    """Edit a memory; refused if it was changed since the form was opened."""
+    """Edit a memory.
+
+    The form refuses the edit if the memory was changed after the form was opened.
+    """
 
     version = forms.IntegerField(widget=forms.HiddenInput)
     tags = forms.CharField(
@@ -57,7 +60,7 @@ class MemoryForm(ActionForm):
             for name in self.changed_data
             if name in update.MUTABLE
         }
-        # Read again: the form's instance already has the new values.
+        # Read the row again, because the form's instance already has the new values.
         memory = lookup.get_memory(self.instance.pk, self.caller, Role.CURATOR)
         return update.update_memory(
             memory, changes, self.caller, self.cleaned_data["version"]
@@ -81,6 +84,6 @@ class TagForm(ActionForm):
         if self.instance._state.adding:
             return tags.create(data.pop("project"), self.caller, **data)
         changes = {name: data[name] for name in self.changed_data}
-        # Read again: the form's instance already has the new name.
+        # Read the row again, because the form's instance already has the new name.
         tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
         return tags.update(tag, self.caller, changes)

@@ -1,4 +1,7 @@
-"""A panel with the memories that a memory is connected to, as far as the caller sees them."""
+"""A panel with the memories that a memory is connected to.
+
+The panel shows only memories that the caller may see.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from memories.admin.status import MEMORY, status_of
 from memories.models import Memory
 from memories.read import lineage
 
-# The relations of `related_ids`, in words about the memory of the page.
+# The relations of `related_ids`, in words that describe the memory of the page.
 LATER = {
     "duplicates": "has the duplicate",
     "supersedes": "supersedes",

@@ -1,4 +1,7 @@
-"""Search memories in the admin: by the product's own search, with the filters of the list."""
+"""Search memories in the admin.
+
+The search is the one that the API uses, with the filters of the admin's list.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from memories.scopes import Scope
 from projects.models import Project
 from search.search import Mode
 
-MAX_HITS = 100  # the maximum of one answer of the API
-# Each project and scope is a search of its own: more of them would take too long.
+MAX_HITS = 100  # the maximum number of memories in one answer of the API
+# Each pair of a project and a scope needs its own search. More pairs would take too long.
 MAX_PROJECTS = MAX_SCOPES = 20
 UNSEARCHABLE = {"superseded", "expired", "archived", "deleted"}
 
@@ -42,10 +45,11 @@ class StateNotSearchable(errors.Refusal):
 def search_everywhere(
     query: str, rows: MemoryQuerySet, params: Mapping[str, Any], caller: Caller
 ) -> list[search.MemoryHit]:
-    """Search the chosen project, or all visible ones; return hits, best first.
+    """Search the chosen project, or all visible projects; return hits, best first.
 
-    `params` is the query string of the list, `rows` what its filters leave. A shared
-    memory is found in every project of its organization and keeps its best score.
+    `params` is the query string of the list. `rows` are the memories that the list's
+    filters leave. A shared memory is found in every project of its organization and keeps
+    its best score.
     """
     if params.get("state") in UNSEARCHABLE:
         raise StateNotSearchable
@@ -59,7 +63,7 @@ def search_everywhere(
             known = best.get(hit.memory.pk)
             if known is None or hit.score > known.score:
                 best[hit.memory.pk] = hit
-    # A stable sort: ties keep the order of their search.
+    # The sort is stable: hits with equal scores keep the order of their search.
     return sorted(best.values(), key=lambda hit: hit.score, reverse=True)
 
 
@@ -67,7 +71,7 @@ def chosen_projects(params: Mapping[str, Any], caller: Caller) -> list[Project]:
     rows = Project.objects.visible_to(caller)
     chosen = params.get("project", "")
     if chosen:
-        # Compared as text, so that a value which is no id matches no project.
+        # The ids are compared as text, so that a value which is no id matches no project.
         return [project for project in rows if str(project.pk) == chosen]
     projects = list(rows[: MAX_PROJECTS + 1])
     if len(projects) > MAX_PROJECTS:
@@ -99,7 +103,11 @@ def _filters(params: Mapping[str, Any]) -> Filters:
 def _search_targets(
     rows: MemoryQuerySet, params: Mapping[str, Any], caller: Caller
 ) -> list[tuple[Project, Scope | None]]:
-    """Pair each project with the scopes of its rows; None stands for all shared scopes."""
+    """Return the pairs of project and scope that must be searched.
+
+    Each project is paired with the scopes of its rows. The scope None stands for all shared
+    scopes.
+    """
     projects = chosen_projects(params, caller)
     kind, key = params.get("scope_kind", ""), params.get("scope_key", "").strip()
     if not key and kind in {"", *SHARED_SCOPES}:

@@ -1,4 +1,4 @@
-"""Admin of memories: list, search, page and actions."""
+"""The admin of memories: list, search, page and actions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ class MemoryStatusFilter(ChoiceFilter):
 
 
 class ModeFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """The mode of the search box; without a query it has no effect."""
+    """The mode of the search box.
+
+    Without a query, the mode has no effect.
+    """
 
     title = "search mode"
     parameter_name = "mode"
@@ -342,7 +345,10 @@ class MemoryAdmin(RowsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[Any, bool]:
-        """Search as the API does, with its order, and with the filters of the list."""
+        """Search as the API does.
+
+        The results have the order of the API's search. The filters of the list apply.
+        """
         if not search_term.strip():
             return queryset, False
         try:
@@ -360,7 +366,7 @@ class MemoryAdmin(RowsAdmin):
         hit: search.MemoryHit | None = memory.hit
         if hit is None:
             return SafeString("")
-        # `search.snippets` has escaped it.
+        # `search.snippets` has escaped the text.
         return format_html(
             '<span class="am-snippet" dir="auto">{}</span> <span class="am-score">{}</span>',
             mark_safe(hit.snippet),
@@ -459,7 +465,7 @@ class MemoryAdmin(RowsAdmin):
 
 
 def in_order(rows: Any, ids: list[uuid.UUID]) -> Any:
-    """Return the rows of these ids, in the order of the ids."""
+    """Return the rows with the given ids, in the order of the ids."""
     place = Func(
         Value(ids, output_field=ArrayField(UUIDField())),
         F("pk"),

@@ -1,4 +1,7 @@
-"""Admin of possible duplicates: both memories side by side."""
+"""The admin of possible duplicates.
+
+A page shows both memories side by side.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ class PossibleDuplicateAdmin(RowsAdmin):
         return super().get_queryset(request).light()
 
     def row_version(self, row: Any) -> str:
-        """The versions of both memories."""
+        """Return the versions of both memories."""
         return f"{row.memory.version} {row.other.version}"
 
     @admin.display(description="newer")

@@ -1,4 +1,4 @@
-"""Pages that preview a purge, run it, and show receipts."""
+"""Pages that preview a purge, run a purge, and show receipts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ABOUT = (
     "Removes texts for good: from memories, their history, vectors, runs, evidence, "
     "stored answers and jobs. They cannot be restored."
 )
-# The page of a row, by the kind that a receipt gives a descendant.
+# The admin page of a descendant, by the kind that the receipt names.
 PAGES = {
     "memory": MEMORY,
     "playbook_entry": "playbook_playbookentry",
@@ -46,7 +46,7 @@ PAGES = {
 
 
 class PurgeForm(PageForm):
-    """Counts what would be removed; purges when confirmed."""
+    """Count what a purge would remove, and purge when the user confirms."""
 
     cascade = forms.BooleanField(
         label="Purge what was derived from it, too",
@@ -96,7 +96,7 @@ class PurgeMemoriesForm(PurgeForm, ChosenMemoriesForm):
 
 
 class PurgeSubjectForm(PurgeForm, ProjectPageForm):
-    """Purge everything of a user, a session or an object."""
+    """Purge everything that belongs to a user, a session or an object."""
 
     of_what = forms.ChoiceField(
         label="Everything of",

@@ -20,7 +20,7 @@ STATUSES = {
 
 
 def status_of(memory: Memory) -> str:
-    """Return why reads leave a memory out, or `current`."""
+    """Return the reason why reads leave a memory out, or `current` if they return it."""
     if memory.deleted_at:
         return "deleted"
     if memory.archived_at:

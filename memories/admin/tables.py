@@ -1,4 +1,4 @@
-"""Admin of vectors and changes of memories."""
+"""The admin of vectors and changes of memories."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from search.columns import search_columns_of
 
 
 class MemoryRowsAdmin(RowsAdmin):
-    """Admin of rows that belong to a memory: whoever sees the memory sees them."""
+    """The admin of rows that belong to a memory.
+
+    A user who may see the memory may see its rows.
+    """
 
     project_path = "memory__project_id"
 

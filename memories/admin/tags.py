@@ -1,4 +1,4 @@
-"""Admin of tags."""
+"""The admin of tags."""
 
 from __future__ import annotations
 
