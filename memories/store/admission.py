@@ -1,4 +1,4 @@
-"""Admit drafts of a write as far as the quotas of the project have room."""
+"""Admit the drafts of a write, as long as the quotas of the project have room."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from projects.options import QuotaSettings
 def over_quota(
     project: Project, drafts: Mapping[int, Draft]
 ) -> dict[int, QuotaExceeded]:
-    """Return a refusal for each draft that would pass 110 % of a quota, by its position.
+    """Return {position: refusal} for the drafts that would exceed 110 % of a quota.
 
-    Call it in the transaction of the write: it locks the project's row, so that two
-    writers of a project cannot pass a quota together.
+    Call this function in the transaction of the write. The function locks the row of the
+    project, so that two writers of a project cannot exceed a quota together.
     """
     if project.options.quotas == QuotaSettings():
         return {}
@@ -34,7 +34,10 @@ def over_quota(
 
 
 class QuotaTracker:
-    """The use of each quota while the drafts of a batch of `size` are admitted."""
+    """The use of each quota, counted while the drafts of a batch are admitted.
+
+    `size` is the number of drafts in the batch.
+    """
 
     def __init__(self, project: Project, size: int) -> None:
         self.project = project
@@ -42,7 +45,10 @@ class QuotaTracker:
         self.quotas: dict[tuple[str, str], Quota] = {}
 
     def admit(self, draft: Draft) -> QuotaExceeded | None:
-        """Count a draft in its quotas, or return the refusal of the first full one."""
+        """Count a draft in its quotas.
+
+        If a quota is full, return the refusal of the first full quota instead.
+        """
         own = [self.usage_of(quota) for quota in _quotas_of(self.project, draft)]
         is_tight = any(quota.used + self.size > quota.most for quota in own)
         if is_tight and _adds_nothing(self.project, draft):
@@ -60,7 +66,10 @@ class QuotaTracker:
 
 
 def _quotas_of(project: Project, draft: Draft) -> Iterator[Quota]:
-    """The quotas that a draft counts in, without their use."""
+    """Return the quotas that a draft counts in.
+
+    Their use is not computed.
+    """
     assert draft.scope
     limits = project.options.quotas
     if limits.memories is not None:
@@ -74,7 +83,10 @@ def _quotas_of(project: Project, draft: Draft) -> Iterator[Quota]:
 
 
 def _adds_nothing(project: Project, draft: Draft) -> bool:
-    """Whether a draft repeats a text or supersedes a fact, so that no live row is added."""
+    """Whether storing a draft adds no live row.
+
+    This is so if the draft repeats a text or supersedes a fact.
+    """
     assert draft.scope
     same = Q(pk=None)
     if draft.kind == Memory.Kind.FACT and draft.key:

@@ -13,7 +13,10 @@ from projects.models import Project
 
 
 def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
-    """Normalise a draft and apply the project's rules, or refuse it with the field's name."""
+    """Normalise a draft and apply the rules of the project.
+
+    If the draft breaks a rule, refuse the draft and name the field.
+    """
     refuse_short(project, draft)
     draft = replace(
         draft,
@@ -27,7 +30,10 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
 
 
 def refuse_short(project: Project, draft: Draft) -> None:
-    """Refuse a content below the project's minimum, which holds for notes only."""
+    """Refuse a content that is shorter than the project's minimum.
+
+    The minimum holds for notes only.
+    """
     least = draft.min_length
     if least is None:
         least = project.options.content_min if draft.kind == "note" else 1

@@ -1,4 +1,7 @@
-"""A draft: a memory that is not stored yet, and the row that is built of it."""
+"""A draft is a memory that is not stored yet.
+
+The module also builds the row of a draft.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from memories.scopes import Scope
 from memories.store import search_columns
 from projects.models import Project
 
-# Characters: docs/limits.md
+# The maximum lengths are in characters and are listed in docs/limits.md.
 MAX_CONTENT, MAX_PART, MAX_TITLE, MAX_TAG = 50_000, 20_000, 500, 64
 TEXT_FIELDS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
 JSON_FIELDS = ("value", "tool_usage", "steps", "metadata", "provenance")
@@ -33,7 +36,10 @@ class FileRef:
 
 @dataclass(frozen=True)
 class Draft:
-    """A memory as a caller sends it; serializers check the lengths (docs/limits.md)."""
+    """A memory in the form that a caller sends.
+
+    Serializers check the lengths of the texts (docs/limits.md).
+    """
 
     content: str
     memory_type: str = ""
@@ -61,13 +67,14 @@ class Draft:
     provenance: dict[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
-    # Set on a memory that is made from others; it is never a duplicate.
+    # These fields are set if the memory is made from others. Such a memory is never a
+    # duplicate.
     promoted_from: uuid.UUID | None = None
     compacted_from: tuple[uuid.UUID, ...] = ()
     notes: tuple[str, ...] = ()
-    # The minimum length of the content; None: as the project's settings say.
+    # The minimum length of the content. None means the minimum of the project's settings.
     min_length: int | None = None
-    # When a quota is full, archive the memory instead of refusing it.
+    # If true and a quota is full, the memory is archived instead of refused.
     is_kept_over_quota: bool = False
 
     @functools.cached_property
@@ -76,10 +83,11 @@ class Draft:
 
     @property
     def lock_key(self) -> tuple[str, str]:
-        """The sort key by which every writer orders its inserts, and so its locks.
+        """Return the sort key by which every writer orders its inserts, and so its locks.
 
-        Memories with a key sort by it, facts before others. Facts of one key keep the
-        order of the batch: the last one becomes the current fact.
+        Memories that have a key are sorted by this key, and facts come before other
+        memories. Facts that share a key keep the order of the batch, so the last fact
+        becomes the current one.
         """
         if not self.key:
             return self.similarity_hash, ""
@@ -97,7 +105,7 @@ class Draft:
 
 
 def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
-    """Clean the paths and keep one reference for each file and relation."""
+    """Clean the paths. Keep one reference for each pair of file and relation."""
     cleaned = (replace(ref, path=clean_path(ref.path)) for ref in files)
     return tuple(
         {(ref.path, ref.relation): ref for ref in cleaned if ref.path}.values()
@@ -105,7 +113,7 @@ def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
 
 
 def clean_path(path: str) -> str:
-    """Strip spaces and a leading `./` from a path."""
+    """Remove the surrounding spaces and a leading `./` from a path."""
     return path.strip().removeprefix("./")
 
 
@@ -138,7 +146,10 @@ COPIED_FIELDS = [
 
 
 def build(project: Project, draft: Draft, language: str) -> Memory:
-    """Build an unsaved memory, with the columns that are computed from its text."""
+    """Build an unsaved memory.
+
+    The columns that are computed from the text are set too.
+    """
     assert draft.scope
     memory = Memory(
         project=project,

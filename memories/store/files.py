@@ -1,4 +1,7 @@
-"""Files of the code base: link them to memories, rename them, sync their hashes."""
+"""Files of the code base.
+
+The module links files to memories, renames files, and syncs the hashes of files.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,26 @@ from memories.store.drafts import FileRef, clean_path
 from projects.models import Project
 
 RenameHook = Callable[[Project, str, str], None]
-UPDATE_BATCH = 500  # rows of one UPDATE
-# Called by `rename`: apps above store paths, too, such as the anchors of playbook entries.
+UPDATE_BATCH = 500  # the number of rows in one UPDATE
+# `rename` calls these functions. Apps above this one also store paths, for example the
+# anchors of playbook entries.
 RENAME_HOOKS: list[RenameHook] = []
 
 
 def on_rename(move: RenameHook) -> RenameHook:
-    """Register a function (project, old path, new path) that runs in a rename's transaction."""
+    """Register a function that runs in the transaction of a rename.
+
+    The function is called with the project, the old path and the new path.
+    """
     RENAME_HOOKS.append(move)
     return move
 
 
 def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
-    """Create missing files and set when each was last seen; return {path: file}.
+    """Create missing files and set when each file was last seen; return {path: file}.
 
-    Sorted, in one statement, so that concurrent writers lock in one order.
+    The paths are sorted and written by one statement, so that all concurrent writers lock
+    the files in one order.
     """
     ordered = sorted(set(paths))
     if not ordered:
@@ -61,9 +69,12 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
 def link(
     memory: Memory, refs: Sequence[FileRef], file_rows: Mapping[str, File]
 ) -> None:
-    """Link a new memory to files; without any, cache that it has none."""
+    """Link a new memory to files.
+
+    If there are no files, cache the fact that the memory has no links.
+    """
     if not refs:
-        # A fact may have inherited the links of a note that is now its duplicate.
+        # A fact may have inherited links from a note that is now a duplicate of the fact.
         if not memory.is_keyed_fact:
             _cache_no_links(memory)
         return
@@ -84,14 +95,18 @@ def link(
 
 
 def _cache_no_links(memory: Any) -> None:
-    # An empty queryset of its own class: filtering it runs a query, as usual.
+    # The empty queryset is a queryset of links. If a caller filters it, a query runs as
+    # usual.
     none: Any = MemoryFile.objects.none()
     none._result_cache = []
     memory._prefetched_objects_cache = {"file_links": none}
 
 
 def copy_links(source: Memory, target: Memory) -> None:
-    """Copy the links of `source` that `target` lacks, as from a duplicate to its original."""
+    """Copy the links of `source` that `target` lacks.
+
+    An example is the copy from a duplicate to its original.
+    """
     MemoryFile.objects.bulk_create(
         [
             MemoryFile(
@@ -111,7 +126,7 @@ def copy_links(source: Memory, target: Memory) -> None:
 
 @write
 def rename(project: Project, old: str, new: str, caller: Caller) -> File:
-    """Move a file's links to its new path and remember the old one."""
+    """Move the links of a file to its new path, and remember the old path."""
     caller.require(Role.WRITER, project.pk)
     new = clean_path(new)
     if not new:
@@ -133,7 +148,7 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.first_seen_at = min(file.first_seen_at, target.first_seen_at)
         moments = [at for at in (file.changed_at, target.changed_at) if at]
         target.changed_at = max(moments, default=None)
-        # A bound user knows a file by its synced content: it must know the new path, too.
+        # A bound user knows a file by its synced content, and must know the new path too.
         target.last_content_hash = target.last_content_hash or file.last_content_hash
         file.delete()
     else:
@@ -169,11 +184,11 @@ def _move_links(source: File, target: File) -> None:
 def sync(
     project: Project, hashes: Mapping[str, str | None], caller: Caller
 ) -> dict[str, int]:
-    """Compare files with their present hashes; None says that a file is gone.
+    """Compare files with their present hashes.
 
-    Links to an earlier content become suspect; they stay visible. Returns the numbers
-    {"files", "changed", "gone", "suspect"}; a bound caller gets the number of suspect
-    links that it can see.
+    A hash of None says that the file is gone. Links to an earlier content become suspect
+    but stay visible. Return a dict with the numbers "files", "changed", "gone" and
+    "suspect". For a bound caller, "suspect" counts only links that the caller can see.
     """
     caller.require(Role.WRITER, project.pk)
     known = {
@@ -225,14 +240,17 @@ def sync(
 
 
 def _is_changed(file: File, digest: str | None) -> bool:
-    """Whether a file has another hash than before, or is back after it was gone."""
+    """Whether a file has a new hash, or is back after it was gone."""
     if digest is None or not file.last_content_hash:
         return False
     return digest != file.last_content_hash or file.is_gone
 
 
 def _mark_suspect(changed: Sequence[File], missing: Sequence[File]) -> int:
-    """Mark links to files that are gone, and links to an earlier content; count them."""
+    """Mark the suspect links and return their number.
+
+    A link is suspect if its file is gone, or if the link was made to an earlier content.
+    """
     is_stale = Q(file__in=changed) & ~Q(content_hash=F("file__last_content_hash"))
     links = MemoryFile.objects.filter(
         Q(file__in=missing) | is_stale, suspect_since=None

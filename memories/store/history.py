@@ -1,4 +1,7 @@
-"""Write the history row and the audit row of a change, in the transaction of the change."""
+"""Write the history row and the audit row of a change.
+
+Both rows are written in the transaction of the change.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from common.caller import Caller
 from common.db import Statement, execute_many, insert_statement
 from memories.models import Memory, MemoryChange
 
-# The fields that the history keeps: all that a person or a rule can change.
+# The fields that the history keeps. These are all fields that a person or a rule can
+# change.
 FIELDS = [
     "memory_type",
     "kind",
@@ -55,7 +59,7 @@ FIELDS = [
 
 
 def snapshot(memory: Memory) -> dict[str, Any]:
-    """Return the fields of a memory as JSON values: {field: value}."""
+    """Return the fields of a memory as JSON values, in the form {field: value}."""
     return {name: _to_json(getattr(memory, name)) for name in FIELDS}
 
 
@@ -69,7 +73,8 @@ def record(
 ) -> None:
     """Add the history row and the audit row of one change.
 
-    `before` is the `snapshot()` from before the change; None for a new memory.
+    `before` is the `snapshot()` that was taken before the change. For a new memory,
+    `before` is None.
     """
     execute_many(*statements_of(caller, action, memory, before=before, reason=reason))
 
@@ -82,7 +87,10 @@ def statements_of(
     before: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> list[Statement]:
-    """Return the statements of `record`, to run them with others in one round trip."""
+    """Return the statements that `record` runs.
+
+    The caller can run them together with other statements in one round trip.
+    """
     rows = _rows(caller, action, memory, before, reason)
     return [insert_statement([row]) for row in rows]
 
@@ -132,7 +140,10 @@ def _rows(
 def changed_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what differs, before and after; for a new row, every field that is set."""
+    """Return the fields that differ, with their values before and after.
+
+    For a new row, every field that is set counts as different.
+    """
     if before is None:
         return {}, {k: v for k, v in after.items() if v not in (None, "", [], {})}
     names = [name for name in after if before.get(name) != after[name]]

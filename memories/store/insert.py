@@ -1,4 +1,4 @@
-"""Insert one memory: as an original, as a duplicate, or as the newer fact of its key."""
+"""Insert one memory as an original, as a duplicate, or as the newer fact of its key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from memories.store import history, originals, vectors
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
 
-# Another writer may insert the same text first, but not every time.
+# The maximum number of attempts. Another writer may insert the same text first, but not
+# every time.
 ATTEMPTS = 5
 
 
@@ -26,7 +27,10 @@ def insert_memory(
     *,
     reason: str = "",
 ) -> Receipt:
-    """Insert a memory as what it turns out to be: original, duplicate or newer fact."""
+    """Insert a memory.
+
+    The memory is inserted as an original, as a duplicate or as the newer fact of its key.
+    """
     if verdict.original and (
         original := near_duplicates.lock_unchanged(verdict.original.memory)
     ):
@@ -54,7 +58,8 @@ def insert_memory(
         execute_many(*statements)
     sources = (draft.promoted_from, *draft.compacted_from)
     if older_fact and older_fact.pk not in sources:
-        # A source gets no successor: the new memory repeats its duplicates, too.
+        # A source gets no successor, because the new memory repeats the source's duplicates
+        # too.
         originals.promote_successor(older_fact, caller)
     return Receipt(
         status="superseded_key" if older_fact else "stored",
@@ -76,7 +81,10 @@ def action_of(draft: Draft) -> MemoryChange.Action:
 def _insert_duplicate(
     memory: Memory, original: Memory, draft: Draft, caller: Caller, reason: str
 ) -> Receipt:
-    """Insert a duplicate: it has a history and points to its original; searches skip it."""
+    """Insert a memory as a duplicate.
+
+    The duplicate has a history and points to its original. Searches leave it out.
+    """
     memory.is_duplicate = True
     memory.duplicate_of = original
     memory.save(force_insert=True)
@@ -87,7 +95,7 @@ def _insert_duplicate(
 
 
 def _supersede_fact(old: Memory, new: Memory, caller: Caller) -> None:
-    # The foreign key is deferred: `new` is inserted later in the transaction.
+    # The foreign key is deferred, so `new` can be inserted later in the transaction.
     before = history.snapshot(old)
     old.superseded_by_id = new.pk
     old.version += 1

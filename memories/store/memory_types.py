@@ -1,4 +1,7 @@
-"""Classify a text as one of the six memory types, by whole words."""
+"""Classify a text as one of the six memory types.
+
+The choice depends on whole words.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ MemoryType = Literal[
     "error_fix", "discovery", "decision", "learning", "warning", "codebase_knowledge"
 ]
 
-MAX_TEXT = 6_000  # characters; the start of a text is enough to classify it
+MAX_TEXT = 6_000  # in characters; the start of a text is enough to classify the text
 
 
 def whole_words(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
 
 
-# Phrases about trouble that is absent: "0 errors", "no warnings", "error-free".
+# Phrases which say that there is no trouble: "0 errors", "no warnings", "error-free".
 ABSENCE = whole_words(
     r"(?:0|no|zero|without(?: any)?|free of|any) (?:known |new |further )?"
     r"(?:errors?|bugs?|issues?|failures?|warnings?|problems?|regressions?|crashes)"
@@ -65,7 +68,10 @@ CODEBASE = whole_words(
 
 
 def classify(content: str) -> MemoryType:
-    """Return the memory type of a text without context: a fact, an episode, a note."""
+    """Return the memory type of a text that has no context.
+
+    Facts, episodes and notes have no context.
+    """
     text = without_absences(content[:MAX_TEXT])
     if FIX_DONE.search(text) and (TROUBLE.search(text) or FIX_GOAL.match(text)):
         return "error_fix"

@@ -1,6 +1,7 @@
-"""Originals: a text has one in its scope, and a key has one current fact.
+"""Keep one original for each text in a scope, and one current fact for each key.
 
-When an original is deleted, archived or changed, one of its duplicates succeeds it.
+When an original is deleted, archived or changed, one of its duplicates becomes the new
+original.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from memories.store import files, history, vectors
 
 
 def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
-    """Archive a memory and let a duplicate succeed it."""
+    """Archive a memory. One of its duplicates becomes the new original."""
     before = history.snapshot(memory)
     memory.archived_at = timezone.now()
     memory.version += 1
@@ -33,8 +34,8 @@ def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
 def release(memory: Memory, caller: Caller) -> None:
     """Let duplicates succeed a memory that is no longer current.
 
-    Also releases the sources that were deleted for it: their duplicates had no successor
-    while the memory repeated their texts.
+    Sources that were deleted for this memory are released too. Their duplicates had no
+    successor while the memory repeated the texts of the sources.
     """
     promote_successor(memory, caller)
     source_ids = filter(None, [memory.promoted_from, *memory.compacted_from])
@@ -44,10 +45,11 @@ def release(memory: Memory, caller: Caller) -> None:
 
 
 def promote_successor(memory: Memory, caller: Caller) -> None:
-    """Make the earliest live duplicate of `memory`, facts first, the new original.
+    """Make the earliest live duplicate of `memory` the new original.
 
-    Call it in the transaction in which `memory` stops being current. If the key has a
-    newer fact, that one supersedes a successor which is a fact; the next one succeeds.
+    Facts come before other duplicates. Call this function in the transaction in which
+    `memory` stops being current. If the successor is a fact and its key has a newer fact,
+    the newer fact supersedes the successor, and the next duplicate succeeds `memory`.
     """
     successor = (
         Memory.objects.select_for_update(no_key=True)
@@ -74,8 +76,8 @@ def promote_successor(memory: Memory, caller: Caller) -> None:
 def assign(memory: Memory) -> None:
     """Save a row as an original, or as a duplicate of the original that exists.
 
-    Every change that can make a row an original goes through here, so that a text never
-    has two.
+    Every change that can make a row an original calls this function, so that a text never
+    has two originals.
     """
     memory.version += 1
     memory.is_duplicate, memory.duplicate_of = False, None
@@ -88,16 +90,16 @@ def assign(memory: Memory) -> None:
         with transaction.atomic():
             memory.save()
     except IntegrityError as error:
-        # Another writer inserted the same text after the query above.
+        # Another writer inserted the same text after the query above had run.
         raise errors.Busy from error
 
 
 def mark_duplicate(
     memory: Memory, original: Memory, caller: Caller, *, reason: str
 ) -> None:
-    """Mark a memory, and its own duplicates, as duplicates of a locked original.
+    """Mark a memory and its own duplicates as duplicates of a locked original.
 
-    The original gets the memory's file links.
+    The original gets the file links of the memory.
     """
     before = history.snapshot(memory)
     copies = Memory.objects.filter(duplicate_of=memory).exclude(pk=original.pk)
@@ -114,7 +116,10 @@ def mark_duplicate(
 def _lock_unexpired(
     lock: Callable[[Memory], Memory | None], memory: Memory, caller: Caller
 ) -> Memory | None:
-    """Lock a row by `lock`; if it has expired, archive it and lock its successor."""
+    """Lock a row by calling `lock`.
+
+    If the row has expired, archive it and lock its successor instead.
+    """
     row = lock(memory)
     if row is None or not row.is_expired:
         return row
@@ -123,10 +128,10 @@ def _lock_unexpired(
 
 
 def resolve_original(memory: Memory, caller: Caller) -> Memory | None:
-    """Lock the original of a memory's text; None if the memory is the original.
+    """Lock the original of a memory's text; return None if the memory is the original.
 
-    A fact takes precedence: a note with its text becomes its duplicate. As a duplicate of
-    a note, the current fact of a key would be hidden.
+    A fact takes precedence: a note with the same text becomes a duplicate of the fact. If
+    the fact were the duplicate, the current fact of a key would be hidden.
     """
     original = _lock_unexpired(lock_original, memory, caller)
     is_in_force = not (memory.is_inactive or memory.superseded_by_id)
@@ -138,7 +143,10 @@ def resolve_original(memory: Memory, caller: Caller) -> Memory | None:
 
 
 def is_same_fact(memory: Memory, fact: Memory) -> bool:
-    """Whether a memory repeats the current fact of its key, for the same readers."""
+    """Whether a memory repeats the current fact of its key.
+
+    Both must be for the same readers.
+    """
     return (
         fact.similarity_hash == memory.similarity_hash
         and fact.value == memory.value
@@ -149,7 +157,7 @@ def is_same_fact(memory: Memory, fact: Memory) -> bool:
 
 
 def lock_original(memory: Memory) -> Memory | None:
-    """Lock the live row with the same text, even if it has expired."""
+    """Lock the live row with the same text, even if the row has expired."""
     if memory.kept_apart:
         return None
     return _lock_holder(
@@ -161,12 +169,12 @@ def lock_original(memory: Memory) -> Memory | None:
 
 
 def lock_current_fact(memory: Memory) -> Memory | None:
-    """Lock another current fact of the same scope and key."""
+    """Lock another current fact that has the same scope and key."""
     return _lock_holder(memory, kind=Memory.Kind.FACT) if memory.is_keyed_fact else None
 
 
 def _lock_holder(memory: Memory, **columns: Any) -> Memory | None:
-    """Lock another live row of the same scope and key with these columns."""
+    """Lock another live row that has the same scope, the same key and these columns."""
     row: Memory | None = (
         Memory.objects.select_for_update(no_key=True)
         .filter(
@@ -183,6 +191,9 @@ def _lock_holder(memory: Memory, **columns: Any) -> Memory | None:
 
 
 def embed_if_missing(memory: Memory) -> None:
-    """Enqueue the embedding job if a memory has no vector, as duplicates have none."""
+    """Enqueue the embedding job if a memory has no vector.
+
+    Duplicates have no vectors.
+    """
     if memory.embedding is None:
         vectors.embed_later(memory.project_id)

@@ -1,6 +1,7 @@
-"""Quotas: how many live memories a project, a user and a kind may have (docs/compaction.md).
+"""Quotas limit the live memories of a project, a user and a kind (docs/compaction.md).
 
-A memory is live until a column says otherwise: an expired one counts until it is archived.
+A memory is live until one of its columns says otherwise. An expired memory counts until it
+is archived.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from memories.queries import CURRENT_COLUMNS, OWNER, MemoryQuerySet
 from projects.models import Project
 
 KIND = "consolidate"
-MAX_LISTED = 20  # users in the usage: those with the most memories
-# The pause after a consolidation that could not bring the quotas below their limits.
+MAX_LISTED = 20  # users listed in the usage, the users with most memories
+# The pause after a consolidation that could not bring the use below the quotas.
 COOLDOWN = timedelta(minutes=5)
 
 
@@ -36,7 +37,10 @@ class QuotaExceeded(errors.StateConflict):
 
 @dataclass(frozen=True)
 class Quota:
-    """A limit and its use; `name` is the setting, `of` the user or kind that it counts."""
+    """A limit and its use.
+
+    `name` is the name of the setting. `of` is the user or the kind that the quota counts.
+    """
 
     name: str
     of: str
@@ -49,12 +53,15 @@ class Quota:
 
     @property
     def most(self) -> int:
-        """The hard limit, 110 %: a write beyond it is refused."""
+        """Return the hard limit, which is 110 % of the limit.
+
+        A write that would exceed the hard limit is refused.
+        """
         return self.limit * 11 // 10
 
     @property
     def is_reached(self) -> bool:
-        """Whether a consolidation is due."""
+        """Whether the quota is reached, so that a consolidation is due."""
         return self.used >= self.limit
 
     @property
@@ -77,7 +84,7 @@ class Quota:
 
 
 def live_rows(project: Project, quota: Quota | None = None) -> MemoryQuerySet:
-    """The live rows of a project, or those that one quota counts."""
+    """Return the live rows of a project, or only the rows that one quota counts."""
     rows: MemoryQuerySet = Memory.objects.filter(project=project, **CURRENT_COLUMNS)
     if quota is None or quota.name == "memories":
         return rows
@@ -88,12 +95,15 @@ def live_rows(project: Project, quota: Quota | None = None) -> MemoryQuerySet:
 
 
 def count_used(project: Project, quota: Quota) -> Quota:
-    """Return the quota with its present use."""
+    """Return the quota with its present use filled in."""
     return replace(quota, used=live_rows(project, quota).count())
 
 
 def usage(project: Project, caller: Caller) -> list[Quota]:
-    """Return each quota of a project with its use; a bound user sees its own."""
+    """Return each quota of a project with its use.
+
+    A bound user sees only the quota of that user.
+    """
     caller.require(Role.VIEWER, project.pk)
     return [
         *_project_quotas(project),
@@ -108,7 +118,7 @@ def at_limit(project: Project) -> list[Quota]:
 
 
 def _project_quotas(project: Project) -> list[Quota]:
-    """The quotas of the project and of kinds, with their use."""
+    """Return the quotas of the project and of kinds, with their use."""
     settings = project.options.quotas
     limits = [("memories", "", settings.memories)]
     limits += [("per_kind", kind, limit) for kind, limit in settings.per_kind]
@@ -133,7 +143,10 @@ def _user_quotas(project: Project, *, least: int, user: str = "") -> list[Quota]
 
 @write
 def consolidate_later(project: Project) -> None:
-    """Start a consolidation, unless one waits or the last one could not help."""
+    """Start a consolidation.
+
+    No consolidation is started if one already waits, or if the last one could not help.
+    """
     if _is_in_vain(project.pk):
         return
     args = {"threshold": project.options.dedup.threshold, "apply": True}
@@ -157,7 +170,10 @@ def _is_in_vain(project_id: uuid.UUID) -> bool:
 
 
 def consolidate_due() -> None:
-    """Start consolidations that no write started, as after a quota was lowered."""
+    """Start the consolidations that no write started.
+
+    An example is a project whose quota was lowered.
+    """
     for project in Project.objects.live().filter(settings__has_key="quotas"):
         if at_limit(project):
             consolidate_later(project)

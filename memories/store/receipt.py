@@ -1,4 +1,4 @@
-"""The receipt of a write."""
+"""The receipt of one write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from memories.near_duplicates import Similarity
 
 @dataclass(frozen=True)
 class Receipt:
-    """The result of one write, and whether a search finds the memory yet."""
+    """The result of one write.
+
+    The receipt also tells whether a search finds the memory yet.
+    """
 
     status: str  # stored | duplicate | superseded_key | rejected
     memory: Memory | None = None
@@ -23,6 +26,6 @@ class Receipt:
 
     @property
     def searchable(self) -> dict[str, bool]:
-        """Which lanes of a search find the memory now."""
+        """Return which lanes of a search find the memory now."""
         is_current = self.memory is not None and self.memory.is_current
         return {"keyword": is_current, "semantic": is_current and self.semantic}

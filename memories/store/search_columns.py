@@ -10,7 +10,10 @@ CORPUS = "memories"
 
 
 def fill(memory: Memory, language: str) -> None:
-    """Set the columns that are computed from the text, without saving."""
+    """Set the columns that are computed from the text.
+
+    The memory is not saved.
+    """
     memory.similarity_hash = plain_text.similarity_hash(memory.content)
     arms = [columns.partition_lexeme("p", memory.project_id)]
     if memory.scope_kind == Memory.ScopeKind.ORG:
@@ -25,13 +28,19 @@ def fill(memory: Memory, language: str) -> None:
 
 
 def _unrepeated_texts(memory: Memory) -> list[str]:
-    """Goal and result, unless the content contains them: no word counts twice."""
+    """Return the goal and the result, unless the content contains them.
+
+    A text that is left out does not count its words twice.
+    """
     parts = filter(None, (memory.goal, memory.result))
     return [part for part in parts if not _is_repeated(memory.content, part)]
 
 
 def _is_repeated(content: str, part: str) -> bool:
-    """Whether the content contains a part as whole words: "pass" is not in "password"."""
+    """Whether the content contains a part as whole words.
+
+    The text "password" does not contain the word "pass".
+    """
     return part in content and _normalise(part) in _normalise(content)
 
 

@@ -1,4 +1,4 @@
-"""Mask, refuse or allow secrets in a draft, as the project's settings say."""
+"""Mask, refuse or allow the secrets in a draft, as the project's settings say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SecretFound(errors.Refusal):
 
 
 def guard_draft(mode: str, draft: Draft) -> Draft:
-    """Mask, refuse or allow secrets in every text of a draft."""
+    """Mask, refuse or allow the secrets in every text of a draft."""
     fields = (*TEXT_FIELDS, *JSON_FIELDS)
     values, names = guard(mode, [getattr(draft, name) for name in fields])
     tags, more = guard(mode, list(draft.tags))
@@ -34,7 +34,7 @@ def guard_draft(mode: str, draft: Draft) -> Draft:
 
 
 def _refuse_long(draft: Draft) -> None:
-    """Refuse a text that its masks made too long."""
+    """Refuse a text that became too long when its secrets were masked."""
     for name, values, most in (
         ("title", [draft.title], MAX_TITLE),
         ("tags", draft.tags, MAX_TAG),
@@ -45,7 +45,10 @@ def _refuse_long(draft: Draft) -> None:
 
 
 def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
-    """Return a JSON value with its secrets masked, and their kinds; refuse in mode reject."""
+    """Return a JSON value with its secrets masked, and the kinds of these secrets.
+
+    In the mode reject, refuse a value that has secrets.
+    """
     kinds: list[str] = []
     if mode == "allow":
         return value, kinds
@@ -63,7 +66,10 @@ def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Change every string of a JSON value, keys included."""
+    """Change every string of a JSON value.
+
+    The keys of objects are changed too.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

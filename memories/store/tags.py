@@ -1,4 +1,7 @@
-"""Tags of a project: create, rename, merge and delete them, in every memory that has them."""
+"""Tags of a project.
+
+The module creates, renames, merges and deletes a tag in every memory that has the tag.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ class TagExists(errors.StateConflict):
 
 
 def ensure(project: Project, names: Iterable[str]) -> None:
-    """Create the tags that are missing, sorted, so that writers lock in one order."""
+    """Create the tags that are missing.
+
+    The names are sorted, so that all writers lock them in one order.
+    """
     Tag.objects.bulk_create(
         [Tag(project=project, name=name) for name in sorted(set(names))],
         ignore_conflicts=True,
@@ -34,7 +40,7 @@ def ensure(project: Project, names: Iterable[str]) -> None:
 def create(project: Project, caller: Caller, **fields: str) -> Tag:
     """Create a tag that every user of the project sees.
 
-    A tag of that name that the caller cannot see becomes this one.
+    If a tag of this name exists that the caller cannot see, that tag gets the fields.
     """
     caller.require(Role.WRITER, project.pk)
     name = fields.pop("name")
@@ -50,10 +56,11 @@ def create(project: Project, caller: Caller, **fields: str) -> Tag:
 
 @write
 def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
-    """Change a tag; a new name replaces the old one in every memory.
+    """Change a tag.
 
-    If memories that the caller cannot see have the tag, it stays in them, and the new
-    name becomes a second tag.
+    A new name replaces the old name in every memory. If memories that the caller cannot see
+    have the tag, the old name stays in these memories, and the new name becomes a second
+    tag.
     """
     caller.require(Role.CURATOR, tag.project_id)
     tag = Tag.objects.select_for_update().get(pk=tag.pk)
@@ -74,9 +81,9 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
 
 @write
 def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
-    """Replace a tag by another one in every memory, and delete it.
+    """Replace a tag with another tag in every memory, and delete the replaced tag.
 
-    It stays if memories that the caller cannot see have it.
+    The replaced tag stays if memories that the caller cannot see have it.
     """
     caller.require(Role.CURATOR, tag.project_id)
     if tag.pk == into.pk or tag.project_id != into.project_id:
@@ -89,9 +96,9 @@ def merge(tag: Tag, into: Tag, caller: Caller) -> Tag:
 
 @write
 def delete(tag: Tag, caller: Caller) -> None:
-    """Delete a tag and remove its name from every memory.
+    """Delete a tag, and remove its name from every memory.
 
-    It stays if memories that the caller cannot see have it.
+    The tag stays if memories that the caller cannot see have it.
     """
     caller.require(Role.CURATOR, tag.project_id)
     changed = _replace_in_memories(tag, None, caller)
@@ -124,7 +131,10 @@ def _replace_in_memories(tag: Tag, name: str | None, caller: Caller) -> int:
 
 
 def _row_of_new_name(tag: Tag, namesake: Tag | None) -> Tag:
-    """Return the row for a tag's new name: its own, unless it stays or the name is taken."""
+    """Return the row that gets the new name of a tag.
+
+    This is the row of the tag itself, unless the tag must stay or the name is taken.
+    """
     if namesake is None and not _is_used(tag):
         return tag
     row = namesake or Tag(project_id=tag.project_id)
@@ -134,13 +144,19 @@ def _row_of_new_name(tag: Tag, namesake: Tag | None) -> Tag:
 
 
 def _refuse_visible(tag: Tag, caller: Caller) -> None:
-    """Refuse a name only if the caller sees its tag: a refusal must not reveal others' tags."""
+    """Refuse a name only if the caller can see the tag of that name.
+
+    A refusal must not reveal the tags of other users.
+    """
     if Tag.objects.visible_to(caller).filter(pk=tag.pk).exists():
         raise TagExists
 
 
 def _delete_unused(tag: Tag) -> None:
-    """Delete a tag unless memories still have it, which the caller cannot see."""
+    """Delete a tag, unless memories still have it.
+
+    The caller cannot see these memories.
+    """
     if not _is_used(tag):
         tag.delete()
 
@@ -164,7 +180,7 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
 
 
 def find_tag(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
-    """Find a visible tag of a project by its name or id."""
+    """Find a visible tag of a project by its name or its id."""
     rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
     row = rows.filter(name=name_or_id).first()
     if row is None:

@@ -1,4 +1,4 @@
-"""Embed memories with the write that stores them, or leave them to a job."""
+"""Embed memories in the write that stores them, or leave them to a job."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from memories.models import Memory
 
 log = structlog.get_logger(__name__)
 
-# A larger batch is stored without vectors; a job embeds it.
+# A larger batch is stored without vectors, and a job embeds it later.
 MAX_INLINE = 20
 
 
 def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
-    """Embed texts; return their vectors, or None and a note that says why."""
+    """Embed texts and return their vectors.
+
+    If the texts are not embedded, return None and a note that tells the reason.
+    """
     try:
         return active_model.embed(texts), ""
     except InferenceError as error:
@@ -34,10 +37,11 @@ def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
 def put(
     embedded: Sequence[tuple[Memory, Vector]], *, before: Sequence[Statement] = ()
 ) -> None:
-    """Store vectors of one project's memories, at least one, all by the same model.
+    """Store the vectors of at least one memory.
 
-    Runs the statements `before` in the same round trip. If the model is no longer the
-    active one, enqueues a job that embeds anew.
+    All memories belong to one project, and one model made all vectors. The statements
+    `before` run in the same round trip. If the model is no longer the active one, a job is
+    enqueued that embeds the memories anew.
     """
     memory, vector = embedded[0]
     if not active_model.is_active(vector, [*before, insert_statement(embedded)]):
@@ -53,7 +57,7 @@ def insert_statement(embedded: Sequence[tuple[Memory, Vector]]) -> Statement:
     return STORE.format(rows=rows), params
 
 
-# Plain SQL: with models, building the statement took longer than running it.
+# The SQL is plain. With models, building the statement took longer than running it.
 STORE = """
 INSERT INTO memories_memoryvector (id, memory_id, project_id, model, embedding)
 VALUES {rows}

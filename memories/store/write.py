@@ -1,4 +1,7 @@
-"""Write memories: prepare drafts, then commit them in one transaction."""
+"""Write memories.
+
+Drafts are first prepared and then committed in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,11 @@ from search.near import Neighbours, read_neighbours
 
 @dataclass(frozen=True)
 class PreparedBatch:
-    """Accepted drafts with their rows and vectors, and the refusals: {position in the batch: …}."""
+    """The result of `prepare`.
+
+    It has the accepted drafts with their rows and vectors, and the refusals. The dicts map
+    a position in the batch to a value.
+    """
 
     project: Project
     caller: Caller
@@ -51,7 +58,10 @@ class PreparedBatch:
 
 
 def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
-    """Store one memory; raise its refusal instead of returning it."""
+    """Store one memory.
+
+    A refusal is raised, not returned.
+    """
     receipt = commit(prepare(project, [draft], caller))[0]
     if receipt.refusal:
         raise receipt.refusal
@@ -59,10 +69,11 @@ def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
 
 
 def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> PreparedBatch:
-    """Check, mask and embed drafts: the slow part of a write, outside its transaction.
+    """Check, mask and embed drafts.
 
-    A refused draft does not stop the others. Exact duplicates are not embedded; a large
-    batch is embedded by a job.
+    This is the slow part of a write, and it runs outside the transaction of the write. A
+    refused draft does not stop the others. Exact duplicates are not embedded. A large batch
+    is embedded by a job.
     """
     caller.require(Role.WRITER, project.pk)
     accepted: dict[int, Draft] = {}
@@ -77,14 +88,15 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
         note = "not embedded yet: a job embeds large batches"
         return PreparedBatch(project, caller, accepted, rows, refusals, note=note)
     fresh = [p for p, draft in accepted.items() if not _is_known(project, draft)]
-    # In this thread: handing the texts to another one takes half a millisecond.
+    # The texts are embedded in this thread, because handing them to another thread takes
+    # half a millisecond.
     embedded, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
     by_position = dict(zip(fresh, embedded, strict=True)) if embedded else {}
     return PreparedBatch(project, caller, accepted, rows, refusals, by_position, note)
 
 
 def _build_rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
-    """Build unsaved rows, in the order in which writers lock."""
+    """Build unsaved rows, in the order in which all writers lock."""
     language = project.options.search.language
     in_order = sorted(accepted, key=lambda p: (*accepted[p].lock_key, p))
     return {p: drafts.build(project, accepted[p], language) for p in in_order}
@@ -94,8 +106,9 @@ def _build_rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Me
 def commit(prepared: PreparedBatch) -> list[Receipt]:
     """Write prepared drafts in one transaction; return a receipt for each, in order.
 
-    Every writer locks in the same order, so that two cannot deadlock: the project if it
-    has quotas, files, tags, the search language, then memories by `Draft.lock_key`.
+    Every writer locks in the same order, so that two writers cannot deadlock. The order is:
+    the project if it has quotas, files, tags, the search language, then memories by
+    `Draft.lock_key`.
     """
     project = prepared.project
     over = admission.over_quota(project, prepared.drafts)
@@ -109,7 +122,7 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
         project, (ref.path for draft in accepted.values() for ref in draft.files)
     )
     tags.ensure(project, (tag for draft in accepted.values() for tag in draft.tags))
-    # After the locks above: what the writers before this one stored is compared too.
+    # This call comes after the locks, so that memories of earlier writers are compared too.
     language, neighbours = _lock_and_probe(prepared)
     receipts = {
         position: Receipt(status="rejected", refusal=refusal)
@@ -154,7 +167,7 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
 
 
 def _lock_and_probe(prepared: PreparedBatch) -> tuple[str, dict[int, Neighbours]]:
-    """Lock the search language and find each vector's neighbours, in one round trip."""
+    """Lock the search language and find the neighbours of each vector in one round trip."""
     project, vectors = prepared.project, prepared.vectors
     rows = prepared.rows if project.options.dedup.enabled else {}
     compared = [
@@ -171,7 +184,10 @@ def _lock_and_probe(prepared: PreparedBatch) -> tuple[str, dict[int, Neighbours]
 
 
 def _copy_with_new_id(row: Memory, memory_id: uuid.UUID, language: str) -> Memory:
-    """Copy a prepared row, with a new id: a repeated transaction must not reuse the row."""
+    """Copy a prepared row and give the copy a new id.
+
+    A repeated transaction must not reuse the row.
+    """
     memory = copy(row)
     memory.pk = memory_id
     if memory.content_tsv.language != language:
@@ -180,7 +196,7 @@ def _copy_with_new_id(row: Memory, memory_id: uuid.UUID, language: str) -> Memor
 
 
 def _refresh_facts(facts: Sequence[Memory]) -> None:
-    """Reload the columns of a fact that a later fact of the batch may have changed."""
+    """Reload the columns that a later fact of the batch may have changed in these facts."""
     if len(facts) < 2:
         return
     names = ("superseded_by_id", "is_duplicate", "duplicate_of_id", "version")
@@ -196,7 +212,8 @@ def _insert_together(
 ) -> dict[int, Receipt]:
     """Insert the rows of a large batch with one statement; return {position: receipt}.
 
-    Leaves out facts with a key and exact duplicates: these are inserted one by one.
+    Facts with a key and exact duplicates are left out, because they are inserted one by
+    one.
     """
     if prepared.vectors or len(built) <= vectors.MAX_INLINE:
         return {}
@@ -225,7 +242,7 @@ def _insert_together(
 def _archive_over_quota(
     receipt: Receipt, full: QuotaExceeded, caller: Caller
 ) -> Receipt:
-    """Archive a memory that is over a quota but must not be refused."""
+    """Archive a memory that exceeds a quota but must not be refused."""
     if receipt.memory is None or receipt.duplicate_of:
         return receipt
     note = f"archived at once: the quota {full.extra['quota']} is full"
