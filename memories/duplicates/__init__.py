@@ -1,4 +1,5 @@
-"""Mark duplicates among stored memories: by a verdict, a person's decision or a scan job.
+"""Mark duplicates among stored memories.
 
-May import `memories.store` and what is below it.
+A duplicate is marked by a verdict, by a person's decision or by a scan job. The package may
+import `memories.store` and what is below `memories.store`.
 """

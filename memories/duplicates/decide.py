@@ -15,7 +15,10 @@ from memories.store import history, originals
 
 @write
 def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
-    """Make a duplicate an original again; the pair is never marked again."""
+    """Make a duplicate an original again.
+
+    The memory is never marked as a duplicate again.
+    """
     caller.require(Role.CURATOR, memory.project_id)
     memory = Memory.objects.select_for_update(no_key=True).get(pk=memory.pk)
     if memory.deleted_at or not memory.is_duplicate or memory.duplicate_of is None:
@@ -38,7 +41,10 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
 def _record_decision(
     memory: Memory, other: Memory, state: str, caller: Caller, *, note: str = ""
 ) -> PossibleDuplicate:
-    """Record the decision about a pair, in the pair and in the audit trail."""
+    """Record the decision about a pair.
+
+    The decision is written to the pair and to the audit trail.
+    """
     newer, older = sorted((memory, other), key=lambda row: row.pk, reverse=True)
     pair, _ = PossibleDuplicate.objects.update_or_create(
         memory=newer,
@@ -72,7 +78,11 @@ def _record_decision(
 def decide(
     pair: PossibleDuplicate, verdict: str, caller: Caller, *, note: str = ""
 ) -> PossibleDuplicate:
-    """Decide a possible duplicate: `merged` marks the newer memory, `kept_both` neither."""
+    """Decide a possible duplicate.
+
+    The verdict `merged` marks the newer memory as a duplicate. The verdict `kept_both`
+    marks neither memory.
+    """
     caller.require(Role.CURATOR, pair.project_id)
     pair = PossibleDuplicate.objects.select_for_update().get(pk=pair.pk)
     if pair.state != PossibleDuplicate.PairState.OPEN:

@@ -1,4 +1,4 @@
-"""Compare stored memories and mark those that repeat another one."""
+"""Compare stored memories, and mark each memory that repeats another one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def check(memory: Memory, vector: Vector) -> Verdict:
 def check_all(
     project: Project, embedded: Sequence[tuple[Memory, Vector]]
 ) -> list[Verdict]:
-    """Compare stored memories and apply the verdicts, the earliest memory first.
+    """Compare stored memories and apply the verdicts, beginning with the earliest memory.
 
-    The earliest of several duplicates becomes their original.
+    The earliest of several duplicates becomes the original of the others.
     """
     current = _current_ids([memory for memory, _ in embedded])
     verdicts = {}

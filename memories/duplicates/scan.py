@@ -1,4 +1,4 @@
-"""Scan a whole project for duplicates, by a job with progress."""
+"""Scan a whole project for duplicates, in a job that reports its progress."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ from memories.near_duplicates import Verdict
 from projects.models import Project
 
 KIND = "deduplicate"
-SCAN_BATCH = 100  # memories between two steps; a killed attempt repeats at most these
+# memories between two steps; after a crash, the job repeats at most this number
+SCAN_BATCH = 100
 
 
 @write
 def start(
     project: Project, caller: Caller, *, threshold: float | None, apply: bool
 ) -> Job:
-    """Start a scan of the project; without `apply` it only reports (REQ-MEM-DEDUP-002)."""
+    """Start a scan of the project for duplicates (REQ-MEM-DEDUP-002).
+
+    Without `apply`, the scan only reports the duplicates.
+    """
     caller.require_unbound(Role.CURATOR, project.pk, action="deduplicate a project")
     args = {
         "threshold": threshold or project.options.dedup.threshold,
@@ -54,7 +58,10 @@ def start(
 
 @runner.handler(KIND, lease=timedelta(minutes=5))
 def scan_project(run: runner.JobRun) -> dict[str, Any]:
-    """Compare every memory with the earlier ones; the earliest is the original."""
+    """Compare every memory with the earlier ones.
+
+    The earliest of several duplicates is the original.
+    """
     job = run.job
     assert job.project_id
     project = Project.objects.get(pk=job.project_id)
@@ -89,7 +96,7 @@ def scan_project(run: runner.JobRun) -> dict[str, Any]:
 
 
 def compare_batch(batch: Sequence[Memory], job: Job) -> None:
-    """Compare memories with earlier ones, and record what is found for the job."""
+    """Compare memories with earlier ones, and record the pairs found for the job."""
     threshold = job.args["threshold"]
     pairs = near_duplicates.find_near_each(
         batch[0].project_id, _with_vectors(batch), threshold=threshold
@@ -113,7 +120,10 @@ def forget_findings() -> None:
 
 
 def _with_vectors(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
-    """Pair memories with their vectors of the active model; leave out those without one."""
+    """Pair memories with their vectors of the active model.
+
+    Memories without such a vector are left out.
+    """
     stored = MemoryVector.objects.filter(
         memory__in=batch, model=active_model.get().name
     )
@@ -148,16 +158,16 @@ def _record_findings(memory: Memory, verdict: Verdict, job: Job) -> None:
 
 
 def _apply(memory: Memory, verdict: Verdict, job: Job) -> None:
-    """Apply a verdict unless the memory changed since it was read."""
+    """Apply a verdict, unless the memory changed after the scan had read it."""
     if fresh := near_duplicates.lock_unchanged(memory):
         source = f", found by job {job.pk}"
         mark.apply_verdict(fresh, verdict, SYSTEM, source=source)
 
 
 def _earlier_rows(memory: Memory, job: Job) -> QuerySet[Memory]:
-    """Earlier memories that this scan did not find to be duplicates.
+    """Return the earlier memories that this scan did not find to be duplicates.
 
-    So a dry run finds the same pairs as a scan that applies.
+    A dry run therefore finds the same pairs as a scan that applies its verdicts.
     """
     duplicates = DuplicateFinding.objects.filter(
         job_id=job.pk, why_not_merged="", memory=OuterRef("pk")

@@ -1,4 +1,4 @@
 """Change, delete, restore, confirm, supersede, promote and expire memories.
 
-May import `memories.duplicates`, `memories.store` and what is below them.
+The package may import `memories.duplicates`, `memories.store` and what is below these two.
 """

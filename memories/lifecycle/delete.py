@@ -1,4 +1,7 @@
-"""Delete memories: one, or all of a scope. The rows stay."""
+"""Delete one memory, or all memories of a scope.
+
+The rows stay in the table and are marked as deleted.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from projects.models import Project
 
 @write
 def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
-    """Delete softly; return whether there was something to delete.
+    """Delete a memory softly; return whether a memory was deleted.
 
-    An unknown, invisible or deleted id is no error: deleting is idempotent.
+    Deleting is idempotent: an id that is unknown, invisible or already deleted is no error.
     """
     memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
     if memory is None:
@@ -35,7 +38,10 @@ def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> 
 
 @write
 def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
-    """Delete every row of exactly this scope, expired ones too; return their number."""
+    """Delete every row of exactly this scope; return the number of deleted rows.
+
+    Expired rows are deleted too.
+    """
     caller.require(Role.CURATOR, project.pk)
     rows = (
         Memory.objects.visible_to(caller)
@@ -64,7 +70,10 @@ def soft_delete(
     has_successor: bool = True,
     retired_into: Memory | None = None,
 ) -> None:
-    """Delete a locked memory; a duplicate succeeds it if `has_successor`."""
+    """Delete a memory that the caller has locked.
+
+    If `has_successor` is true, a duplicate of the memory becomes the new original.
+    """
     before = history.snapshot(memory)
     memory.deleted_at = timezone.now()
     memory.deleted_by = caller.name[:200]

@@ -1,4 +1,7 @@
-"""Derive a memory from others: prepare it, then write it in one transaction."""
+"""Derive a memory from other memories.
+
+The new memory is first prepared, then written in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ from projects.models import Project
 class Derivation:
     """A checked draft that is derived from `sources`.
 
-    If `retire` is set, the sources are deleted with this reason. `reason` is for the
-    history of the new memory.
+    If `retire` is set, the sources are deleted, and `retire` is the reason of the deletion.
+    `reason` is written to the history of the new memory.
     """
 
     project: Project
@@ -50,7 +53,10 @@ def prepare(
     retire: str = "",
     reason: str = "",
 ) -> Derivation:
-    """Check, mask and embed a draft: the slow part, outside the transaction."""
+    """Check, mask and embed a draft.
+
+    This is the slow part of a derivation; it runs outside the transaction.
+    """
     draft_checks.refuse_short(project, draft)
     draft = secret_policy.guard_draft(project.options.secrets, draft)
     vector = _find_vector(sources, draft)
@@ -69,8 +75,8 @@ def _find_vector(sources: Sequence[Memory], draft: Draft) -> Vector | None:
 def commit(derivation: Derivation, caller: Caller) -> Receipt:
     """Write the derived memory, and delete its sources if `retire` is set.
 
-    Raises StaleVersion if a source changed since it was read, NotFound if it was deleted.
-    If the sources stay, the new memory needs room in the quotas.
+    Raises StaleVersion if a source was changed after it had been read, and NotFound if a
+    source was deleted. If the sources stay, the quotas must have room for the new memory.
     """
     if not derivation.retire:
         for refusal in admission.over_quota(
@@ -92,7 +98,7 @@ def commit(derivation: Derivation, caller: Caller) -> Receipt:
     assert receipt.memory
     if derivation.retire:
         for memory in locked:
-            # Reload it: the new memory may have superseded it.
+            # Reload the source, because the new memory may have superseded it.
             retired = lookup.lock_memory(memory)
             delete.soft_delete(
                 retired,

@@ -1,4 +1,4 @@
-"""Archive memories whose expiry has passed."""
+"""Archive memories that have expired."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from memories.models import Memory
 from memories.store import originals
 from projects.models import Project
 
-EXPIRY_BATCH = 500  # ids read at a time; each memory has its own transaction
+# ids that are read at a time; each memory is archived in its own transaction
+EXPIRY_BATCH = 500
 
 
 def archive_expired(caller: Caller, project: Project | None = None) -> int:
-    """Archive expired memories of one project or of all; return their number.
+    """Archive the expired memories of one project, or of all projects; return their number.
 
-    Reads leave them out from the moment they expire.
+    Reads leave a memory out from the moment it expires, even before it is archived.
     """
     expired = Memory.objects.filter(
         expires_at__lt=timezone.now(), archived_at=None, deleted_at=None

@@ -1,4 +1,4 @@
-"""Find one memory for a caller, and lock it for a change."""
+"""Find one memory for a caller, and lock the memory for a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from memories.models import Memory
 def get_memory(
     memory_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER
 ) -> Memory:
-    """Return a readable memory, or refuse if the caller lacks the role in its project."""
+    """Return a readable memory.
+
+    Refuse if the caller lacks the role in the memory's project.
+    """
     memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
     if memory is None:
         raise not_found_error(memory_id)
@@ -27,13 +30,16 @@ def not_found_error(memory_id: uuid.UUID) -> errors.NotFound:
 
 
 def project_of(memory_id: uuid.UUID, caller: Caller) -> uuid.UUID | None:
-    """Return the project of a visible memory, deleted ones included."""
+    """Return the project of a visible memory, even of a deleted one."""
     rows = Memory.objects.visible_to(caller).filter(pk=memory_id)
     return rows.values_list("project_id", flat=True).first()
 
 
 def lock_memory(memory: Memory, version: int | None = None) -> Memory:
-    """Lock a memory until the transaction ends; refuse if its version is another one."""
+    """Lock a memory until the transaction ends.
+
+    Refuse if `version` is given and the memory has a different version.
+    """
     locked = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
     if locked is None:
         raise errors.NotFound
@@ -46,7 +52,7 @@ def lock_memory(memory: Memory, version: int | None = None) -> Memory:
 
 
 def lock_undeleted(memory: Memory, version: int | None = None) -> Memory:
-    """Lock a memory; refuse if it was deleted since it was read."""
+    """Lock a memory. Refuse if the memory was deleted after it had been read."""
     locked = lock_memory(memory, version)
     if locked.deleted_at:
         raise not_found_error(memory.pk)

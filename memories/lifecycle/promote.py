@@ -1,4 +1,4 @@
-"""Promote a memory: copy it from its scope into a broader one (docs/api.md)."""
+"""Promote a memory: copy the memory from its scope into a broader scope (docs/api.md)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def prepare(
 ) -> Derivation:
     """Prepare a copy of a memory in a broader scope.
 
-    The copy differs in its scope only, names its source in `promoted_from`, and is never
-    a duplicate. A fact supersedes the fact of its key in the broader scope.
+    By default, the copy differs from the memory in its scope only. `promoted_from` names
+    the memory that was copied. The copy is never marked as a duplicate. If the memory is a
+    fact with a key, the copy supersedes the fact with this key in the broader scope.
     """
     caller.require(Role.WRITER, memory.project_id)
     if target.kind not in BROADER_SCOPES[memory.scope_kind]:
@@ -65,7 +66,8 @@ def _draft(
         "scope": target,
         "promoted_from": memory.pk,
         "created_in_session_id": memory.created_in_session_id or session,
-        # The text was accepted once; only a new one has to be long enough.
+        # The original text was accepted before, so only a new text must have the minimum
+        # length.
         "min_length": 1 if content is None else None,
     }
     return Draft(**(kept | changed))

@@ -21,9 +21,10 @@ class NotDeleted(errors.StateConflict):
 
 @write
 def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
-    """Restore a memory; if another original has its text by now, as a duplicate.
+    """Restore a memory.
 
-    A memory that was archived before it was deleted is archived again.
+    If another original has the same text by now, the memory becomes a duplicate of that
+    original. A memory that was archived before it was deleted is archived again.
     """
     memory = Memory.objects.visible_to(caller).filter(pk=memory_id).first()
     if memory is None:
@@ -43,7 +44,8 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
         memory.superseded_by = None
     originals.assign(memory)
     if memory.is_duplicate:
-        # It was deleted without a successor: its duplicates get its original.
+        # The memory was deleted without a successor and still has duplicates. These
+        # become duplicates of the memory's original.
         copies = Memory.objects.filter(duplicate_of=memory)
         copies.update(duplicate_of=memory.duplicate_of)
     history.record(caller, MemoryChange.Action.RESTORE, memory, before=before)
@@ -52,8 +54,11 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
 
 
 def is_restorable(memory: Memory) -> bool:
-    """Whether a memory is deleted, archived before its expiry, or superseded by an inactive
-    one."""
+    """Whether a memory can be restored.
+
+    The memory must be deleted, archived before its expiry, or superseded by a memory that
+    is not active.
+    """
     return bool(
         memory.deleted_at
         or (memory.archived_at and not memory.is_expired)

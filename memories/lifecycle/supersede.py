@@ -1,4 +1,4 @@
-"""Replace a memory by a newer one."""
+"""Replace a memory with a newer one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from memories.store import history, originals
 def supersede_memory(
     memory: Memory, by: Memory, caller: Caller, *, note: str = ""
 ) -> Memory:
-    """Replace a memory by a newer one; it stays readable by its id."""
+    """Replace a memory with a newer one.
+
+    The old memory can still be read by its id.
+    """
     caller.require(Role.WRITER, memory.project_id)
     if by.pk == memory.pk or by.project_id != memory.project_id:
         raise errors.Invalid(
@@ -29,7 +32,7 @@ def supersede_memory(
             "A memory that others read cannot be superseded by a private one.",
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
-    # Lock both, or two requests could make a circle.
+    # Lock both memories; otherwise two requests could make a circle of memories.
     both = sorted((memory, by), key=lambda row: row.pk)
     locked = {row.pk: lock_undeleted(row) for row in both}
     memory, by = locked[memory.pk], locked[by.pk]
@@ -53,7 +56,7 @@ def supersede_memory(
 
 
 def _successors(memory: Memory) -> set[uuid.UUID]:
-    """The ids of all memories that supersede a memory, directly or indirectly."""
+    """Return the ids of all memories that supersede a memory, directly or indirectly."""
     seen: set[uuid.UUID] = set()
     while memory.superseded_by and memory.pk not in seen:
         seen.add(memory.superseded_by.pk)

@@ -27,7 +27,7 @@ from memories.store import (
 from memories.store.drafts import Draft, FileRef
 from projects import search_language
 
-# The fields that PATCH may change; all others are fixed when the memory is stored.
+# The fields that PATCH may change. All other fields are fixed when the memory is stored.
 MUTABLE = [
     "memory_type",
     "title",
@@ -53,10 +53,11 @@ MUTABLE = [
 def update_memory(
     memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
 ) -> Memory:
-    """Change fields; hash, index, embed and compare a changed text anew.
+    """Change fields of a memory.
 
-    `tags` replaces all tags, `metadata` is merged shallowly, `expires_at: None` removes
-    the expiry.
+    A changed text is hashed, indexed, embedded and compared anew. `tags` replaces all tags.
+    `metadata` is merged into the old metadata, at the top level only. `expires_at: None`
+    removes the expiry.
     """
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
@@ -82,9 +83,9 @@ def refuse_immutable(changes: Mapping[str, Any]) -> None:
 
 
 def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply the project's rules on secrets and length to the changes only.
+    """Apply the project's rules on secrets and length to the changed fields only.
 
-    A secret in a field that does not change is no obstacle to changing others.
+    A secret in an unchanged field does not prevent changes of other fields.
     """
     project = memory.project
     changed = dict(changes)
@@ -114,9 +115,10 @@ def _update(
 ) -> Memory:
     """Write the changes.
 
-    `embedded` maps texts to vectors: a concurrent change may have led to another text.
+    `embedded` maps texts to vectors. If a concurrent change led to another text, `embedded`
+    has no vector for that text.
     """
-    changes = dict(changes)  # a repeated transaction needs what is popped here
+    changes = dict(changes)  # a retry needs the keys popped below
     language = search_language.pin_language(memory.project_id)
     memory = lock_undeleted(memory, version)
     before, text, hashed = history.snapshot(memory), memory.text, memory.similarity_hash
@@ -134,7 +136,7 @@ def _update(
         return memory
     search_columns.fill(memory, language)
     if memory.similarity_hash != hashed:
-        # A memory made from others is never marked a duplicate.
+        # A memory that was made from others is never marked as a duplicate.
         memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
     has_moved = _identity(memory) != identity
     if memory.is_duplicate and not has_moved:
@@ -154,7 +156,7 @@ def _update(
 
 
 def _identity(memory: Memory) -> tuple[Any, ...]:
-    """The columns that can change and that a duplicate shares with its original."""
+    """Return the columns that can change and that a duplicate shares with its original."""
     value = memory.value if memory.is_keyed_fact else None
     return memory.similarity_hash, memory.sensitivity, value
 
@@ -169,9 +171,9 @@ def _replace_vector(memory: Memory, vector: Vector | None) -> None:
 
 
 def _relink_files(memory: Memory, paths: list[str]) -> bool:
-    """Replace the plain references of a memory; tell whether anything changed.
+    """Replace the plain file references of a memory; return whether anything changed.
 
-    Links of other relations, as those of tools, stay.
+    Links with another relation, such as those of tools, stay.
     """
     refs = drafts.unique_refs(map(FileRef, paths))
     file_rows = files.ensure(memory.project, (ref.path for ref in refs))

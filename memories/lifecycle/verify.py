@@ -14,7 +14,10 @@ from memories.store import history
 
 @write
 def verify_memory(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
-    """Confirm that a memory still holds; its file links are no longer suspect."""
+    """Confirm that a memory still holds.
+
+    Its file links are then no longer marked as suspect.
+    """
     caller.require(Role.WRITER, memory.project_id)
     memory = lock_undeleted(memory)
     before = history.snapshot(memory)

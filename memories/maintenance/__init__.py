@@ -1,4 +1,4 @@
 """Jobs that keep vectors and their indexes up to date.
 
-May import `memories.duplicates`, `memories.store` and what is below them.
+The package may import `memories.duplicates`, `memories.store` and what is below these two.
 """

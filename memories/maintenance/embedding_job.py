@@ -1,4 +1,4 @@
-"""Embed memories that a write left without a vector, then compare them."""
+"""Embed memories that were stored without a vector, then compare these memories."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from search.columns import search_columns_of
 PendingVectors = Future[list[Vector]]
 
 EMBEDDABLE = Q(deleted_at=None, is_duplicate=False)
-# Rows between two steps of the job. The model gets them sorted by length: a larger batch
-# has less padding.
+# Number of rows between two steps of the job. The texts are sorted by length before the
+# model gets them, and a larger batch then has less padding.
 EMBED_BATCH = 128
-WINDOW = 10_000  # ids read at a time: each query scans the whole project
+# Number of ids that are read at a time. Each query scans the whole project.
+WINDOW = 10_000
 
 
 def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
-    """Rows of a project that the active model has not embedded."""
+    """Return the rows of a project that the active model has not embedded."""
     have = MemoryVector.objects.filter(
         memory=OuterRef("pk"), model=active_model.get().name
     )
@@ -43,11 +44,11 @@ def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
 
 @runner.handler("embed", attempts=20, lease=timedelta(minutes=5))
 def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
-    """Embed memories without a vector, and compare them.
+    """Embed memories that have no vector, and compare these memories.
 
-    One job of a project works at a time; a second one leaves its rows to the first, which
-    queries again after it has released the lock. A text that the model refuses is
-    skipped and named in the result.
+    A project has one working job at a time. A second job leaves its rows to the first job,
+    which queries again after it has released the lock. If the model refuses a text, the job
+    skips the text and names it in the result.
     """
     project_id = run.job.project_id
     assert project_id
@@ -78,7 +79,10 @@ def _waiting_ids(
 def _start_batches(
     project_id: uuid.UUID, ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[list[Memory], PendingVectors]]:
-    """Yield batches with their pending vectors: the model embeds one while another is stored."""
+    """Yield batches of memories with their pending vectors.
+
+    The model embeds one batch while another batch is stored.
+    """
     before: tuple[list[Memory], PendingVectors] | None = None
     for chosen in batches(ids, size=EMBED_BATCH):
         rows = rows_to_embed(project_id).filter(pk__in=chosen)
@@ -105,9 +109,9 @@ def _store_and_check(embedded: Sequence[tuple[Memory, Vector]]) -> None:
 def _lock_unchanged(
     embedded: Sequence[tuple[Memory, Vector]],
 ) -> list[tuple[Memory, Vector]]:
-    """Lock the rows; leave out those whose text changed while the model worked.
+    """Lock the rows; leave out rows whose text changed while the model worked.
 
-    The next query of the job finds these again.
+    The next query of the job finds the rows that were left out.
     """
     rows = Memory.objects.light().select_for_update(no_key=True).order_by("pk")
     locked = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
@@ -119,7 +123,7 @@ def _lock_unchanged(
     ]
 
 
-# After a change of the model:
+# The functions below run after a change of the model.
 
 
 @write
@@ -129,7 +133,7 @@ def _store_unchanged(memory: Memory, vector: Vector) -> None:
 
 
 def check_embedded(step: Callable[[], None]) -> None:
-    """Compare memories that have no comparison yet, after a change of the model."""
+    """Compare the memories that were not compared yet, after a change of the model."""
     projects = (
         _vectors_to_check().order_by("project_id").values_list("project_id", flat=True)
     )
@@ -148,10 +152,11 @@ def _vectors_to_check() -> QuerySet[MemoryVector]:
 
 
 def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
-    """Yield batches of memories, the newest batch first.
+    """Yield batches of memories, beginning with the newest batch.
 
-    All of them have vectors: with the oldest first, an original would be compared with its
-    own duplicates of a later batch, and marked as one of theirs.
+    All these memories have vectors already. If the oldest batch came first, an original
+    would be compared with its duplicates in a later batch, and would be marked as a
+    duplicate of one of them.
     """
     ids = rows.order_by("-memory_id").values_list("memory_id", flat=True)
     last = uuid.UUID(int=2**128 - 1)

@@ -1,4 +1,4 @@
-"""Maintain the vector indexes of large projects, by a job."""
+"""Maintain the vector indexes of large projects, in a job."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ KIND = "vector_indexes"
 
 
 def start_due() -> None:
-    """Start the job if an index is missing, not needed or bloated."""
+    """Start the job if an index is missing, no longer needed or bloated."""
     if Job.objects.unfinished().filter(kind=KIND).exists():
         return
     if len(vector_index.plan_changes(MemoryVector)):
         queue.enqueue(KIND, key=KIND)
 
 
-# A long lease: building an index reports no progress.
+# The lease is long, because building an index reports no progress.
 @runner.handler(KIND, lease=timedelta(hours=1))
 def maintain(run: runner.JobRun) -> dict[str, Any]:
     try:
