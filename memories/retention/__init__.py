@@ -1,4 +1,5 @@
 """Keep fewer memories: compaction, consolidation when a quota is reached, and purge.
 
-May import every room of `memories` but `views`, `serializers`, `admin` and `maintenance`.
+The package may import every room of `memories` but `views`, `serializers`, `admin` and
+`maintenance`.
 """

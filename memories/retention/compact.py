@@ -1,7 +1,7 @@
-"""Compact several memories of one scope into one (docs/compaction.md).
+"""Compact several memories of one scope into one memory (docs/compaction.md).
 
-The text comes from the caller or from a summarizer. Everything else is computed from the
-sources, so that their provenance is kept.
+The text comes from the caller or from a summarizer. All other fields are computed from the
+sources, so that the provenance of the sources is kept.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from projects.models import Project
 
 Summarizer = Callable[[Sequence[Memory]], str | Summary]
 
-# The metadata key under which a result describes its summary: {level, model, generation}.
+# The metadata key under which a compacted memory describes its summary: {level, model,
+# generation}.
 COMPACTION_KEY = "compaction"
-# How often a memory can be compacted by policy: results of the last one stay.
+# The choices for how often a memory can be compacted by policy. The results of the last
+# compaction stay.
 GENERATIONS = (1, 2, 3)
-# From lax to strict: the result has the strictest sensitivity of its sources.
+# The sensitivities from lax to strict. The result has the strictest sensitivity of its
+# sources.
 STRICTNESS = ("public", "private", "sensitive")
-# Where the sources differ in one of these, the result keeps the value of each (docs/api.md,
-# "Scopes").
+# If the sources differ in one of these fields, the result keeps the value of each source
+# (docs/api.md, "Scopes").
 PROVENANCE = (
     "agent_id",
     "source",
@@ -69,14 +72,17 @@ class CompactionFailed(errors.Refusal):
 
 @dataclass(frozen=True)
 class CompactionOptions:
-    """Options of a compaction; None takes the value from the sources."""
+    """Options of a compaction.
+
+    If an option is None, its value is taken from the sources.
+    """
 
     delete_sources: bool = False
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     expires_at: datetime | None = None
     kind: str | None = None
-    # Written to the history of the result.
+    # This reason is written to the history of the result.
     reason: str = ""
 
 
@@ -88,12 +94,12 @@ def prepare(
     caller: Caller,
     options: CompactionOptions,
 ) -> Derivation:
-    """Prepare one new memory made of several.
+    """Prepare one new memory that is made of several memories.
 
-    `summarizer` gets the sources in the given order; any error it raises becomes
-    CompactionFailed. Raises Invalid without ids, NotFound for a missing one,
-    MixedScopes, and ExpiriesDiffer if deleted sources expire at different times and
-    `options` has no expiry.
+    `summarizer` gets the sources in the given order. Any error that the summarizer raises
+    becomes CompactionFailed. Raises Invalid if there are no ids, NotFound if a memory is
+    missing, and MixedScopes. Raises ExpiriesDiffer if sources that will be deleted expire
+    at different times and `options` has no expiry.
     """
     caller.require(Role.WRITER, project.pk)
     sources = _sources(project, source_ids, caller)
@@ -107,14 +113,15 @@ def prepare(
 
 
 def fixed_summarizer(content: str) -> Summarizer:
-    """A summarizer that returns the caller's own text."""
+    """Return a summarizer that returns the caller's own text."""
     return lambda sources: content
 
 
 def project_summarizer(project: Project, run_id: uuid.UUID | None = None) -> Summarizer:
-    """A summarizer by the project's language model, or without one, by extracted sentences.
+    """Return the summarizer of a project.
 
-    All requests of one `run_id` share the model's timeout.
+    The summarizer uses the language model of the project. If the project has no model, it
+    extracts sentences. All requests with one `run_id` share the timeout of the model.
     """
     run_id = run_id or uuid7()
     return lambda sources: model_summary.summarize(
@@ -123,7 +130,7 @@ def project_summarizer(project: Project, run_id: uuid.UUID | None = None) -> Sum
 
 
 def text_to_keep(memory: Memory) -> str:
-    """The text of a memory that a summary must cover: content, outcome and lessons."""
+    """Return the text that a summary must cover: content, outcome and lessons."""
     more = (memory.outcome, memory.lessons)
     new = [text for text in more if text and text not in memory.content]
     return "\n".join([memory.content, *new])
@@ -159,7 +166,7 @@ def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> Summary:
     ids = ", ".join(str(memory.pk) for memory in sources)
     try:
         summary = summarizer(sources)
-    # The caller's function may raise anything; the sources are unchanged.
+    # The caller's function may raise any exception. The sources are unchanged then.
     except Exception as error:
         detail = f"Compaction failed for entries [{ids}]: {error}"
         raise CompactionFailed(detail) from error
@@ -207,7 +214,7 @@ def _draft(
 
 
 def _shared_value(sources: Sequence[Memory], name: str) -> Any:
-    """The value that all sources share; None if they differ."""
+    """Return the value that all sources share, or None if the sources differ."""
     values = [getattr(memory, name) for memory in sources]
     return values[0] if all(value == values[0] for value in values) else None
 
@@ -222,10 +229,10 @@ def _notes(summary: Summary) -> tuple[str, ...]:
 
 
 def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
-    """Merge metadata: the first value of each key wins.
+    """Merge the metadata of the sources.
 
-    Adds the level of the summary, the generation, and the provenance in which the
-    sources differ.
+    If sources have the same key, the first value wins. The level of the summary, the
+    generation, and the provenance in which the sources differ are added.
     """
     merged: dict[str, Any] = {}
     for memory in sources:
@@ -246,14 +253,20 @@ def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
 
 
 def generation_of(memory: Memory) -> int:
-    """The number of compactions behind a memory, from its metadata if these are valid."""
+    """Return the number of compactions that led to a memory.
+
+    The number is read from the metadata of the memory, if the metadata are valid.
+    """
     known = memory.metadata.get(COMPACTION_KEY)
     number = known.get("generation") if isinstance(known, dict) else None
     return number if number in GENERATIONS else int(bool(memory.compacted_from))
 
 
 def _differs(sources: Sequence[Memory], name: str) -> bool:
-    """Whether sources differ in a field. Lineage is never shared: the result has its own."""
+    """Whether sources differ in a field.
+
+    The lineage counts as different, because the result has its own lineage.
+    """
     if name in ("promoted_from", "compacted_from"):
         return any(getattr(memory, name) for memory in sources)
     return (

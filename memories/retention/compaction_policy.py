@@ -1,4 +1,7 @@
-"""Compact the memories of a project by its policy: plan it, start it, run it as a job."""
+"""Compact the memories of a project by its policy.
+
+A compaction is planned, started, and run as a job.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,10 @@ from projects.options import CompactionSettings
 log = structlog.get_logger(__name__)
 
 KIND = "compact"
-# A group may wait for a language model; nothing else extends the lease meanwhile.
+# A group may wait for a language model. During this wait, nothing else extends the lease.
 LEASE = timedelta(minutes=10)
-# Beat checks each hour: with a full day, each compaction would start an hour later.
+# Beat checks every hour. With a pause of a full day, each compaction would start an hour
+# later than the one before.
 ALMOST_A_DAY = timedelta(hours=23, minutes=30)
 GROUP_FIELDS = (
     "scope_kind",
@@ -48,7 +52,10 @@ GROUP_FIELDS = (
 
 @dataclass(frozen=True)
 class Group:
-    """Memories that are compacted into one, the oldest first."""
+    """Memories that are compacted into one memory.
+
+    The oldest memory comes first.
+    """
 
     scope: Scope
     kind: str
@@ -58,17 +65,20 @@ class Group:
 
 
 def plan(project: Project, caller: Caller) -> Iterator[Group]:
-    """Return the groups that the policy would compact now, as far as the caller sees them."""
+    """Return the groups that the policy would compact now.
+
+    The groups have only memories that the caller may see.
+    """
     caller.require(Role.VIEWER, project.pk)
     policy = project.options.compaction
     return group_sources(candidates(project, policy).visible_to(caller), policy)
 
 
 def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
-    """The memories that a policy may compact.
+    """Return the memories that a policy may compact.
 
-    A source is compacted once: kept and restored sources are not compacted again. Facts
-    with a key and results of the last generation are left out.
+    A source is compacted only once: sources that were kept or restored are not compacted
+    again. Facts with a key and results of the last generation are left out.
     """
     compacted = Memory.objects.filter(project=project).exclude(compacted_from=[])
     each = Func("compacted_from", function="unnest", output_field=UUIDField())
@@ -85,7 +95,7 @@ def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
 
 
 def group_sources(rows: MemoryQuerySet, policy: CompactionSettings) -> Iterator[Group]:
-    """Yield groups of `at_least` to `at_most` memories, from the oldest on."""
+    """Yield groups of `at_least` to `at_most` memories, the oldest memories first."""
     shared = rows.order_by(*GROUP_FIELDS).values(*GROUP_FIELDS).annotate(n=Count("pk"))
     for common in shared.filter(n__gte=policy.at_least):
         common.pop("n")
@@ -109,7 +119,10 @@ def _group(common: dict[str, Any], source_ids: list[uuid.UUID]) -> Group:
 
 @write
 def start(project: Project, caller: Caller) -> Job:
-    """Start a job that compacts by the policy, or return the one that waits already."""
+    """Start a job that compacts by the policy.
+
+    If such a job already waits, return that job.
+    """
     caller.require_unbound(Role.CURATOR, project.pk, action="compact a project")
     policy = project.options.compaction.model_dump()
     job = queue.enqueue(
@@ -129,7 +142,7 @@ def start(project: Project, caller: Caller) -> Job:
 
 
 def start_due() -> None:
-    """Start the daily compaction of each project that has it enabled."""
+    """Start the daily compaction of each project that has the compaction enabled."""
     since = timezone.now() - ALMOST_A_DAY
     for project in Project.objects.live().filter(settings__compaction__enabled=True):
         done = Job.objects.filter(kind=KIND, project_id=project.pk)
@@ -139,7 +152,10 @@ def start_due() -> None:
 
 @runner.handler(KIND, lease=LEASE)
 def run_policy(run: runner.JobRun) -> dict[str, Any] | None:
-    """Compact group by group; a repeated attempt continues with the groups that are left."""
+    """Compact group by group.
+
+    A repeated attempt continues with the groups that are left.
+    """
     assert run.job.project_id
     project = Project.objects.live().filter(pk=run.job.project_id).first()
     if project is None:
@@ -172,9 +188,10 @@ def _reason(job: Job, policy: CompactionSettings) -> str:
 def compact_group(
     run: runner.JobRun, project: Project, group: Group, options: CompactionOptions
 ) -> None:
-    """Compact a group or leave it as it is; count it in the run's cursor.
+    """Compact a group or leave it as it is, and count it in the run's cursor.
 
-    A refusal concerns this group only: a source was changed or deleted meanwhile.
+    A refusal concerns only this group: one of its sources was changed or deleted after
+    planning.
     """
     tally = {"groups": 0, "memories": 0, "refused": 0, **run.job.cursor}
     size = len(group.source_ids)
@@ -199,14 +216,17 @@ def _commit(run: runner.JobRun, prepared: Derivation, tally: dict[str, Any]) -> 
 
 
 def _refuse_compacted(prepared: Derivation) -> None:
-    """Refuse if another job compacted a source meanwhile: kept sources do not show it."""
+    """Refuse if another job has compacted a source in the meantime.
+
+    Sources that are kept do not change, so their own rows do not show the compaction.
+    """
     sources = Memory.objects.filter(pk__in=[each.pk for each in prepared.sources])
     ids = list(
         sources.order_by("pk")
         .select_for_update(no_key=True)
         .values_list("pk", flat=True)
     )
-    # This condition is that of the index on `compacted_from`.
+    # This condition is the condition of the index on `compacted_from`.
     results = Memory.objects.exclude(compacted_from=[])
     if results.filter(compacted_from__overlap=ids).exists():
         raise errors.StateConflict(

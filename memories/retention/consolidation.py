@@ -1,7 +1,8 @@
 """Consolidate a project whose memories have reached a quota.
 
-Marks duplicates, then compacts old episodes into notes, then archives the memories of the
-lowest confidence, until the quotas have room. Each step can be undone.
+A consolidation marks duplicates, then compacts old episodes into notes, then archives the
+memories with the lowest confidence. It stops when the quotas have room. Each step can be
+undone.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ from memories.store.quotas import KIND, Quota
 from projects.models import Project
 from projects.options import CompactionSettings
 
-# The confidence of a memory that has none.
+# This value is used for a memory that has no confidence.
 UNKNOWN_CONFIDENCE = 0.5
-ARCHIVE_BATCH = 100  # ids read at a time; each memory has its own transaction
+# ids that are read at a time; each memory is changed in its own transaction
+ARCHIVE_BATCH = 100
 
 
 @runner.handler(KIND, lease=compaction_policy.LEASE)
@@ -77,7 +79,7 @@ def _finish(run: runner.JobRun, project: Project) -> dict[str, Any]:
 
 
 def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
-    """Compare memories that no earlier consolidation compared, a batch at a time."""
+    """Compare memories that no earlier consolidation compared, one batch at a time."""
     rows = Memory.objects.current().filter(project=project).order_by("pk").light()
     while quotas.at_limit(project):
         batch = list(rows.filter(pk__gt=_last_compared_id(run.job))[: scan.SCAN_BATCH])
@@ -91,7 +93,10 @@ def _mark_duplicates(run: runner.JobRun, project: Project) -> None:
 
 
 def _last_compared_id(job: Job) -> uuid.UUID:
-    """The id of the last memory that this consolidation or the previous one compared."""
+    """Return the id of the last compared memory.
+
+    This consolidation or the previous one compared the memory.
+    """
     before = Job.objects.filter(
         kind=KIND, project_id=job.project_id, state=Job.State.DONE, args=job.args
     ).first()
@@ -122,7 +127,10 @@ def _episode_policy(policy: CompactionSettings) -> CompactionSettings:
 
 
 def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -> None:
-    """Archive memories: unconfirmed before confirmed, then by confidence and age."""
+    """Archive memories until the quota has room.
+
+    Unconfirmed memories come before confirmed ones, then the confidence and the age decide.
+    """
     while (over := quotas.count_used(project, quota)).is_reached:
         count = min(over.used - over.limit + 1, ARCHIVE_BATCH)
         ids = list(
@@ -137,7 +145,10 @@ def _archive_least_trusted(run: runner.JobRun, project: Project, quota: Quota) -
 
 
 def _archive_candidates(project: Project, quota: Quota) -> Any:
-    """The candidates for archiving, in order; a memory that was once restored is none."""
+    """Return the candidates for archiving, in order.
+
+    A memory that was once restored is no candidate.
+    """
     restored = MemoryChange.objects.filter(
         memory_id=OuterRef("pk"), action=MemoryChange.Action.RESTORE
     )

@@ -1,7 +1,7 @@
-"""Purge: remove a person's texts for good, wherever they were copied to.
+"""Purge: remove a person's texts for good, from every place they were copied to.
 
-A purge is one transaction: a process that dies in it has changed nothing. Rows that are
-already purged are skipped, so that a repeated purge does nothing.
+A purge is one transaction. If its process dies, nothing is changed. Rows that are already
+purged are skipped, so that a repeated purge does nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from memories.scopes import redact_scope
 from projects.models import Project
 
 KIND = "purge"
-MAX_INLINE = 200  # memories purged while the caller waits; a job purges more than these
+# the maximum of memories that are purged while the caller waits; a job purges larger sets
+MAX_INLINE = 200
 
 Selection = Mapping[str, Any]
 Selector = Callable[[Any, Project, Caller], Q]
@@ -38,7 +39,11 @@ Selector = Callable[[Any, Project, Caller], Q]
 
 @dataclass(frozen=True)
 class ErasePlan:
-    """What a purge would remove now: {table: rows}, and the descendants of the texts."""
+    """The effect that a purge would have now.
+
+    It has the number of rows in each table, as {table: rows}, and the descendants of the
+    texts.
+    """
 
     counts: dict[str, int]
     descendants: list[Descendant]
@@ -47,7 +52,10 @@ class ErasePlan:
 def preview(
     project: Project, selection: Selection, caller: Caller, *, cascade: bool
 ) -> ErasePlan:
-    """Count what a purge would remove, and change nothing."""
+    """Count what a purge would remove.
+
+    Nothing is changed.
+    """
     require_owner(project, caller)
     erasure = _erasure_scope(project, selection, caller, cascade)
     return ErasePlan(
@@ -67,7 +75,8 @@ def purge(
     """Purge at once, or by a job if there are many memories; return the receipt.
 
     `selection` has one key: ids, scope, user_id, session_id or object. With `cascade`,
-    everything that was derived from the texts is purged too; else it waits for review.
+    everything that was derived from the texts is purged too. Without `cascade`, the derived
+    rows wait for a review.
     """
     require_owner(project, caller)
     row = Purge.objects.create(
@@ -98,7 +107,10 @@ def get_purge(purge_id: uuid.UUID, caller: Caller) -> Purge:
 
 
 def find_texts(row: Purge, text: str) -> list[PurgedText]:
-    """Find where a purge removed exactly this text; empty if it did not."""
+    """Find the places from which a purge removed exactly this text.
+
+    The list is empty if the purge did not remove this text.
+    """
     return list(row.texts.filter(hmac=redaction.hmac_of(text)))
 
 
@@ -127,14 +139,14 @@ def _enqueue(row: Purge, caller: Caller) -> Purge:
 
 @runner.handler(KIND, lease=timedelta(minutes=10))
 def run_purge(run: runner.JobRun) -> dict[str, Any]:
-    """Run a large purge, in one transaction."""
+    """Run a large purge in one transaction."""
     row = _finish(uuid.UUID(run.job.args["purge_id"]))
     return {"purge_id": str(row.pk), "rows": sum(row.counts.values())}
 
 
 @write
 def _finish(purge_id: uuid.UUID) -> Purge:
-    # Locked: a second worker waits here, and then finds the purge done.
+    # The row is locked. A second worker waits here, and then finds that the purge is done.
     row: Purge = Purge.objects.select_for_update(no_key=True).get(pk=purge_id)
     if row.state == Purge.PurgeState.DONE:
         return row
@@ -170,15 +182,16 @@ def _carry_out(row: Purge, caller: Caller) -> Purge:
         cascade=row.cascade,
         counts=counts,
     )
-    # The cached vectors of recent queries are stored under the text of the query.
+    # The vectors of recent queries are cached under the text of the query.
     transaction.on_commit(active_model.forget_queries)
     return row
 
 
 def _lock_same_requests(row: Purge) -> QuerySet[Purge]:
-    """Lock the purge and those with the same selection that still wait.
+    """Lock the purge, and the waiting purges that have the same selection.
 
-    Skips a purge that another worker runs now: that worker masks its selection.
+    A purge that another worker runs now is skipped, because that worker masks its
+    selection.
     """
     rows: QuerySet[Purge] = Purge.objects.filter(
         project=row.project, selection=row.selection, state=Purge.PurgeState.WAITING
@@ -191,7 +204,10 @@ def _descendant_json(descendant: Descendant) -> dict[str, Any]:
 
 
 def _lock_scope(row: Purge, caller: Caller) -> ErasureScope:
-    """Lock everything the purge reaches; repeat until the locks leave nothing new."""
+    """Lock everything that the purge reaches.
+
+    The search and the locks are repeated until the locks find nothing new.
+    """
     selection = row.selection
     erasure = _erasure_scope(row.project, selection, caller, row.cascade)
     while True:
@@ -215,9 +231,10 @@ def _erasure_scope(
 def _select_memories(
     project: Project, selection: Selection, caller: Caller
 ) -> set[uuid.UUID]:
-    """Select memories, deleted and purged ones included.
+    """Return the ids of the selected memories.
 
-    Also in a project that was deleted meanwhile: it may be restored.
+    Deleted and purged memories are included. The project may have been deleted in the
+    meantime, because a deleted project may be restored.
     """
     [(kind, value)] = selection.items()
     rows = Memory.objects.filter(project=project)
@@ -247,7 +264,7 @@ def _scope(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _user(value: Any, project: Project, caller: Caller) -> Q:
-    """The user's scope and sessions, and every memory whose `user_id` is the user."""
+    """Match the user's scope and sessions, and every memory whose `user_id` is the user."""
     names = _name_variants(value)
     return (
         Q(scope_kind=Memory.ScopeKind.USER, scope_key__in=names)
@@ -257,7 +274,10 @@ def _user(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _session(value: Any, project: Project, caller: Caller) -> Q:
-    """The memories of the session's scope, and those written during it for another scope."""
+    """Match the memories of the session's scope.
+
+    Memories that were written during the session for another scope match too.
+    """
     names = _name_variants(value)
     written = Q(created_in_session_id__in=names, promoted_from=None, compacted_from=[])
     return Q(scope_kind=Memory.ScopeKind.SESSION, scope_key__in=names) | written
@@ -268,7 +288,7 @@ def _object(value: Any, project: Project, caller: Caller) -> Q:
 
 
 def _name_variants(value: str) -> list[str]:
-    """A name as it was written, and as an earlier purge masked it."""
+    """Return a name as it was written, and as an earlier purge masked it."""
     return [value, redaction.redact(value), redaction.redact_name(value)]
 
 

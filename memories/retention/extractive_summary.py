@@ -1,4 +1,4 @@
-"""Summarise texts without a model, by extracting their best sentences."""
+"""Summarise texts without a model, by extracting the best sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from common.text import literals
 
 # The maximum length of a summary, in characters.
 MAX_LENGTH = 2_000
-# A sentence that shares this much of its words with a selected one is a repetition.
+# A sentence is a repetition if it shares at least this part of its words with a selected
+# one.
 REPEATED_SHARE = 0.7
 # The levels of a summary, in the order in which they are tried.
 MODEL, SHORTER, EXTRACTIVE, CUT = "model", "shorter", "extractive", "cut"
@@ -22,7 +23,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Summary:
-    """`level` tells how the text was made; it is empty for the caller's own text."""
+    """A summary.
+
+    `level` tells how the text was made. For the caller's own text, `level` is empty.
+    """
 
     text: str
     level: str = ""
@@ -32,7 +36,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Sentence:
-    """`position` counts over all sources; a summary keeps this order."""
+    """A sentence of the sources.
+
+    `position` counts over all sources. A summary keeps this order.
+    """
 
     position: int
     text: str
@@ -41,7 +48,7 @@ class Sentence:
 
 
 def shorten(sources: Sequence[str], length: int = MAX_LENGTH) -> Summary:
-    """Extract sentences; if not even one fits, cut the text off."""
+    """Extract sentences. If not even one sentence fits, cut the text off."""
     if text := extract(sources, length):
         return Summary(text, EXTRACTIVE)
     return Summary(cut(" ".join(sources), length), CUT)
@@ -50,8 +57,9 @@ def shorten(sources: Sequence[str], length: int = MAX_LENGTH) -> Summary:
 def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:
     """Extract the sentences with the highest weights, up to `length` characters.
 
-    Words that other sentences share and literals (paths, numbers, names) add weight.
-    Repetitions are left out. Deterministic; empty if no sentence fits.
+    A sentence gets more weight for words that other sentences share, and for literals
+    (paths, numbers, names). Repetitions are left out. The result is deterministic. It is
+    empty if no sentence fits.
     """
     sentences = _sentences(sources)
     spread = Counter(word for sentence in sentences for word in sentence.words)
@@ -67,7 +75,10 @@ def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Cut a text that is too long at the end of a word."""
+    """Shorten a text that is too long.
+
+    The text is cut at the end of a word.
+    """
     if len(text) <= length:
         return text
     short = text[: length - 1]

@@ -1,4 +1,4 @@
-"""Summarise memories by the language model, and check the summary against its sources."""
+"""Summarise memories with the language model, and check the summary against the sources."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from projects.models import Project
 
 PURPOSE = "summary"
 PROMPT = Path(__file__).parent / "prompts" / "summary.md"
-MAX_TOKENS = 1_500  # of an answer of LENGTH characters in a script of three bytes
-# Characters in the prompt, about 10,000 tokens; longer sources are shortened first.
+MAX_TOKENS = 1_500  # enough for LENGTH characters of three bytes
+# Maximum number of characters in the prompt, about 10,000 tokens. Longer sources are
+# shortened first.
 MAX_INPUT = 40_000
-MAX_LITERALS = 10  # literals that a note or a repeated prompt lists
+MAX_LITERALS = 10  # maximum of literals that a note or a repeated prompt lists
 
 
 class SummaryReply(BaseModel):
@@ -47,8 +48,8 @@ class Fault:
 def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
     """Ask the model for a summary; fall back to extracted sentences.
 
-    The fallback serves if the model is unavailable, over its budget, or repeats a fault;
-    the notes say which.
+    The fallback is used if the model is unavailable, is over its budget, or repeats a
+    fault. The notes of the summary name the cause.
     """
     if not model_access.is_enabled(project):
         return extractive_summary.shorten(sources)
@@ -61,7 +62,10 @@ def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Su
 
 
 def _ask_model(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
-    """Ask until the summary has no fault; each kind of fault may occur once."""
+    """Ask the model until the summary has no fault.
+
+    Each kind of fault may occur once.
+    """
     whole = "\n".join(sources)
     inputs = sources if len(whole) <= MAX_INPUT else [_best(sources)]
     most = min(MAX_LENGTH, len(whole) - 1)
@@ -93,7 +97,7 @@ def _prompt(sources: Sequence[str], most: int) -> str:
 
 
 def _ask_once(project: Project, request: str, run_id: uuid.UUID) -> tuple[str, str]:
-    """Return the text and the name of the model."""
+    """Return the text of the answer and the name of the model."""
     prompt = prompts.read(PROMPT)
     question = Question(PURPOSE, prompt.version, prompt.text, request, MAX_TOKENS)
     answer = client.ask(
@@ -119,14 +123,17 @@ def _fault(text: str, whole: str, most: int) -> Fault | None:
 
 
 def _missing_literals(text: str, other: str) -> list[str]:
-    """The literals of a text that another text lacks, in order."""
+    """Return the literals of a text that another text lacks, in the order of the text."""
     others = literals.find_literals(other)
     missing = sorted(literals.find_literals(text) - others, key=text.find)
     return [literal for literal in missing if not _occurs_in(literal, other)]
 
 
 def _occurs_in(literal: str, text: str) -> bool:
-    """Whether a literal occurs as whole words, in any case and without its quotes."""
+    """Whether a literal occurs as whole words.
+
+    Case and the quotes of the literal do not matter.
+    """
     pattern = rf"(?<![\w.]){re.escape(literal)}(?!\w|\.\w)"
     return bool(re.search(pattern, text, re.IGNORECASE))
 
@@ -140,7 +147,7 @@ def _truncation_note(whole: str) -> tuple[str, ...]:
 
 
 def _loss_note(text: str, whole: str) -> tuple[str, ...]:
-    """Note which literals of the sources the summary left out."""
+    """Return a note that lists the literals of the sources that the summary left out."""
     lost = _missing_literals(whole, text)
     if not lost:
         return ()

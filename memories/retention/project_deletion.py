@@ -1,4 +1,4 @@
-"""Delete the memories of a deleted project, when its grace period is over."""
+"""Delete the memories of a deleted project when the project's grace period is over."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ BATCH = 1000
 
 @deletion.register
 def delete_memories(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete the memories of a project and every row that refers to them, in batches."""
+    """Delete the memories of a project, in batches.
+
+    Every row that refers to the memories is deleted too.
+    """
     done = run.job.done
     rows = Memory.objects.filter(project_id=project_id).order_by("pk")
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic(), append_only.allow_changes():
-            # Rows refer to each other: clear references into this batch first. Mark the
-            # referring rows as deleted, so that none becomes an original meanwhile.
+            # Rows refer to each other, so references into this batch are cleared first. The
+            # referring rows are marked as deleted, so that none of them becomes an original
+            # in the meantime.
             now = timezone.now()
             Memory.objects.filter(duplicate_of__in=chosen).update(
                 is_duplicate=False, duplicate_of=None, deleted_at=now

@@ -24,7 +24,7 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
     result = lookup.lock_memory(memory)
     if not result.compacted_from or result.deleted_at:
         raise NotCompacted
-    # No succession as for other deletions: the sources themselves come back.
+    # Unlike other deletions, this one appoints no successor, because the sources come back.
     delete.soft_delete(result, caller, "its compaction was undone", has_successor=False)
     originals.promote_successor(result, caller)
     _restore_facts(result, caller)
@@ -38,7 +38,8 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
 def _restore_facts(deleted: Memory, caller: Caller) -> None:
     """Make the newest fact that a deleted memory superseded current again.
 
-    It need not be a source. If its key has a current fact, that one stays.
+    The fact need not be a source. If another fact with the same key is current, that fact
+    stays.
     """
     facts = Memory.objects.filter(superseded_by=deleted, deleted_at=None)
     for fact in facts.order_by("-pk").select_for_update(no_key=True):
