@@ -1,4 +1,7 @@
-"""QuerySets of memories: what a caller may see, what is current, what a filter matches."""
+"""QuerySets of memories.
+
+They select what a caller may see, what is current, and what a filter matches.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from memories.scopes import Scope
 from projects.models import Project
 from search.columns import SEARCH_COLUMNS, search_columns_of
 
-# `current()` without the expiry: an index condition cannot depend on the clock.
+# The conditions of `current()` without the expiry, because the condition of an index cannot
+# depend on the clock.
 CURRENT_COLUMNS: dict[str, Any] = {
     "is_duplicate": False,
     "superseded_by__isnull": True,
@@ -28,10 +32,11 @@ CURRENT_COLUMNS: dict[str, Any] = {
 }
 # The scopes that a read without a scope covers (docs/api.md, "Search").
 SHARED_SCOPES = ("workspace", "org")
-# The scopes of one user: a key bound to another user cannot read them.
+# The scopes of one user. A key that is bound to another user cannot read these scopes.
 PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
-# The user a memory belongs to: its `user_id`, else the user of its scope (`Scope.owner`).
+# The user that a memory belongs to: its `user_id`, or else the user of its scope
+# (`Scope.owner`).
 OWNER = Case(
     When(~Q(user_id=""), then=F("user_id")),
     When(scope_kind="user", then=F("scope_key")),
@@ -39,7 +44,8 @@ OWNER = Case(
 )
 
 
-# Memories that no agent wrote: `Caller.agent_id_for` stored the caller's name instead.
+# Memories that no agent wrote. `Caller.agent_id_for` stored the name of the caller instead
+# of an agent.
 OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
 IS_SHARED = """
@@ -55,13 +61,15 @@ SELECT EXISTS (
 def is_shared_with(project: Project) -> tuple[str, list[Any]]:
     """Return SQL that tells whether another project shares current org rows with this one.
 
-    Plain SQL, because every search runs it and building the queryset takes longer than the query.
+    The SQL is plain, because every search runs it, and building a queryset takes longer
+    than running the query.
     """
     organization = project.organization_id
     return IS_SHARED, [organization, str(organization), project.pk]
 
 
-# Whether a current memory has this text. Plain SQL for the same reason: every write runs it.
+# SQL that tells whether a current memory has this text. The SQL is plain, because every
+# write runs it.
 IS_KNOWN = """
 SELECT EXISTS (
     SELECT FROM memories_memory
@@ -75,9 +83,10 @@ SELECT EXISTS (
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of a read; an empty field does not filter (REQ-MEM-SEARCH-005).
+    """The filters of a read (REQ-MEM-SEARCH-005).
 
-    `file_paths` match exactly, or as a prefix when they end in `/` or `*`.
+    An empty field does not filter. An entry of `file_paths` matches a path exactly, or
+    matches as a prefix if it ends in `/` or `*`.
     """
 
     memory_types: tuple[str, ...] = ()
@@ -94,10 +103,12 @@ class Filters:
 
 class MemoryQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
-        """Rows the caller may read: of its projects, without other users' private scopes.
+        """Return the rows that the caller may read.
 
-        Includes deleted, expired and duplicate rows: see `readable()` and `current()`.
-        With `project`, only its rows, and without a query for the caller's projects.
+        These are the rows of the caller's projects, without the private scopes of other
+        users. Deleted, expired and duplicate rows are included; `readable()` and
+        `current()` leave them out. If `project` is given, only the rows of this project are
+        returned, and no query for the caller's projects is needed.
         """
         if project is None:
             rows = self.filter(project__in=Project.objects.visible_to(caller))
@@ -117,11 +128,14 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return self.filter(_expiry_condition())
 
     def readable(self) -> Self:
-        """Rows that can be read by id: neither deleted nor expired."""
+        """Return the rows that can be read by id.
+
+        Such a row is neither deleted nor expired.
+        """
         return self.unexpired().filter(deleted_at=None)
 
     def current(self) -> Self:
-        """Not deleted, archived, duplicate, superseded or expired."""
+        """Leave out deleted, archived, duplicate, superseded and expired rows."""
         return self.filter(_expiry_condition(), **CURRENT_COLUMNS)
 
     def current_or_duplicate(self) -> Self:
@@ -134,11 +148,12 @@ class MemoryQuerySet(models.QuerySet[Any]):
     def in_reach(
         self, project: Project, scope: Scope | None, shared: bool | None = None
     ) -> Self:
-        """The rows that a read of a project covers, with or without a scope.
+        """Return the rows that a read of a project covers, with or without a scope.
 
-        Without a scope: workspace and org rows of the project, and org rows of the
-        organization's other projects whose key is the organization itself. Pass
-        `shared` if the answer of `is_shared_with` is already known.
+        A read without a scope covers the workspace and org rows of the project. It also
+        covers org rows of other projects of the organization, if the key of the rows is the
+        organization itself. Pass `shared` if the answer of `is_shared_with` is already
+        known.
         """
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
@@ -194,7 +209,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return self.filter(Exists(links))
 
     def light(self) -> Self:
-        """Defer the search columns, which only search reads."""
+        """Defer the search columns, because only a search reads them."""
         return self.defer(*SEARCH_COLUMNS)
 
     def in_full(self) -> Self:
@@ -204,7 +219,10 @@ class MemoryQuerySet(models.QuerySet[Any]):
 
 
 def _rows(model: str) -> Any:
-    """The manager of a model of this app; `memories.models` imports this module."""
+    """Return the manager of a model of this app.
+
+    The model is looked up by name, because `memories.models` imports this module.
+    """
     return apps.get_model("memories", model)._default_manager
 
 
@@ -223,10 +241,11 @@ class MemoryChangeQuerySet(models.QuerySet[Any]):
 
 class FileQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Files of visible projects; for a bound user, only the files it knows.
+        """Return the files of visible projects that the caller knows.
 
-        It knows a file that one of its memories links to, and one whose content a sync
-        reported (`files/sync`). A path without links may have been another user's.
+        A caller that is not bound to a user knows all files. A bound user knows a file if
+        one of the user's memories links to it, or if a sync (`files/sync`) reported its
+        content. A path without links may come from another user.
         """
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
@@ -237,7 +256,7 @@ class FileQuerySet(models.QuerySet[Any]):
         return rows.filter(Exists(visible) | ~Q(last_content_hash=""))
 
     def with_memory_count(self, caller: Caller) -> Self:
-        """Annotate `memory_count`: the current memories that the caller may see."""
+        """Annotate `memory_count`: how many current memories the caller may see."""
         visible = _rows("Memory").visible_to(caller).current()
         counts = (
             _rows("MemoryFile")
@@ -251,10 +270,11 @@ class FileQuerySet(models.QuerySet[Any]):
 
 class TagQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Tags of visible projects; for a bound user, only the tags it knows.
+        """Return the tags of visible projects that the caller knows.
 
-        It knows a tag of one of its memories, and one that somebody created or edited
-        as a tag. A tag without memories may have been another user's.
+        A caller that is not bound to a user knows all tags. A bound user knows a tag if one
+        of the user's memories has it, or if somebody created or edited it as a tag. A tag
+        without memories may come from another user.
         """
         rows = self.filter(project__in=Project.objects.visible_to(caller))
         if not caller.user_id:
@@ -266,7 +286,7 @@ class TagQuerySet(models.QuerySet[Any]):
         return rows.filter(Exists(_memories_with_tag(caller)) | Exists(edits))
 
     def with_usage_count(self, caller: Caller) -> Self:
-        """Annotate `usage_count`: the current memories that the caller may see."""
+        """Annotate `usage_count`: how many current memories the caller may see."""
         counts = (
             _memories_with_tag(caller)
             .current()
@@ -278,7 +298,7 @@ class TagQuerySet(models.QuerySet[Any]):
 
 
 def _memories_with_tag(caller: Caller) -> Any:
-    """Visible memories that carry the tag of the outer query."""
+    """Return the visible memories that have the tag of the outer query."""
     one = Func(
         OuterRef("name"),
         template="ARRAY[%(expressions)s]::varchar[]",
@@ -315,14 +335,17 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
         return self.select_related("memory", "other").defer(*heavy)
 
     def undecided(self) -> Self:
-        """Open pairs whose two memories are still current."""
+        """Return the open pairs whose two memories are still current."""
         current = _rows("Memory").current().values("pk")
         return self.filter(state="open", memory__in=current, other__in=current)
 
 
 class PurgeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Purges of projects that the caller owns; none for a key bound to a user."""
+        """Return the purges of projects that the caller owns.
+
+        A key that is bound to a user gets no purges.
+        """
         if caller.user_id:
             return self.none()
         rows = self.filter(project__in=Project.objects.visible_to(caller))

@@ -1,7 +1,7 @@
 """The scoped store of requirement 000, for callers in the same process.
 
-The operations have the names and rules of the requirement; a project and a caller replace
-its adapter. The REST views call the same functions.
+The operations have the names and rules of the requirement. A project and a caller take the
+place of the requirement's adapter. The REST views call the same functions.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ ScopeValue = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ScopedQuery:
-    """The rows that `retrieve` reads.
+    """The query that selects the rows of `retrieve`.
 
-    With `include_narrower`, the rows of the session `session_id` join those of a user. A
-    missing, zero or negative limit is 20; a fraction is floored.
+    With `include_narrower`, a read of a user's rows also covers the rows of the session
+    `session_id`. A limit that is missing, zero or negative counts as 20. A fraction is
+    rounded down.
     """
 
     scope: ScopeValue
@@ -50,11 +51,15 @@ class ScopedStore:
 
     project: Project
     caller: Caller
-    # Default fields of every memory that is written, as `source="system"`.
+    # Default fields of every memory that is written, for example `source="system"`.
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, scope: ScopeValue, content: str, **fields: Any) -> Memory:
-        """Store a memory and return it, or its duplicate; `fields` are those of `Draft`."""
+        """Store a memory and return it.
+
+        If the text repeats an original, the returned memory is a duplicate. `fields`
+        are the fields of `Draft`.
+        """
         draft = Draft(
             **{
                 "content": content,
@@ -72,7 +77,10 @@ class ScopedStore:
         return receipt.memory
 
     def retrieve(self, query: ScopedQuery) -> list[Memory]:
-        """The memories of a scope that have all the tags, none of them expired."""
+        """Return the memories of a scope that have all the tags.
+
+        Expired memories are left out.
+        """
         scope = scopes.resolve(query.scope, self.project, self.caller)
         session_id = query.session_id if query.include_narrower else ""
         request = retrieve.Retrieval(
@@ -86,22 +94,35 @@ class ScopedStore:
         return list(rows[: retrieve.page_size(query.limit)])
 
     def get(self, memory_id: uuid.UUID) -> Memory | None:
-        """A memory by its id; None when there is none, or it has expired."""
+        """Return a memory by its id.
+
+        Return None if the memory does not exist or has expired.
+        """
         found = retrieve.find_memory(memory_id, self.caller)
         return found if found and found.project_id == self.project.pk else None
 
     def update(self, memory_id: uuid.UUID, patch: Mapping[str, Any]) -> Memory:
-        """Replace content or tags, merge metadata, set or clear the expiry."""
+        """Change a memory.
+
+        The content or the tags are replaced, metadata are merged, and the expiry is set or
+        cleared.
+        """
         update.refuse_immutable(patch)
         memory = lookup.get_memory(memory_id, self.caller)
         return update.update_memory(memory, patch, self.caller, None)
 
     def delete(self, memory_id: uuid.UUID) -> None:
-        """Delete a memory; one that is not there is no error."""
+        """Delete a memory.
+
+        If the memory does not exist, nothing happens.
+        """
         delete.delete_memory(memory_id, self.caller)
 
     def delete_by_scope(self, scope: ScopeValue) -> int:
-        """Delete exactly this scope, expired memories included; return their number."""
+        """Delete the memories of exactly this scope; return the number of deleted memories.
+
+        Expired memories are deleted too.
+        """
         request = scopes.resolve(scope, self.project, self.caller)
         return delete.delete_scope(self.project, request.hash, self.caller)
 
@@ -134,7 +155,10 @@ class ScopedStore:
         callback: Summarizer,
         options: CompactionOptions | None = None,
     ) -> Memory:
-        """Compact memories of one scope; `callback` writes the text."""
+        """Compact memories of one scope into one memory.
+
+        `callback` writes the text of the new memory.
+        """
         prepared = compact.prepare(
             self.project,
             source_ids,
@@ -150,7 +174,10 @@ class ScopedStore:
     def purge(
         self, selection: Mapping[str, Any], *, reason: str, cascade: bool = False
     ) -> Purge:
-        """Remove texts for good, wherever they are; `selection` as for `erase.purge`."""
+        """Remove texts for good, in all places.
+
+        `selection` has the form that `erase.purge` takes.
+        """
         return erase.purge(
             self.project, selection, self.caller, reason=reason, cascade=cascade
         )

@@ -1,4 +1,8 @@
-"""Scopes: whom a memory belongs to (requirement 000), and who may name which scope."""
+"""Scopes (requirement 000).
+
+A scope tells whom a memory belongs to. The module also decides which caller may name which
+scope.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,10 @@ KEY_FIELDS = {
 
 @dataclass(frozen=True)
 class Scope:
-    """A kind and its opaque key; `type` is of objects, `user` of a user's session."""
+    """A scope: its kind and its opaque key.
+
+    `type` is used for object scopes only. `user` is used for the session of a user only.
+    """
 
     kind: str
     key: str
@@ -34,12 +41,15 @@ class Scope:
 
     @property
     def hash(self) -> str:
-        """A hash of fixed width: equal for equal scopes."""
+        """Return a hash of fixed width.
+
+        Equal scopes have equal hashes.
+        """
         parts = json.dumps([self.kind, self.type, self.key, self.user])
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
     def to_dict(self) -> dict[str, str]:
-        """The scope as the API writes it."""
+        """Return the scope in the form that the API writes."""
         scope = {"kind": self.kind, KEY_FIELDS[self.kind]: self.key}
         if self.kind == "object":
             return {**scope, "object_type": self.type}
@@ -47,7 +57,7 @@ class Scope:
 
     @property
     def owner(self) -> str:
-        """The user the scope belongs to; empty for a shared scope."""
+        """Return the user of the scope, or an empty string for a shared scope."""
         return self.key if self.kind == "user" else self.user
 
     @property
@@ -62,10 +72,11 @@ class Scope:
 
 
 def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -> Scope:
-    """Return the scope a request names; the project's workspace if it names none.
+    """Return the scope that a request names.
 
-    A key bound to a user can name only that user's user and session scopes: for any
-    other one it gets NotFound.
+    A request that names no scope gets the workspace of the project. A key that is bound to
+    a user can only name that user's own scope and sessions. For any other scope, the caller
+    gets NotFound.
     """
     if not value:
         return Scope("workspace", str(project.pk))
@@ -84,9 +95,10 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
 
 
 def narrower_scopes(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
-    """The session scopes that a read of a user scope also covers.
+    """Return the session scopes that a read of a user scope also covers.
 
-    Only the named session: with the user's name in it, and without one.
+    Only the named session is covered: once as a session of the user, and once without a
+    user.
     """
     if scope is None or scope.kind != "user" or not session_id:
         return ()
@@ -107,7 +119,7 @@ def _default_key(kind: str, project: Project, caller: Caller) -> str:
 
 
 def redact_scope(scope: Scope) -> Scope:
-    """The scope that purged memories of a scope have."""
+    """Return the scope that the purged memories of a scope have."""
     return Scope(
         scope.kind,
         redact_name(scope.key),

@@ -1,4 +1,5 @@
-"""Read memories: by a search, by id, by scope; explain a search and list a memory's lineage.
+"""Read memories by a search, by id or by scope.
 
-May import `memories.store` and what is below it.
+The package also explains a search and lists the lineage of a memory. It may import
+`memories.store` and what is below `memories.store`.
 """

@@ -1,4 +1,8 @@
-"""Explain a search: how its lanes found rows, and why a memory is not in the answer."""
+"""Explain a search.
+
+The explanation tells how the lanes of the search found rows, and why a memory is missing
+from the answer.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,16 @@ from search import parse_query as queries
 from search.bm25 import Term
 from search.search import Ranking, RankingRequest
 
-# Fields of `Filters` that change how others match.
+# Fields of `Filters` that change how other fields match.
 MATCH_OPTIONS = ("include_duplicates", "tags_match")
-# PostgreSQL stores 255 positions of a word, and none after the 16,383rd word.
+# PostgreSQL stores at most 255 positions of a word, and stores no position after the
+# 16,383rd word.
 QUERY_MISMATCH = (
     "a quoted phrase is missing, or it is too far back in the text to be found; or an "
     "excluded word occurs"
 )
-# Leaves out nothing that is current; each filter of a search is then applied alone.
+# These filters leave out no current memory. The filters of a search are then applied one by
+# one.
 NO_FILTERS = Filters(
     include_duplicates=True, sensitivities=tuple(Memory.Sensitivity.values)
 )
@@ -33,7 +39,10 @@ NO_FILTERS = Filters(
 
 @dataclass(frozen=True)
 class SearchContext:
-    """A search with its settings, for `explain` to repeat its steps."""
+    """A search with its settings.
+
+    `explain` repeats the steps of this search.
+    """
 
     project: Project
     ranking_request: RankingRequest
@@ -46,7 +55,10 @@ class SearchContext:
 
 @dataclass(frozen=True)
 class DropReason:
-    """The field of the request, or the step, that kept a memory out of the answer."""
+    """The reason why a memory is not in the answer.
+
+    The reason is a field of the request or a step of the search.
+    """
 
     by: str
     why: str
@@ -71,8 +83,10 @@ def explain_search(
 
 
 def _keyword_lane(ranked: Ranking, caller: Caller) -> dict[str, Any] | None:
-    """The terms the lane searched for. Their choice reveals counts over all users, so a bound
-    caller gets none."""
+    """Describe the terms that the keyword lane searched for.
+
+    The choice of the terms reveals counts over all users. A bound caller gets None.
+    """
     if ranked.candidate_query is None or caller.user_id:
         return None
     lexemes = [" & ".join(each) for each in ranked.candidate_query.postings]
@@ -80,8 +94,10 @@ def _keyword_lane(ranked: Ranking, caller: Caller) -> dict[str, Any] | None:
 
 
 def _semantic_lane(context: SearchContext, ranked: Ranking) -> dict[str, Any] | None:
-    """How the lane found its rows. The reason reveals other users' rows, so a bound caller
-    gets none."""
+    """Describe how the semantic lane found its rows.
+
+    The reason reveals rows of other users. A bound caller gets None.
+    """
     if ranked.vector is None:
         return None
     project_id = context.ranking_request.project_id
@@ -92,7 +108,10 @@ def _semantic_lane(context: SearchContext, ranked: Ranking) -> dict[str, Any] | 
 
 
 def _describe_term(term: Term, caller: Caller) -> dict[str, Any]:
-    """A term with its weight. The counts are over all users, so a bound caller gets none."""
+    """Describe a term with its weight.
+
+    The counts are over all users, so a bound caller gets no counts.
+    """
     if caller.user_id:
         return {"lexeme": term.lexeme}
     return {"lexeme": term.lexeme, "df": term.df, "idf": round(term.idf, 4)}
@@ -110,7 +129,10 @@ def find_explainable(memory_id: uuid.UUID, caller: Caller) -> Memory:
 def explain_memory(
     context: SearchContext, ranked: Ranking, memory: Memory
 ) -> dict[str, Any]:
-    """Tell whether a memory is in the answer, and if not, the first reason."""
+    """Tell whether a memory is in the answer.
+
+    If the memory is missing, tell the first reason.
+    """
     drop = next(_drops(context, ranked, memory), None)
     return {
         "id": str(memory.pk),
@@ -123,7 +145,10 @@ def explain_memory(
 def _drops(
     context: SearchContext, ranked: Ranking, memory: Memory
 ) -> Iterator[DropReason]:
-    """Yield the reasons in the order of a search: scope, filters, query, lanes, limits."""
+    """Yield the reasons why a memory is not in the answer.
+
+    The reasons have the order of a search: scope, filters, query, lanes, limits.
+    """
     itself = Memory.objects.visible_to(context.caller).filter(pk=memory.pk)
     if not itself.in_reach(context.project, context.scope).exists():
         yield _out_of_scope(context, memory, itself)
@@ -166,7 +191,7 @@ def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop
         yield DropReason("include_duplicates", "it is a duplicate")
     for name in (field.name for field in fields(filters)):
         value = getattr(filters, name)
-        # Without sensitivities, the default ones filter.
+        # If the request has no sensitivities, the default ones filter.
         is_set = name not in MATCH_OPTIONS and (value or name == "sensitivities")
         alone = {"tags_match": filters.tags_match, name: value}
         if is_set and not itself.filter_by(replace(NO_FILTERS, **alone)).exists():
@@ -174,7 +199,7 @@ def _drops_by_filters(filters: Filters, itself: MemoryQuerySet) -> Iterator[Drop
 
 
 def _explain_absence(request: RankingRequest, ranked: Ranking, memory: Memory) -> str:
-    """Explain for each lane why the memory is not among its candidates."""
+    """Explain for each lane why the memory is not a candidate of the lane."""
     scores = search.score_row(memory, ranked)
     if not ranked.vector:
         no_vector = "the model did not answer"

@@ -1,4 +1,4 @@
-"""Load the memories of a page of hits, with their files, by one statement."""
+"""Load the memories of a page of hits, with their files, in one statement."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ M = TypeVar("M", bound=Model)
 
 
 def load_page(rows: RowFilter, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Memory]:
-    """Load the ids that still pass the filter, with the same fields as `in_full()`.
+    """Load the memories with these ids that still pass the filter.
 
-    Plain SQL: building a queryset with its prefetch took longer than running it.
+    The memories have the same fields as with `in_full()`. The SQL is plain, because
+    building a queryset with its prefetch took longer than running it.
     """
     condition, params = rows.condition
     sql = f"{PAGE} WHERE {Memory._meta.db_table}.id = ANY(%s) AND {condition}"
@@ -41,8 +42,8 @@ FROM {Memory._meta.db_table}"""
 
 
 def _with_files(memory: Any, links_json: Sequence[Any] | None) -> Memory:
-    # Filtering the links runs a query with this deferred filter. The related manager would
-    # build that query for every memory, though hardly any caller filters.
+    # If a caller filters the links, this deferred filter runs a query. The related manager
+    # would build that query for every memory, but hardly any caller filters the links.
     links: Any = QuerySet(MemoryFile)
     links._deferred_filter = (False, (), {"memory": memory})
     links._result_cache = [_link(memory, *columns) for columns in links_json or ()]
@@ -58,7 +59,7 @@ def _link(memory: Memory, link: dict[str, Any], file: dict[str, Any]) -> MemoryF
 
 
 def _row_of_json(model: type[M], columns: dict[str, Any]) -> M:
-    """A row of a model from its JSON."""
+    """Build a row of a model from its JSON."""
     fields = model._meta.concrete_fields
     values = [field.to_python(columns[str(field.column)]) for field in fields]
     return model.from_db(None, [field.attname for field in fields], values)

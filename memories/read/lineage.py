@@ -1,4 +1,4 @@
-"""Find what a memory came from and what was made of it."""
+"""Find the memories that a memory came from, and those that were made from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memories.models import Memory
 
 
 def related_ids(memory: Memory, caller: Caller) -> dict[str, Any]:
-    """Return the ids of visible memories that a memory is connected to, by relation."""
+    """Return the ids of the visible memories that a memory is connected to, by relation."""
     visible = Memory.objects.visible_to(caller).readable()
 
     def ids(*where: Q, **condition: Any) -> Sequence[str]:
@@ -23,7 +23,7 @@ def related_ids(memory: Memory, caller: Caller) -> dict[str, Any]:
         "duplicates": ids(duplicate_of=memory),
         "supersedes": ids(superseded_by=memory),
         "promoted_to": ids(promoted_from=memory.pk),
-        # The first condition is that of the index.
+        # The first condition is the condition of the index.
         "compacted_into": ids(
             ~Q(compacted_from=[]), compacted_from__contains=[memory.pk]
         ),

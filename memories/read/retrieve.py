@@ -1,4 +1,4 @@
-"""Read memories without a query: by id, or the rows of a scope."""
+"""Read memories without a query, by id or by scope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def readable_rows(
     caller: Caller,
     shared: bool | None = None,
 ) -> MemoryQuerySet:
-    """The rows that a read covers, after every filter; `shared` as in `in_reach`."""
+    """Return the rows that a read covers, after every filter.
+
+    `shared` has the same meaning as in `in_reach`.
+    """
     is_one_project = scope is not None or shared is False
     visible = Memory.objects.visible_to(caller, project if is_one_project else None)
     rows: MemoryQuerySet = visible.in_reach(project, scope, shared).filter_by(filters)
@@ -32,7 +35,10 @@ def readable_rows(
 
 @dataclass(frozen=True)
 class Retrieval:
-    """A read without a query (requirement 000), newest or oldest first."""
+    """A read without a query (requirement 000).
+
+    The rows are sorted by time, with the newest or the oldest row first.
+    """
 
     scope: Scope | None = None
     sessions: Sequence[Scope] = ()
@@ -53,12 +59,18 @@ def read_scope(project: Project, request: Retrieval, caller: Caller) -> MemoryQu
 
 
 def page_size(limit: float | None) -> int:
-    """The number of rows to return: 20 unless `limit` is at least 1 (requirement 000)."""
+    """Return the number of rows to read (requirement 000).
+
+    The number is 20 unless `limit` is at least 1.
+    """
     return math.floor(limit) if limit and limit >= 1 else DEFAULT_LIMIT
 
 
 def find_memory(memory_id: uuid.UUID, caller: Caller) -> Memory | None:
-    """A readable memory by its id; None if there is none or it has expired."""
+    """Return a readable memory by its id.
+
+    Return None if the memory does not exist or has expired.
+    """
     memory: Memory | None = (
         Memory.objects.visible_to(caller)
         .readable()

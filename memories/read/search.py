@@ -27,7 +27,10 @@ from search.search import LaneRank, Mode
 
 @dataclass(frozen=True)
 class MemorySearch:
-    """One search; weights and fusion default to the project's settings."""
+    """One search.
+
+    Weights and fusion default to the settings of the project.
+    """
 
     query: str
     mode: Mode = "hybrid"
@@ -38,7 +41,7 @@ class MemorySearch:
     fusion: Fusion | None = None
     keyword_weight: float | None = None
     semantic_weight: float | None = None
-    # True, or the id of a memory that the answer should have contained.
+    # True, or the id of a memory that the caller expected in the answer.
     explain: bool | uuid.UUID = False
 
 
@@ -65,9 +68,9 @@ def find(
     caller: Caller,
     vector: Future[Vector] | None = None,
 ) -> SearchResult:
-    """Find the best memories for a query among those the caller may read.
+    """Find the best memories for a query among those that the caller may read.
 
-    `vector` is the pending vector of the query if the caller called `begin_vector`.
+    If the caller called `begin_vector`, `vector` is the pending vector of the query.
     """
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
@@ -81,7 +84,7 @@ def find(
     )
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
-    # A memory that was deleted since the ranking is no hit.
+    # A memory that was deleted after the ranking is not returned as a hit.
     page = (
         hydrate.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
     )
@@ -113,14 +116,20 @@ def find(
 def rank_rows(
     project: Project, rows: MemoryQuerySet, request: MemorySearch
 ) -> search_search.Ranking:
-    """Rank every candidate among these rows; the filters of the request do not apply."""
+    """Rank every candidate among these rows.
+
+    The filters of the request do not apply.
+    """
     return search_search.rank(
         rows, _build_request(project, request), _partitions(project)
     )
 
 
 def _partitions(project: Project, shared: bool = True) -> list[str]:
-    """The index partitions to search; `shared` adds rows of the organization's other projects."""
+    """Return the index partitions to search.
+
+    With `shared`, the partitions of the organization's other projects are added.
+    """
     own = [partition_lexeme("p", project.pk)]
     return [*own, partition_lexeme("o", project.organization_id)] if shared else own
 
