@@ -1,4 +1,5 @@
-"""Input and output of the REST API, a file for each noun; no serializer writes.
+"""Input and output of the REST API, with one file for each noun.
 
-May import the models and what `memories.store`, `memories.read` and `memories.retention` return.
+No serializer writes to the database. The package may import the models and what
+`memories.store`, `memories.read` and `memories.retention` return.
 """

@@ -1,4 +1,4 @@
-"""Planned and past compactions, and the use of quotas."""
+"""Serializers of planned compactions, past compactions, and the use of quotas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class GroupOut(serializers.Serializer[Any]):
 
 
 class PlanOut(serializers.Serializer[Any]):
-    """The groups of a plan; `more` tells that there are others."""
+    """The groups of a plan.
+
+    `more` is true if the plan has further groups.
+    """
 
     policy = serializers.DictField()
     groups = GroupOut(many=True)
@@ -34,9 +37,10 @@ class PlanOut(serializers.Serializer[Any]):
 
 
 class CompactionOut(serializers.ModelSerializer[MemoryChange]):
-    """One compaction: its result, its sources, its time and its actor.
+    """One compaction, with its result, its sources, its time and its actor.
 
-    `is_deleted`: the result was deleted, as by undoing the compaction.
+    `is_deleted` is true if the result was deleted, for example because the compaction was
+    undone.
     """
 
     compacted_from = serializers.SerializerMethodField()
@@ -62,7 +66,10 @@ class CompactionOut(serializers.ModelSerializer[MemoryChange]):
         return source_ids
 
     def get_made(self, change: MemoryChange) -> dict[str, Any] | None:
-        """The summary's {level, model, generation}; null for the caller's own text."""
+        """Return the {level, model, generation} of the summary.
+
+        The caller's own text has null.
+        """
         metadata = change.after.get("metadata", {})
         summary: dict[str, Any] | None = metadata.get(COMPACTION_KEY)
         return summary

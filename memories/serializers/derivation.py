@@ -23,7 +23,10 @@ class Promote(serializers.Serializer[Any]):
 
 
 class Compact(InProject):
-    """`content` is the text of the result; without it, `summarize` must be true."""
+    """The memories to compact.
+
+    `content` is the text of the result. Without `content`, `summarize` must be true.
+    """
 
     source_ids = serializers.ListField(
         child=serializers.UUIDField(), max_length=SOURCES, allow_empty=False

@@ -23,7 +23,7 @@ from memories.store.drafts import MAX_CONTENT, MAX_PART, MAX_TAG, MAX_TITLE, Fil
 
 
 class MemoryTextFields(serializers.Serializer[Any]):
-    """The fields that a caller may set when it stores a memory and later."""
+    """The fields that a caller may set when it stores a memory, and may change later."""
 
     title = serializers.CharField(
         max_length=MAX_TITLE, required=False, allow_blank=True
@@ -65,7 +65,8 @@ class MemoryTextFields(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        # A null text is stored as an empty one; a null date or value as null.
+        # A null text is stored as an empty text. A null date and a null value are stored as
+        # null.
         for name in ("goal", "result", "feedback", "outcome", "lessons"):
             if name in attrs and attrs[name] is None:
                 attrs[name] = ""
@@ -123,7 +124,10 @@ class CreateMemories(InProject):
 
 
 class UpdateMemory(MemoryTextFields):
-    """Fields that may change; any other one is refused as immutable."""
+    """The fields that may change.
+
+    Any other field is refused as immutable.
+    """
 
     content = serializers.CharField(
         max_length=MAX_CONTENT, required=False, trim_whitespace=False
@@ -144,13 +148,16 @@ def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
         )
         for ref in data.get("files", [])
     ]
-    # A file with a detailed link needs no plain reference as well.
+    # A file that has a detailed link does not also need a plain reference.
     detailed = {ref.path for ref in linked}
     return (*linked, *(ref for ref in plain if ref.path not in detailed))
 
 
 class RetrieveQuery(InProject):
-    """Query parameters of a structured read; scope is `scope=user&user_id=u1`."""
+    """Query parameters of a structured read.
+
+    A scope is written as `scope=user&user_id=u1`.
+    """
 
     scope = serializers.ChoiceField(choices=Memory.ScopeKind.choices, required=False)
     session_id = serializers.CharField(max_length=255, required=False)
@@ -193,7 +200,8 @@ class RetrieveQuery(InProject):
             raise serializers.ValidationError({key: [message] for key in keys})
         if kind:
             if kind == "user" and "session_id" in keys:
-                keys.remove("session_id")  # what include_narrower joins
+                # the session that include_narrower adds to the read
+                keys.remove("session_id")
             form = ScopeSerializer(data={"kind": kind, **{k: attrs[k] for k in keys}})
             form.is_valid(raise_exception=True)
             attrs["scope"] = form.validated_data

@@ -1,4 +1,4 @@
-"""Possible duplicates, and the scan that finds them."""
+"""Serializers of possible duplicates, and of the scan that finds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields and serializers that several forms share."""
+"""Fields and serializers that several other serializers share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from memories.models import (
 from memories.scopes import KEY_FIELDS
 from memories.store.drafts import MAX_TAG, clean_path
 
-# Lengths: docs/limits.md
+# The maximum lengths are listed in docs/limits.md.
 TAGS, LINKS, PATH = 100, 1_000, 1_000
-PATH_BYTES = 2_500  # a b-tree entry has at most 2,704, including the project's id
+PATH_BYTES = 2_500  # a b-tree entry has 2,704 bytes at most, with the project's id
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
-    """A kind and its key, as `{"kind": "user", "user_id": "u1"}`.
+    """A scope with its kind and its key, as in `{"kind": "user", "user_id": "u1"}`.
 
-    Refuses a null key: a scope without its key would be a broader one.
+    A null key is refused, because a scope without its key would be a broader scope.
     """
 
     kind = serializers.ChoiceField(choices=Memory.ScopeKind.choices)
@@ -52,7 +52,10 @@ class ScopeSerializer(serializers.Serializer[Any]):
 
 
 class TagsField(serializers.ListField):
-    """Names of 1 to 64 characters, a hundred at most."""
+    """A list of at most a hundred names.
+
+    A name has 1 to 64 characters.
+    """
 
     child = serializers.CharField(max_length=MAX_TAG)
 
@@ -61,7 +64,7 @@ class TagsField(serializers.ListField):
 
 
 class PathField(serializers.CharField):
-    """A cleaned path, short enough for the unique index of files."""
+    """A cleaned path that is short enough for the unique index of files."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": PATH} | kwargs)
@@ -98,7 +101,10 @@ class FileRefSerializer(NullIsAbsent):
 
 
 class CommaList(serializers.ListField):
-    """A list in a query string: repeated, or separated by commas."""
+    """A list in a query string.
+
+    The parameter may be repeated, or its values may be separated by commas.
+    """
 
     def to_internal_value(self, data: Any) -> list[Any]:
         parts = data if isinstance(data, list) else [data]

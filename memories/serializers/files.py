@@ -1,4 +1,4 @@
-"""Files of the code base."""
+"""Serializers of the files of the code base."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from memories.serializers.fields import PathField
 
 
 class HiddenFromBoundUsers:
-    """Hide a field from a bound caller: it comes from all users of the file."""
+    """Hide a field from a bound caller.
+
+    The value of the field comes from all users of the file.
+    """
 
     hidden_value: Any = None
 

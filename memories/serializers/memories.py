@@ -1,4 +1,4 @@
-"""Memories and receipts of writes, as the API returns them."""
+"""Serializers of memories, and of the receipts of writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from memories.store.receipt import Receipt
 
 
 class FileLink(PlainSerializer):
-    """A file of a memory; `suspect_since` is set when the file changed after the link."""
+    """A file of a memory.
+
+    `suspect_since` is set when the file changed after it was linked.
+    """
 
     file_id = serializers.UUIDField()
     file_path = serializers.CharField(source="file.file_path")
@@ -26,7 +29,7 @@ class FileLink(PlainSerializer):
 
 
 class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
-    """A memory in full, without its vector."""
+    """A memory with all its fields, but without its vector."""
 
     project_id = serializers.UUIDField(read_only=True)
     scope = serializers.DictField(child=serializers.CharField(), read_only=True)

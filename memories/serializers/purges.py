@@ -1,4 +1,4 @@
-"""Selections of a purge, its preview and its receipt."""
+"""Serializers of the selection, the preview and the receipt of a purge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class ObjectSerializer(serializers.Serializer[Any]):
 
 
 class PurgeRequest(InProject):
-    """Exactly one of `ids`, `scope`, `user_id`, `session_id` and `object`."""
+    """The texts to purge.
+
+    Exactly one of `ids`, `scope`, `user_id`, `session_id` and `object` is given.
+    """
 
     ids = serializers.ListField(
         child=serializers.UUIDField(),
@@ -55,7 +58,10 @@ class DescendantOut(serializers.Serializer[Any]):
 
 
 class PurgePlanOut(serializers.Serializer[Any]):
-    """What a purge would remove now; nothing was changed."""
+    """A preview of what a purge would remove now.
+
+    Nothing was changed.
+    """
 
     dry_run = serializers.BooleanField(default=True)
     counts = serializers.DictField(child=serializers.IntegerField())
@@ -86,7 +92,10 @@ RECEIPT = (
 
 
 class PurgeOut(serializers.ModelSerializer[Purge]):
-    """The receipt of a purge without HMACs, for lists."""
+    """The receipt of a purge in a list.
+
+    The receipt has no HMACs.
+    """
 
     project_id = serializers.UUIDField()
     counts = serializers.DictField(child=serializers.IntegerField())
@@ -99,7 +108,7 @@ class PurgeOut(serializers.ModelSerializer[Purge]):
 
 
 class PurgeReceiptOut(PurgeOut):
-    """The receipt of a purge with a page of the HMACs of its texts."""
+    """The receipt of a purge, with a page of the HMACs of the purged texts."""
 
     texts = PurgedTextOut(many=True)
     texts_after = serializers.UUIDField(allow_null=True)
@@ -123,7 +132,7 @@ class ProofRequest(serializers.Serializer[Any]):
 
 
 class ProofOut(serializers.Serializer[Any]):
-    """Whether exactly this text was purged, and where it was."""
+    """The answer whether exactly this text was purged, and where the text was."""
 
     is_purged = serializers.BooleanField()
     texts = PurgedTextOut(many=True)

@@ -1,4 +1,4 @@
-"""Searches and what they find."""
+"""Serializers of searches and of their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from projects.models import Project
 
 
 class FilterFields(serializers.Serializer[Any]):
-    """The filters of REQ-MEM-SEARCH-005 and of the scopes, flat in the request."""
+    """The filters of REQ-MEM-SEARCH-005 and of scopes.
+
+    In the request, these fields are not nested.
+    """
 
     memory_types = serializers.ListField(
         child=serializers.ChoiceField(choices=Memory.Type.choices), required=False
@@ -79,7 +82,7 @@ class WeightsSerializer(serializers.Serializer[Any]):
     {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "uuid"}]}
 )
 class ExplainField(serializers.BooleanField):
-    """True, or the id of a memory that the answer should have contained."""
+    """True, or the id of a memory that the caller expected in the answer."""
 
     default_error_messages = {"invalid": "Must be true, false or a memory's id."}
 
@@ -105,7 +108,7 @@ class SearchRequest(InProject, FilterFields):
 def request_of(
     data: dict[str, Any], project: Project, caller: Caller
 ) -> search.MemorySearch:
-    """The search that a valid request asks for."""
+    """Return the search that a valid request asks for."""
     weights = data.get("weights") or {}
     scope = data.get("scope")
     return search.MemorySearch(

@@ -1,4 +1,4 @@
-"""The vocabulary of a project."""
+"""Serializers of the tags of a project."""
 
 from __future__ import annotations
 

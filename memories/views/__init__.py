@@ -1,4 +1,5 @@
-"""REST views of memories, a file for each noun: parse, call one function, answer.
+"""REST views of memories, with one file for each noun.
 
-May import every other room of `memories` but `admin`.
+A view parses the request, calls one function and answers. The package may import every
+other room of `memories` but `admin`.
 """

@@ -52,7 +52,10 @@ def detail_answer(memory: Memory, view: ProjectView) -> dict[str, Any]:
 def answer_once(
     view: ProjectView, memory_id: uuid.UUID, change: Callable[[], Memory]
 ) -> Response:
-    """Apply a change and answer with the memory; repeat the answer for an Idempotency-Key."""
+    """Apply a change and answer with the memory.
+
+    If the request repeats an Idempotency-Key, repeat the first answer.
+    """
 
     def act() -> tuple[int, dict[str, Any]]:
         return 200, detail_answer(change(), view)

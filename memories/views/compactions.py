@@ -1,4 +1,4 @@
-"""Plan, start and list compactions by policy; read the quotas."""
+"""Plan, start and list compactions by policy, and read the quotas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memories.retention import compact, compaction_policy
 from memories.serializers import compactions as forms
 from memories.store import quotas
 
-MAX_GROUPS = 100  # groups in the answer
+MAX_GROUPS = 100  # maximum number of groups in the answer
 
 
 class CompactionPlanView(ProjectView):
@@ -27,7 +27,7 @@ class CompactionPlanView(ProjectView):
         responses=forms.PlanOut,
     )
     def get(self, request: Request) -> Response:
-        """Show what the project's policy would compact now; change nothing."""
+        """Show what the project's policy would compact now. Nothing is changed."""
         project = self.project(self.query(InProject))
         groups = list(
             islice(compaction_policy.plan(project, self.caller), MAX_GROUPS + 1)

@@ -1,4 +1,7 @@
-"""Derive memories from others: promote one, compact several, undo a compaction."""
+"""Derive memories from others.
+
+The views promote a memory, compact several memories, and undo a compaction.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ class PromoteMemoryView(ProjectView):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Copy a memory into a broader scope."""
-        # First: the memory may be deleted since the first request.
+        # This comes first, because the first request with this key may have deleted the
+        # memory.
         if answer := self.replay(lookup.project_of(memory_id, self.caller)):
             return answer
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
@@ -93,7 +97,7 @@ class UndoCompactionView(ProjectView):
 
 
 def _commit(view: ProjectView, prepared: Derivation) -> Response:
-    """Answer 201 for a new memory, also if it superseded a fact."""
+    """Answer 201 for a new memory, even if the new memory superseded a fact."""
 
     def act() -> tuple[int, dict[str, Any]]:
         receipt = derive.commit(prepared, view.caller)

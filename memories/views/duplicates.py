@@ -1,4 +1,4 @@
-"""Unmark duplicates, decide possible ones, scan a project for them."""
+"""Unmark duplicates, decide possible duplicates, and scan a project for duplicates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UnmarkDuplicateView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Unmark a duplicate; it is never marked as one again."""
+        """Unmark a duplicate. The memory is never marked as a duplicate again."""
         data = self.body(fields.Note)
 
         def unmark() -> Memory:
@@ -63,7 +63,7 @@ class PossibleDuplicatesView(ProjectView):
 
 
 class DecidePairView(ProjectView):
-    """Merge a possible duplicate, or keep both."""
+    """Merge the two memories of a possible duplicate, or keep both."""
 
     verdict: str = ""
 
@@ -105,7 +105,7 @@ class KeepPairView(DecidePairView):
         responses=duplicate_forms.PossibleDuplicateOut,
     )
     def post(self, request: Request, pair_id: uuid.UUID) -> Response:
-        """Keep both memories; neither is marked, and the pair is decided."""
+        """Keep both memories. Neither is marked, and the pair counts as decided."""
         return super().post(request, pair_id)
 
 
@@ -116,7 +116,7 @@ class DeduplicationsView(ProjectView):
         responses={202: duplicate_forms.DeduplicationOut},
     )
     def post(self, request: Request) -> Response:
-        """Start a scan for duplicates; without `apply` it only reports."""
+        """Start a scan for duplicates. Without `apply`, the scan only reports the pairs."""
         data = self.body(duplicate_forms.StartDeduplication)
         project = self.project(data, Role.CURATOR)
 
@@ -139,7 +139,7 @@ class DeduplicationView(ProjectView):
         responses=duplicate_forms.DeduplicationOut,
     )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Show the progress of a scan and a page of the pairs it found."""
+        """Show the progress of a scan, and a page of the pairs that the scan found."""
         jobs = Job.objects.visible_to(self.caller)
         job = jobs.filter(pk=job_id, kind=scan.KIND).first()
         if job is None:

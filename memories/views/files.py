@@ -1,4 +1,4 @@
-"""Files of the code base."""
+"""Views of the files of the code base."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FilesView(ProjectView):
         responses=page_of(file_forms.FileOut),
     )
     def get(self, request: Request) -> Response:
-        """List files of a project, with the number of memories that link to each."""
+        """List files of a project, with the number of memories that link to each file."""
         data = self.query(file_forms.FileQuery)
         project = self.project(data)
         rows = File.objects.visible_to(self.caller).filter(project=project)
@@ -40,7 +40,7 @@ class RenameFileView(ProjectView):
         responses=file_forms.FileOut,
     )
     def post(self, request: Request) -> Response:
-        """Move a file's links to its new path."""
+        """Move the links of a file to its new path."""
         data = self.body(file_forms.RenameFile)
         project = self.project(data)
 
@@ -62,7 +62,7 @@ class SyncFilesView(ProjectView):
         responses=file_forms.SyncOut,
     )
     def post(self, request: Request) -> Response:
-        """Report the present hashes of files; links to other contents become suspect."""
+        """Report the present hashes of files. Links to other contents become suspect."""
         data = self.body(file_forms.SyncFiles)
         project = self.project(data)
         hashes = {item["path"]: item["hash"] for item in data["files"]}

@@ -1,4 +1,4 @@
-"""Restore, confirm, supersede and delete memories; list their history."""
+"""Restore, confirm, supersede and delete memories, and list their history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryHistoryView(ProjectView):
         operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
     )
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """List the changes of a memory, newest first; also of a deleted one."""
+        """List the changes of a memory, even of a deleted one, newest first."""
         if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
             raise errors.NotFound
         rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)
@@ -71,7 +71,7 @@ class SupersedeMemoryView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Replace this memory by another one."""
+        """Replace this memory with another one."""
         data = self.body(draft_forms.Supersede)
 
         def act() -> Memory:
@@ -91,7 +91,7 @@ class DeleteByScopeView(ProjectView):
         responses=memory_forms.DeleteCountOut,
     )
     def post(self, request: Request) -> Response:
-        """Delete exactly one scope of a project, expired rows included."""
+        """Delete all memories of exactly one scope of a project, expired ones included."""
         data = self.body(draft_forms.DeleteByScope)
         project = self.project(data, Role.CURATOR)
         scope = scopes.resolve(data["scope"], project, self.caller)

@@ -35,7 +35,7 @@ class MemoriesView(ProjectView):
         responses={201: memory_forms.ReceiptOut, 200: memory_forms.ReceiptOut},
     )
     def post(self, request: Request) -> Response:
-        """Store one memory; the receipt tells the result."""
+        """Store one memory. The receipt tells the result."""
         data = self.body(draft_forms.CreateMemory)
         project = self.project(data)
         if answer := self.replay(project.pk):
@@ -94,7 +94,7 @@ class MemoryBatchView(ProjectView):
     def parse(
         self, items: list[dict[str, Any]], project: Project
     ) -> tuple[dict[int, Draft], dict[int, Receipt]]:
-        """Validate the items; return drafts and refusals by their position."""
+        """Validate the items. Return drafts and refusals, both by position in the batch."""
         accepted: dict[int, Draft] = {}
         refusals: dict[int, Receipt] = {}
         for position, item in enumerate(items):
@@ -108,7 +108,7 @@ class MemoryBatchView(ProjectView):
 
 
 def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
-    """Refuse an item that names another project than its batch."""
+    """Refuse an item that names a different project than its batch."""
     named = item.get("project_id", project.name)
     if named not in (project.name, str(project.pk)):
         raise errors.Invalid(
@@ -152,7 +152,7 @@ def retrieval_of(
 class MemoryView(ProjectView):
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Read one memory in full, with its files and lineage."""
+        """Read one memory with all its fields, its files and its lineage."""
         return detail_response(lookup.get_memory(memory_id, self.caller), self)
 
     @extend_schema(
@@ -161,19 +161,20 @@ class MemoryView(ProjectView):
         responses=memory_forms.MemoryDetail,
     )
     def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Change fields: tags are replaced, metadata merged, a null date cleared."""
+        """Change fields. Tags are replaced, metadata are merged, a null date is cleared."""
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
         sent = set(request.data) - {"version"}
         update.refuse_immutable(dict.fromkeys(sent))
         changes = self.body(draft_forms.UpdateMemory)
         version = changes.pop("version", None)
-        # Not read again: with an expiry in the past, reads no longer find it.
+        # The memory is not read again: if its new expiry is in the past, reads do not find
+        # it.
         return detail_response(
             update.update_memory(memory, changes, self.caller, version), self
         )
 
     @extend_schema(operation_id="memories_delete", responses={204: None})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Delete a memory; 204 for every id, so that the answer reveals nothing."""
+        """Delete a memory. The answer is 204 for every id, so that it reveals nothing."""
         delete.delete_memory(memory_id, self.caller)
         return Response(status=204)

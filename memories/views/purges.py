@@ -1,4 +1,4 @@
-"""Preview a purge, purge, read receipts and prove what was purged."""
+"""Preview and run a purge, read receipts, and prove what was purged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PurgeView(ProjectView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Purge texts and their copies for good; `dry_run` only counts."""
+        """Purge texts and their copies for good. With `dry_run`, they are only counted."""
         data = self.body(forms.PurgeRequest)
         project = self.project(data, Role.OWNER)
         selection = {name: data[name] for name in forms.SELECTIONS if name in data}
@@ -82,7 +82,7 @@ class PurgeReceiptView(ProjectView):
 
 
 class PurgeProofView(ProjectView):
-    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # the view only reads
 
     @extend_schema(
         operation_id="purges_prove",
@@ -90,7 +90,7 @@ class PurgeProofView(ProjectView):
         responses=forms.ProofOut,
     )
     def post(self, request: Request, purge_id: uuid.UUID) -> Response:
-        """Tell whether a purge removed exactly this text; the text is not stored."""
+        """Tell whether a purge removed exactly this text. The sent text is not stored."""
         row = erase.get_purge(purge_id, self.caller)
         texts = erase.find_texts(row, self.body(forms.ProofRequest)["text"])
         answer = {"is_purged": bool(texts), "texts": texts}

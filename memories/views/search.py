@@ -18,7 +18,7 @@ from search import search
 
 
 class SearchView(ProjectView):
-    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # the view only reads
 
     @extend_schema(
         operation_id="search",
@@ -28,7 +28,8 @@ class SearchView(ProjectView):
     def post(self, request: Request) -> Response:
         """Search memories by meaning, by words, or by both."""
         data = self.body(search_forms.SearchRequest)
-        # Before the query for the project: the model embeds meanwhile.
+        # This comes before the query for the project, so that the model embeds in the
+        # meantime.
         vector = search.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
         search_request = search_forms.request_of(data, project, self.caller)

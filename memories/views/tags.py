@@ -1,4 +1,4 @@
-"""The tags of a project."""
+"""Views of the tags of a project."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TagsView(ProjectView):
         responses=page_of(tag_forms.TagOut),
     )
     def get(self, request: Request) -> Response:
-        """List the tags of a project, with the use of each."""
+        """List the tags of a project, with the number of memories that use each tag."""
         data = self.query(tag_forms.TagQuery)
         project = self.project(data)
         rows = Tag.objects.visible_to(self.caller).filter(project=project)
@@ -98,7 +98,7 @@ class MergeTagView(ProjectView):
         responses=tag_forms.TagOut,
     )
     def post(self, request: Request, tag_id: uuid.UUID) -> Response:
-        """Replace a tag by another one everywhere."""
+        """Replace a tag with another one in every memory."""
         data = self.body(tag_forms.MergeTag)
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -106,5 +106,6 @@ class MergeTagView(ProjectView):
             into = tags.find_tag(tag.project_id, data["into"], self.caller)
             return 200, tag_answer(tags.merge(tag, into, self.caller), self)
 
-        # Without a project: a repeated request can no longer read it from the merged tag.
+        # No project is given, because a repeated request can no longer read it from the
+        # merged tag.
         return self.run_once(None, act)
