@@ -7,5 +7,5 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        # Registers the embedding job and the table of vectors.
+        # These imports register the embedding job and the table of vectors.
         import memories.maintenance.embedding_job  # noqa: F401

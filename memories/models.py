@@ -1,4 +1,4 @@
-"""Models of memories: their vectors, changes, files, tags, possible duplicates and purges."""
+"""Models of memories, with their vectors, changes, files, tags, pairs and purges."""
 
 from __future__ import annotations
 
@@ -86,8 +86,9 @@ class Memory(models.Model):
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
 
-    # Immutable after creation. `scope_type` is the object type of object scopes;
-    # `scope_user` keeps two users' sessions of the same name apart.
+    # These fields are immutable after creation. `scope_type` is the type of the object in
+    # an object scope. `scope_user` keeps sessions of two users apart if the sessions have
+    # the same name.
     scope_kind = models.CharField(
         max_length=16, choices=ScopeKind, default=ScopeKind.WORKSPACE
     )
@@ -123,7 +124,8 @@ class Memory(models.Model):
         related_name="duplicates",
         db_index=False,
     )
-    # Never marked as a duplicate: a person decided so, or it is derived from others.
+    # If true, the memory is never marked as a duplicate. A person decided so, or the memory
+    # is derived from others.
     kept_apart = models.BooleanField(default=False)
     # The row's vector was compared with its neighbours.
     is_compared = models.BooleanField(default=False)
@@ -140,7 +142,7 @@ class Memory(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     deleted_by = models.CharField(max_length=200, blank=True)
     delete_reason = models.CharField(max_length=500, blank=True)
-    # The derived memory for which a promotion or compaction deleted this one.
+    # The id of the derived memory, if a promotion or compaction deleted this memory.
     retired_into = models.UUIDField(null=True, blank=True, editable=False)
 
     content_tsv = SearchVectorField(editable=False)
@@ -241,13 +243,13 @@ class Memory(models.Model):
                 condition=models.Q(superseded_by__isnull=False),
                 name="memory_superseded",
             ),
-            # Counts what was stored in a week by an index-only scan.
+            # An index-only scan of this index counts the memories that were stored in a week.
             models.Index(
                 fields=["project", "created_at"],
                 include=["memory_type", "is_duplicate"],
                 name="memory_stored",
             ),
-            # For counting the quotas.
+            # This index serves to count the use of the quotas.
             models.Index(
                 "project",
                 OWNER,
@@ -255,7 +257,8 @@ class Memory(models.Model):
                 condition=models.Q(**CURRENT_COLUMNS),
                 name="memory_live",
             ),
-            # For the lineage: few memories are derived from others.
+            # This index serves the lineage. It is partial, because few memories are derived
+            # from others.
             models.Index(
                 fields=["promoted_from"],
                 condition=models.Q(promoted_from__isnull=False),
@@ -273,14 +276,17 @@ class Memory(models.Model):
 
     @property
     def scope(self) -> dict[str, str]:
-        """The scope as the API writes it."""
+        """Return the scope in the form that the API writes."""
         return Scope(
             self.scope_kind, self.scope_key, self.scope_type, self.scope_user
         ).to_dict()
 
     @property
     def is_keyed_fact(self) -> bool:
-        """Whether its key alone decides what it supersedes and repeats."""
+        """Whether this memory is a fact with a key.
+
+        Only the key decides which memories such a fact supersedes and repeats.
+        """
         return self.kind == self.Kind.FACT and bool(self.key)
 
     @property
@@ -293,12 +299,18 @@ class Memory(models.Model):
 
     @property
     def is_current(self) -> bool:
-        """Whether reads and searches find it by default, as `current()` selects rows."""
+        """Whether reads and searches find this memory by default.
+
+        The conditions are those of `current()`.
+        """
         return not (self.is_duplicate or self.superseded_by_id or self.is_inactive)
 
     @property
     def embedding(self) -> Vector | None:
-        """The vector of the active model; None until it is embedded."""
+        """Return the vector of the active model.
+
+        Return None if the memory is not embedded yet.
+        """
         from inference.embedding import active_model  # loads the model runtime
 
         vector = self.vectors.filter(model=active_model.get().name).first()
@@ -306,12 +318,18 @@ class Memory(models.Model):
 
     @property
     def text(self) -> str:
-        """The text that is embedded, for the semantic lane and for finding duplicates."""
+        """Return the text that is embedded.
+
+        The semantic lane and the check for duplicates use its vector.
+        """
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
 class MemoryVector(StoredVector, models.Model):
-    """The vector of a memory by one model; vectors of two models are never compared."""
+    """The vector of a memory, computed by one model.
+
+    Vectors of two models are never compared.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     memory = models.ForeignKey(
@@ -337,7 +355,10 @@ class MemoryVector(StoredVector, models.Model):
 
 
 class MemoryChange(models.Model):
-    """A change of a memory, with the changed fields only. Append-only, no foreign keys."""
+    """A change of a memory.
+
+    The row has the changed fields only. Rows are only ever added, and have no foreign keys.
+    """
 
     class Action(models.TextChoices):
         CREATE = "create"
@@ -388,7 +409,7 @@ class File(models.Model):
     file_type = models.CharField(max_length=32, blank=True)
     last_content_hash = models.CharField(max_length=128, blank=True)
     renamed_from = models.JSONField(default=list, blank=True)
-    # When a sync last reported that it changed or is gone.
+    # The time when a sync last reported that the file changed or is gone.
     changed_at = models.DateTimeField(null=True, blank=True)
     first_seen_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(auto_now_add=True)
@@ -411,12 +432,15 @@ class File(models.Model):
 
     @property
     def is_gone(self) -> bool:
-        """Whether a sync reported it gone, and no memory has linked to it since."""
+        """Whether the file is gone.
+
+        A sync reported that the file is gone, and no memory has linked to the file since.
+        """
         return self.changed_at is not None and self.last_seen_at < self.changed_at
 
 
 class MemoryFile(models.Model):
-    """How a memory relates to a file."""
+    """A link between a memory and a file, with the relation of the two."""
 
     class Relation(models.TextChoices):
         READ = "read"
@@ -473,7 +497,10 @@ class MemoryFile(models.Model):
 
 
 class Tag(models.Model):
-    """A tag of a project; memories store its name."""
+    """A tag of a project.
+
+    Memories store the name of the tag.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
@@ -500,7 +527,7 @@ class Tag(models.Model):
 
 
 class PossibleDuplicate(models.Model):
-    """Two similar memories, and why the newer was not marked as a duplicate."""
+    """Two similar memories, and why the newer one was not marked as a duplicate."""
 
     class PairState(models.TextChoices):
         OPEN = "open"
@@ -550,7 +577,10 @@ class PossibleDuplicate(models.Model):
 
 
 class DuplicateFinding(models.Model):
-    """A pair that a duplicate scan found; a duplicate if `why_not_merged` is empty."""
+    """A pair of memories that a duplicate scan found.
+
+    If `why_not_merged` is empty, the pair is a duplicate.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     job_id = models.UUIDField()
@@ -579,7 +609,10 @@ class DuplicateFinding(models.Model):
 
 
 class Purge(models.Model):
-    """The receipt of a purge: what was removed, by whom and why, without the texts."""
+    """The receipt of a purge.
+
+    The receipt tells what was removed, by whom and why. It does not hold the removed texts.
+    """
 
     class PurgeState(models.TextChoices):
         WAITING = "waiting"
@@ -590,11 +623,12 @@ class Purge(models.Model):
     state = models.CharField(
         max_length=16, choices=PurgeState, default=PurgeState.WAITING
     )
-    # One of ids, scope, user_id, session_id, object; masked when the purge is done.
+    # The selection has one of the keys ids, scope, user_id, session_id and object. Its
+    # value is masked when the purge is done.
     selection = models.JSONField()
     cascade = models.BooleanField(default=False)
     reason = models.CharField(max_length=500)
-    # {table: rows}
+    # The number of affected rows of each table: {table: rows}.
     counts = models.JSONField(default=dict)
     # What was derived from the texts: [{kind, id, how, is_purged}].
     descendants = models.JSONField(default=list)
@@ -621,7 +655,7 @@ class Purge(models.Model):
 
 
 class PurgedText(models.Model):
-    """The HMAC of a text that a purge removed, and one place where the text was."""
+    """The HMAC of a text that a purge removed, with one place where the text was."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     purge = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Decide whether a memory repeats another one, or only resembles it."""
+"""Decide whether a memory repeats another memory or only resembles it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ from projects.models import Project
 from search.near import Neighbours, find_neighbours, neighbours_statement
 from search.semantic import Scores
 
-# More than one: the nearest may contradict the memory while the next one repeats it.
+# Several neighbours are needed: the nearest one may contradict the memory, while the next
+# one repeats the memory.
 MAX_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """A neighbour above the threshold; `why_not_merged` is the contradiction, if any."""
+    """A neighbour whose similarity is above the threshold.
+
+    `why_not_merged` describes the contradiction between the two memories, if they have one.
+    """
 
     memory: Memory
     similarity: float
@@ -33,7 +37,10 @@ class Similarity:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The original that a memory repeats, else the memories that it only resembles."""
+    """The result of a comparison.
+
+    It has the original that a memory repeats, or else the memories that it only resembles.
+    """
 
     original: Similarity | None
     possible: tuple[Similarity, ...] = ()
@@ -43,9 +50,9 @@ NO_VERDICT = Verdict(None)
 
 
 def candidates(memory: Memory) -> Any:
-    """Rows that a memory may be a duplicate of.
+    """Return the rows that a memory may be a duplicate of.
 
-    Current rows of the same project, scope, sensitivity and key.
+    These are the current rows of the same project, scope, sensitivity and key.
     """
     return (
         Memory.objects.current()
@@ -60,12 +67,18 @@ def candidates(memory: Memory) -> Any:
 
 
 def is_comparable(memory: Memory) -> bool:
-    """Whether a memory is compared by its vector; a fact with a key is compared by its key."""
+    """Whether a memory is compared by its vector.
+
+    A fact that has a key is compared by its key instead.
+    """
     return not (memory.kept_apart or memory.is_keyed_fact)
 
 
 def probe(project: Project, vectors: Sequence[Vector]) -> Statement:
-    """Build the statement that finds a project's neighbours of vectors, for `compare_new`."""
+    """Build the statement that finds a project's neighbours of the vectors.
+
+    `compare_new` takes the neighbours that this statement finds.
+    """
     threshold = project.options.dedup.threshold
     return neighbours_statement(
         Memory, vectors, project_id=project.pk, threshold=threshold
@@ -78,7 +91,7 @@ def compare_new(
     neighbours: Neighbours,
     inserted: Sequence[tuple[Memory, Vector]],
 ) -> Verdict:
-    """Compare a new memory with its neighbours and with those inserted before it."""
+    """Compare a new memory with its neighbours and with memories inserted before it."""
     threshold = memory.project.options.dedup.threshold
     cosines = {other.pk: vector.cosine(theirs) for other, theirs in inserted}
     extra = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
@@ -89,9 +102,10 @@ def compare_new(
 def compare_stored(
     project: Project, embedded: Sequence[tuple[Memory, Vector]]
 ) -> Iterator[tuple[Memory, Verdict]]:
-    """Compare stored memories one by one, each with the rows before it in the sequence.
+    """Compare stored memories one by one.
 
-    The caller applies each verdict before it takes the next one.
+    Each memory is compared with the rows before it in the sequence. The caller applies each
+    verdict before it takes the next one.
     """
     options = project.options.dedup
     if not options.enabled:
@@ -120,8 +134,9 @@ def compare(
 ) -> Verdict:
     """Compare a memory with its nearest candidates (REQ-MEM-DEDUP-001).
 
-    Vectors of opposites are similar, so a pair that contradicts itself is no duplicate.
-    `rows` narrows the candidates; pass `neighbours` if they are already known.
+    Texts that say opposite things have similar vectors. A pair whose texts contradict each
+    other is therefore no duplicate. `rows` narrows the candidates. Pass `neighbours` if
+    they are already known.
     """
     if not is_comparable(memory):
         return NO_VERDICT
@@ -141,7 +156,10 @@ def compare(
 def find_near(
     project_id: uuid.UUID, vectors: Sequence[Vector], *, threshold: float
 ) -> list[Neighbours]:
-    """Find a project's rows at or above a cosine, for each vector."""
+    """For each vector, find the project's rows that are similar enough.
+
+    A row is similar enough if its cosine to the vector is at least `threshold`.
+    """
     return find_neighbours(Memory, vectors, project_id=project_id, threshold=threshold)
 
 
@@ -151,7 +169,10 @@ def find_near_each(
     *,
     threshold: float,
 ) -> Iterator[tuple[Memory, Vector, Neighbours]]:
-    """Find the stored memories that have neighbours, each with its neighbours."""
+    """Yield the stored memories that have neighbours.
+
+    Each memory is yielded with its vector and its neighbours.
+    """
     near = find_near(
         project_id, [vector for _, vector in embedded], threshold=threshold
     )
@@ -169,10 +190,11 @@ def find_similar(
     threshold: float,
     neighbours: Neighbours,
 ) -> list[Similarity]:
-    """Find the nearest of `rows` at or above a cosine, nearest first.
+    """Find the nearest of `rows` whose cosine is at least `threshold`, nearest first.
 
-    Looks among the project's `neighbours` first. If these are not all there are and
-    do not decide, scans every row. Leaves out pairs that a person decided.
+    The function first looks among the project's `neighbours`. If that list is incomplete
+    and does not decide the case, the function scans every row. Pairs that a person decided
+    are left out.
     """
     rows = rows.exclude(pk__in=_decided_ids(memory))
     near = rows.filter(pk__in=list(neighbours.scores))
@@ -218,7 +240,7 @@ def _first_duplicate(similar: Sequence[Similarity]) -> Similarity | None:
 
 
 def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarity:
-    """Check a pair above the threshold for a contradiction."""
+    """Check for a contradiction in a pair whose similarity is above the threshold."""
     return Similarity(
         memory=other,
         similarity=round(similarity, 4),
@@ -227,7 +249,10 @@ def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarit
 
 
 def lock_unchanged(original: Memory) -> Memory | None:
-    """Lock an original; None if it changed or is not current since it was compared."""
+    """Lock an original.
+
+    Return None if the original changed or stopped being current after it was compared.
+    """
     rows = Memory.objects.select_for_update(no_key=True).filter(
         pk=original.pk,
         similarity_hash=original.similarity_hash,
@@ -238,7 +263,10 @@ def lock_unchanged(original: Memory) -> Memory | None:
 
 
 def lock_all_unchanged(memories: Iterable[Memory]) -> set[uuid.UUID]:
-    """Lock memories; return the ids of those unchanged and current since they were compared."""
+    """Lock memories and return a set of ids.
+
+    The set has the memories that are current and did not change after they were compared.
+    """
     hashes = {memory.pk: memory.similarity_hash for memory in memories}
     locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=hashes)
     rows = locked.current().order_by("pk").values_list("pk", "similarity_hash")
@@ -248,9 +276,10 @@ def lock_all_unchanged(memories: Iterable[Memory]) -> set[uuid.UUID]:
 def record_possible(
     memory: Memory, similar: Sequence[Similarity]
 ) -> tuple[Similarity, ...]:
-    """Record possible duplicates for a person to decide; a known pair stays as it is.
+    """Record possible duplicates for a person to decide.
 
-    The caller has locked `memory`. Returns the pairs whose other memory is unchanged.
+    A pair that is already recorded stays as it is. The caller has locked `memory`. Return
+    the pairs whose other memory is unchanged.
     """
     if not similar:
         return ()

@@ -1,4 +1,7 @@
-"""Register with the purge: texts, vectors, pairs, unlinked files and unused tags of memories."""
+"""Register the data of memories that a purge removes.
+
+The data are texts, vectors, pairs, unlinked files and unused tags.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,8 @@ COLUMN_MASKS: dict[str, Redactor] = {
     **dict.fromkeys(("tags", "provenance"), empty),
 }
 CHANGE_MASK = columns_redactor(COLUMN_MASKS | {"scope": json_redactor("kind")})
-# A user may store text that looks like a mask; only purged rows are deleted as well.
+# A user may store text that looks like a mask. Only rows that were purged are also deleted,
+# so the condition checks both.
 UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
 ACTOR = "names an actor: an agent, a key or an account"
 INTERNAL = "set by the service, contains no text of a person"
@@ -131,7 +135,7 @@ class MemoryErasure(ErasureHandler):
             deleted=("name", "description", "category"),
         ),
         ErasableColumns(LexemeStat, None, derived=("lexeme",)),
-        # The log of Django's admin names a row by the start of its text.
+        # The admin log of Django names a row by the start of the row's text.
         ErasableColumns(
             LogEntry,
             lambda erasure: LogEntry.objects.filter(
@@ -192,7 +196,8 @@ class MemoryErasure(ErasureHandler):
         erasure.add("audit_event", _audit_events_of(erasure.project_id, words))
 
     def lock(self, erasure: ErasureScope) -> None:
-        # A full lock: a new link to the file takes a key share of its row, which must wait.
+        # The lock is a full one. A new link to a file takes a key share of the file's row,
+        # and this key share must wait.
         files = File.objects.filter(pk__in=erasure.ids_of("file")).order_by("file_path")
         list(files.select_for_update().values_list("pk", flat=True))
         rows = _memories(erasure).order_by("pk").select_for_update(no_key=True)
@@ -201,7 +206,10 @@ class MemoryErasure(ErasureHandler):
     def prepare(
         self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
     ) -> None:
-        """Delete rows that are not deleted yet; duplicates outside the purge succeed them."""
+        """Delete the rows that are not deleted yet.
+
+        Duplicates outside the purge become originals in their place.
+        """
         rows = _memories(erasure)
         MemoryChange.objects.bulk_create(
             MemoryChange(
@@ -239,9 +247,10 @@ class MemoryErasure(ErasureHandler):
 
 
 def _unlinked_files(erasure: ErasureScope) -> set[uuid.UUID]:
-    """Files that no other memory links to, and whose content no sync reported.
+    """Return the files that no other memory links to and whose content no sync reported.
 
-    Includes files without any link: no history tells which memory linked to them.
+    Files without any link are included, because no history tells which memory linked to
+    them.
     """
     others = MemoryFile.objects.exclude(memory__in=erasure.ids_of("memory"))
     rows = File.objects.filter(
@@ -253,7 +262,10 @@ def _unlinked_files(erasure: ErasureScope) -> set[uuid.UUID]:
 
 
 def _unused_tags(erasure: ErasureScope) -> set[str]:
-    """Tags that only these memories have or had, and that nobody created or edited as a tag."""
+    """Return the tags that only these memories have or had.
+
+    Tags that somebody created or edited as a tag are left out.
+    """
     rows = Memory.objects.filter(project_id=erasure.project_id)
     ids = erasure.ids_of("memory")
     names = _tags_of(rows.filter(pk__in=ids)) | _former_tags(ids)
@@ -282,7 +294,10 @@ def _listed_tags(project_id: uuid.UUID, words: Set[str]) -> set[str]:
 
 
 def _audit_events_of(project_id: uuid.UUID, words: Set[str]) -> set[uuid.UUID]:
-    """Audit rows that name one of the tags, deleted tags included."""
+    """Return the audit rows that name one of the tags.
+
+    Audit rows of deleted tags are included.
+    """
     rows = AuditEvent.objects.filter(
         Q(detail__name__in=words)
         | Q(detail__old__in=words)

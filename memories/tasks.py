@@ -1,4 +1,7 @@
-"""Celery tasks of memories; the imports register the jobs that a worker can run."""
+"""Celery tasks of memories.
+
+The imports register the jobs that a worker can run.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ __all__ = [
 
 @shared_task
 def refresh_statistics() -> None:
-    """Recount lexemes of the projects in which enough was written since the last count."""
+    """Count lexemes anew in each project that stored enough since its last count."""
     projects = Project.objects.live().values_list("pk", flat=True)
     rows = Memory.objects.current()
     statistics.refresh(rows, projects=projects, name=search_columns.CORPUS)
@@ -58,7 +61,7 @@ def compact() -> None:
 
 @shared_task
 def consolidate() -> None:
-    """Start the consolidation of each project with a quota that is reached."""
+    """Start the consolidation of each project that has reached a quota."""
     quotas.consolidate_due()
 
 
@@ -70,6 +73,6 @@ def forget_findings() -> None:
 
 @shared_task
 def care_for_indexes() -> None:
-    """Start the job that maintains the vector indexes, if one of them needs it."""
+    """Start the job that maintains the vector indexes, if an index needs it."""
     vector_index_job.start_due()
     Heartbeat.beat("vector-indexes")

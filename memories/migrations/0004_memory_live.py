@@ -10,8 +10,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # Not concurrently: that waits for every open statement, and a second `migrate`
-        # that waits for the lock of the first is one. A million rows take seconds.
+        # The index is not built concurrently. A concurrent build waits for every open
+        # statement, also for a second `migrate` that waits for the lock of the first one.
+        # Building the index for a million rows takes seconds.
         migrations.AddIndex(
             model_name="memory",
             index=models.Index(

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     dependencies = [("memories", "0004_memory_live")]
 
     operations = [
-        # Not concurrently, for the reason that 0004 gives.
+        # The index is not built concurrently, for the reason that 0004 gives.
         migrations.AddIndex(
             "memory",
             models.Index(

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     dependencies = [("memories", "0005_memory_stored")]
 
     operations = [
-        # Not concurrently, for the reason that 0004 gives.
+        # The index is not built concurrently, for the reason that 0004 gives.
         migrations.AddIndex(
             "memory",
             models.Index(

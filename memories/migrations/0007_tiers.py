@@ -8,9 +8,9 @@ TABLE = "memories_memory"
 
 
 class Migration(migrations.Migration):
-    """Every row anew: half an hour for a million."""
+    """Write every row anew. A million rows take half an hour."""
 
-    atomic = False  # each batch of rows is a transaction
+    atomic = False  # each batch of rows has its own transaction
 
     dependencies = [
         ("memories", "0006_memory_descent"),

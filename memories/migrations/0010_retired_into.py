@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.db import migrations, models
 
-# What a promotion or compaction wrote as the reason of a deletion.
+# The text that a promotion or compaction wrote as the reason of a deletion.
 NAME_WHAT_CAME_OF_SOURCES = """
     UPDATE memories_memory
     SET retired_into = right(delete_reason, 36)::uuid

@@ -7,14 +7,18 @@ from common.drop_fk_index import DropFkIndex
 
 
 class Migration(migrations.Migration):
-    """Few memories are duplicates or superseded: each insert wrote two nulls for them."""
+    """Leave rows out of two indexes if they have no value for the index.
+
+    Few memories are duplicates or superseded. Before this migration, each insert wrote two
+    nulls into the indexes.
+    """
 
     dependencies = [("memories", "0010_retired_into")]
 
     operations = [
         migrations.AddIndex(
             "memory",
-            # Not concurrently, for the reason that 0004 gives.
+            # The index is not built concurrently, for the reason that 0004 gives.
             models.Index(
                 fields=["superseded_by"],
                 condition=models.Q(superseded_by__isnull=False),
