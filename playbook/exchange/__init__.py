@@ -1,4 +1,6 @@
-"""Export and import a playbook: ACE lines, JSON with history, a managed block.
+"""Export and import a playbook.
+
+The formats are ACE lines, JSON with history, and a managed block.
 
 May import every room of `playbook` but `serializers`, `views` and `admin`.
 """

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 LARGEST_COUNT = 99_999
 
 _HEADING = re.compile(r"#{1,6}(?:\s(?P<name>.*))?")
-# A label starts with a letter and has a hyphen and a digit; `[x]` and `[1]` are no labels.
+# A label starts with a letter and contains a hyphen and a digit. `[x]` and `[1]` are not
+# labels.
 _RULE = re.compile(
     r"(?:[-*]\s+)?\[(?P<label>(?=[^\]]*-)(?=[^\]]*\d)[A-Za-z][\w.-]{0,63})\]"
     r"(?!\()(?P<rest>.*)",
@@ -29,13 +30,16 @@ _COUNTS = re.compile(
 )
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _INDENT = "  "
-# Rows within which a block of code must end; this bounds the scan.
+# A block of code must end within this number of rows. The limit bounds the scan.
 _LONGEST_FENCE = 200
 
 
 @dataclass(frozen=True)
 class RuleLine:
-    """One rule. `number` is the number of its first line, and not compared."""
+    """One rule of a playbook.
+
+    `number` is the number of the rule's first line. Comparisons ignore `number`.
+    """
 
     label: str
     text: str
@@ -56,7 +60,10 @@ class UnparsedLine:
 
 @dataclass(frozen=True)
 class ParsedPlaybook:
-    """The lines of a playbook; `notes` list the parts that were not read as written."""
+    """The lines of a parsed playbook.
+
+    `notes` list the parts of the file that were not read as written.
+    """
 
     lines: tuple[RuleLine, ...]
     unparsed: tuple[UnparsedLine, ...] = ()
@@ -64,12 +71,18 @@ class ParsedPlaybook:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split at every kind of line end; a form feed or U+2028 is part of a text."""
+    """Split a text at every kind of line end.
+
+    A form feed or U+2028 is not a line end, but part of a line.
+    """
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def parse(text: str) -> ParsedPlaybook:
-    """Parse a playbook; lines other than rules, headings and blanks are in `unparsed`."""
+    """Parse a playbook.
+
+    Lines that are not rules, headings or blank lines are in `unparsed`.
+    """
     rows = split_lines(text.removeprefix("\ufeff"))
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
@@ -96,7 +109,10 @@ def parse(text: str) -> ParsedPlaybook:
 
 
 def format(lines: Iterable[RuleLine]) -> str:
-    """Format rules as text; `parse` returns the same rules."""
+    """Format rules as text.
+
+    `parse` returns the same rules from the text.
+    """
     written: list[str] = []
     section = ""
     for line in lines:
@@ -116,9 +132,9 @@ def _format_rule(line: RuleLine) -> Iterator[str]:
 
 
 def _safe(text: str) -> list[str]:
-    """Split a text so that no row but the first looks like a rule or a heading.
+    """Split a text so that only the first row can look like a rule or a heading.
 
-    Other readers of this format strip each line before they parse it.
+    Other readers of this format strip each line before they parse the line.
     """
     first, *others = [row.rstrip() for row in split_lines(text.strip())]
     result = [first]
@@ -158,7 +174,7 @@ def _is_count(value: str) -> bool:
 
 
 def _continuation(rows: Sequence[str], at: int, *, is_fence_open: bool) -> list[str]:
-    """Return the rows from `at` on that belong to the rule above them."""
+    """Return the rows from `at` on that belong to the rule above these rows."""
     last = end = at
     fenced = is_fence_open and _closes(rows, at)
     while end < len(rows):
@@ -179,12 +195,15 @@ def _continuation(rows: Sequence[str], at: int, *, is_fence_open: bool) -> list[
 
 
 def _opens_fence(row: str) -> bool:
-    """Whether the first row of a rule opens a block of code at its end."""
+    """Whether the first row of a rule opens a block of code at the end of the row."""
     return re.search(r"(?:`{3,}|~{3,})\w*\s*$", row) is not None
 
 
 def _closes(rows: Sequence[str], at: int) -> bool:
-    """Whether a fence closes before the next rule; otherwise it opens no block."""
+    """Whether a fence closes before the next rule.
+
+    A fence that does not close before the next rule opens no block.
+    """
     for row in rows[at : at + _LONGEST_FENCE]:
         if _RULE.fullmatch(row.strip()):
             return False
@@ -194,7 +213,7 @@ def _closes(rows: Sequence[str], at: int) -> bool:
 
 
 def _dedent(more: Sequence[str]) -> list[str]:
-    """Remove the indentation that `format` writes, if every row has it."""
+    """Remove the indentation that `format` writes, if every row has this indentation."""
     result = [row.rstrip() for row in more]
     if all(row.startswith(_INDENT) for row in result if row):
         return [row.removeprefix(_INDENT) for row in result]

@@ -1,4 +1,4 @@
-"""Write a file atomically, so that nobody reads a part of it."""
+"""Write a file atomically, so that nobody reads a half-written file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 
 def replace(path: Path, content: bytes) -> bool:
-    """Write a file atomically; return whether it changed.
+    """Write a file atomically, and return whether the content changed.
 
-    Its mode and owner stay. If the path is a link, the file it points to is replaced.
+    The mode and the owner of the file stay. If the path is a link, the file that the
+    link points to is replaced.
     """
     path = path.resolve()
     before = path.read_bytes() if path.exists() else None
@@ -32,7 +33,7 @@ def replace(path: Path, content: bytes) -> bool:
 
 
 def _copy_mode_and_owner(handle: int, path: Path) -> None:
-    """Give the new file the mode and owner of the file that it replaces."""
+    """Give the new file the mode and the owner of the file that the new file replaces."""
     if not path.exists():
         mask = os.umask(0)
         os.umask(mask)

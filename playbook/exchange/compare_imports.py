@@ -1,6 +1,7 @@
-"""Compare imported texts with the playbook in a job that embeds them.
+"""Compare imported texts with the playbook, in a job that embeds the texts.
 
-An import of thousands of lines returns at once, and embedding them takes minutes.
+An import of thousands of lines returns at once, although embedding the lines takes
+minutes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def enqueue(project_id: uuid.UUID) -> None:
 
 
 def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
-    """Find waiting imported texts that are not compared with the playbook yet."""
+    """Find waiting imported texts that were not yet compared with the playbook."""
     return PlaybookDelta.objects.filter(
         project_id=project_id,
         status=PlaybookDelta.DeltaStatus.PENDING,
@@ -44,7 +45,7 @@ def uncompared_deltas(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
 
 @runner.handler("compare_imported", attempts=20, lease=timedelta(minutes=5))
 def compare_imported(run: runner.JobRun) -> dict[str, Any]:
-    """Embed waiting imported texts, and add the gates that compare them."""
+    """Embed waiting imported texts, and add the gates that compare the texts with entries."""
     project_id = run.job.project_id
     assert project_id
     rows = partial(uncompared_deltas, project_id)
@@ -56,10 +57,10 @@ def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     try:
         playbook, delta = delta_review.lock_delta(delta, None)
     except delta_review.DeltaState:
-        return  # decided while the model worked
+        return  # A person decided about the delta while the model worked.
     item = submission.reevaluate(delta, vector)
     new_results = gates.evaluate(playbook, item, key_id=delta.key_id)
-    # The other gates stay: the removals of the whole import are not known here.
+    # The other gates stay, because the removals of the whole import are not known here.
     kept_results = [
         GateResult(**gate)
         for gate in delta.gates

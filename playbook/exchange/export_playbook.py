@@ -1,4 +1,4 @@
-"""Export a playbook as text: the same rows give the same bytes."""
+"""Export a playbook as text. The same rows always give the same bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEDIA_TYPES = {
     "json": "application/json",
     "agents-md": "text/markdown; charset=utf-8",
 }
-# Keys of a delta's payload to export; the others refer to rows of this project.
+# Keys of a delta's payload to export. The other keys refer to rows of this project.
 EXPORTED_PAYLOAD = {
     *SETTABLE_COLUMNS,
     *IMPORTED_COLUMNS,
@@ -37,7 +37,7 @@ def export_text(project: Project, caller: Caller, *, format: Format) -> str:
 
 
 def _ace(project: Project, caller: Caller) -> str:
-    """Format every active entry, by section."""
+    """Format every active entry, grouped by section."""
     return ace_format.format(
         RuleLine(
             entry.label,
@@ -51,7 +51,7 @@ def _ace(project: Project, caller: Caller) -> str:
 
 
 def _block(project: Project, caller: Caller) -> str:
-    """Format a managed block: whole lines within the budget for agents."""
+    """Format a managed block of whole lines that fit within the token budget for agents."""
     live = _live(project, caller)
     budget = project.options.budgets.render_tokens
     fitting = renderer.fit_budget(
@@ -76,7 +76,7 @@ def _live(project: Project, caller: Caller) -> list[PlaybookEntry]:
 def _by_section(
     project: Project, entries: Sequence[PlaybookEntry]
 ) -> list[PlaybookEntry]:
-    """Sort by category in the order of the project, then by the number of the label."""
+    """Sort by the project's order of categories, then by the number in the label."""
     order = {name: place for place, name in enumerate(project.options.categories)}
 
     def key(entry: PlaybookEntry) -> tuple[int, str, int, str]:
@@ -109,7 +109,8 @@ def _json(project: Project, caller: Caller) -> str:
 class ExportedHistory:
     """The changes up to a revision, with labels and numbers instead of ids.
 
-    It has no memories, because they belong to the project (decision 0012).
+    The history contains no memories, because memories belong to the project (decision
+    0012).
     """
 
     def __init__(self, project: Project, revision: int, caller: Caller) -> None:
@@ -156,7 +157,10 @@ class ExportedHistory:
         return columns
 
     def entries(self, changes: Sequence[Mapping[str, Any]]) -> list[EntryValues]:
-        """Build the entries from the changes, so that a concurrent write cannot separate them."""
+        """Return the entries, built from the changes.
+
+        A concurrent write can therefore not make the entries differ from the changes.
+        """
         states: dict[str, EntryValues] = {}
         for change in changes:
             states.setdefault(change["entry"], {}).update(change["after"])
@@ -199,6 +203,6 @@ class ExportedHistory:
 
 
 def _number_ids(ids: Iterator[uuid.UUID | None]) -> dict[uuid.UUID | None, int]:
-    """Number the ids in order of appearance."""
+    """Give each id a number, in the order in which the ids appear."""
     first = dict.fromkeys(pk for pk in ids if pk)
     return {pk: number for number, pk in enumerate(first, start=1)}

@@ -1,4 +1,4 @@
-"""Plan an import: the proposals that turn the entries into the lines of a file."""
+"""Plan an import: find the proposals that change the entries into the lines of a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from playbook.rule_text import text_patterns
 from projects.models import Project
 
 TAG = "imported"
-# The labels in a file are those of the project if at least half of the labelled lines have
-# a text like that of their entry; any two playbooks have a `gotchas-00001`.
+# The labels in a file are the project's labels if at least half of the labelled lines
+# have a text like the text of their entry. The texts are compared because any two
+# playbooks have a `gotchas-00001`.
 MAJORITY = 0.5
-# Entries that a reason or note lists at most.
+# The largest number of entries that a reason or a note lists.
 MAX_NAMED = 20
 
 
@@ -34,7 +35,7 @@ class ImportPlan:
 
 
 class EntryLookup:
-    """The entries of a project by label, alias and text."""
+    """Finds the entries of a project by label, alias and text."""
 
     def __init__(self, entries: Iterable[PlaybookEntry]) -> None:
         self.entries = sorted(entries, key=lambda entry: entry.pk)
@@ -59,7 +60,7 @@ def build_plan(
     """Return the proposals that make the playbook say what the lines say.
 
     With `is_whole`, entries that a rewrite of this playbook leaves out are proposed for
-    deletion. `author` are fields of every proposal.
+    deletion. `author` holds fields that every proposal gets.
     """
     entries = PlaybookEntry.objects.filter(project=project).light()
     lookup = EntryLookup(entries)
@@ -83,7 +84,7 @@ def build_plan(
 
 
 def _labels_are_ours(lines: Sequence[RuleLine], lookup: EntryLookup) -> bool:
-    """Whether most lines with a known label have a text like that of their entry."""
+    """Whether most lines with a known label have a text like the text of their entry."""
     found = [(line, lookup.find(line.label)) for line in lines]
     pairs = [(line, entry) for line, entry in found if entry]
     similar = sum(
@@ -98,7 +99,7 @@ def _is_rewrite(lines: Sequence[RuleLine], lookup: EntryLookup) -> bool:
 
 
 def _overlap(left: str, right: str) -> float:
-    """Return the share of the words of the shorter text that the other text has."""
+    """Return the share of the shorter text's words that the other text contains."""
     ours, theirs = (
         set(text_patterns.WORD.findall(text.casefold())) for text in (left, right)
     )
@@ -149,7 +150,7 @@ def _note_duplicates(
 def _alias(
     rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup
 ) -> Proposal | None:
-    """Propose the further labels of an existing text as aliases of its entry."""
+    """Propose the additional labels of an existing text as aliases of the text's entry."""
     new = _free_labels(rule, lookup, {*entry.aliases, entry.label})
     if not new:
         return None
@@ -208,7 +209,7 @@ def _addition(
 
 
 def _free_labels(rule: ImportedRule, lookup: EntryLookup, have: set[str]) -> list[str]:
-    """Return the labels that name no entry and no earlier line of the file."""
+    """Return the labels that belong to no entry and to no earlier line of the file."""
     free = [
         name
         for name in rule.labels
@@ -235,7 +236,7 @@ def _removals(
 
 
 def _tokens_removed(proposals: Sequence[Proposal]) -> dict[Any, int]:
-    """Map each entry that the import removes or shrinks to the tokens that it loses."""
+    """Map each entry that the import removes or shrinks to the tokens that the entry loses."""
     lost = {}
     for proposal in proposals:
         entry = proposal.entry

@@ -1,4 +1,7 @@
-"""Import a playbook: as deltas that wait for a person, whoever imports it."""
+"""Import a playbook as deltas.
+
+The deltas wait for a person, no matter who imports the playbook.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from playbook.proposals.proposed_change import Producer, Proposal
 from projects.models import Project
 
 Format = Literal["ace", "json", "agents-md"]
-# A trained playbook has 300 lines and 120 KB; this is ten times as much.
+# A trained playbook has 300 lines and 120 KB. These limits are ten times as large.
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 5_000
 CHUNK = 50  # deltas written under one lock of the playbook
@@ -49,7 +52,10 @@ class TooManyLines(errors.Refusal):
 
 @dataclass(frozen=True)
 class DeltaCount:
-    """The number of deltas of one operation and status; `known` of them existed before."""
+    """The number of deltas with one operation and status.
+
+    `known` is the number of these deltas that existed before the import.
+    """
 
     operation: str
     status: str
@@ -59,10 +65,10 @@ class DeltaCount:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import; `waiting` are the ids of the deltas to decide.
+    """The result of an import.
 
-    If the import restored a history, `restored` is its number of entries, and there are
-    no deltas.
+    `waiting` are the ids of the deltas to decide. If the import restored a history,
+    `restored` is the number of restored entries, and there are no deltas.
     """
 
     deltas: tuple[DeltaCount, ...] = ()
@@ -82,11 +88,11 @@ def import_text(
     producer: str = Producer.MODEL,
     producer_name: str = "",
 ) -> ImportResult:
-    """Turn a playbook into waiting deltas, or restore an exported one.
+    """Turn a playbook into waiting deltas, or restore an exported playbook.
 
-    If a curator imports JSON with history into an empty playbook, it is restored as it
-    was. Repeating an import creates no second delta. Raises TooLarge, TooManyLines,
-    Invalid, and the errors of `json_format` and `managed_block`.
+    If a curator imports JSON with history into an empty playbook, the exported playbook
+    is restored unchanged. Repeating an import creates no second delta. Raises TooLarge,
+    TooManyLines, Invalid, and the errors of `json_format` and `managed_block`.
     """
     caller.require(Role.WRITER, project.pk)
     if problem := texts.find_unstorable(content):
@@ -151,7 +157,10 @@ def _submit_plan(
 def _submit_in_chunks(
     project: Project, new_proposals: Sequence[Proposal], caller: Caller
 ) -> None:
-    """Submit in chunks, a transaction each, so that others wait for the lock only briefly."""
+    """Submit the proposals in chunks, with one transaction for each chunk.
+
+    Other writers therefore wait only briefly for the lock.
+    """
     prepared = submission.prepare(project, new_proposals, caller)
     for start in range(0, len(new_proposals), CHUNK):
         chunk = prepared.items[start : start + CHUNK]
@@ -176,5 +185,8 @@ def _counts(deltas: Sequence[PlaybookDelta], known: set[str]) -> Iterator[DeltaC
 
 
 def _shorten(line: UnparsedLine) -> UnparsedLine:
-    """Shorten and mask a line: the response is stored under an Idempotency-Key."""
+    """Shorten a line and mask its secrets.
+
+    The response with the line is stored under an Idempotency-Key.
+    """
     return replace(line, text=texts.clip(secrets.mask(line.text).text, MAX_SHOWN))

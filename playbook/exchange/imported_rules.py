@@ -14,7 +14,10 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class ImportedRule:
-    """A text of the file; exact copies are one rule with the labels of all."""
+    """A text of the file.
+
+    Exact copies of a text are one rule, which has the labels of all copies.
+    """
 
     text: str
     labels: tuple[str, ...]
@@ -31,7 +34,10 @@ class ImportedRule:
 
 @dataclass(frozen=True)
 class ImportedRules:
-    """The rules of a file; `lines` fit in an entry, `unparsed` are too long."""
+    """The rules of a file.
+
+    `lines` fit in an entry. `unparsed` are too long for an entry.
+    """
 
     rules: list[ImportedRule]
     lines: list[RuleLine]
@@ -40,7 +46,7 @@ class ImportedRules:
 
 
 def collect(project: Project, lines: Sequence[RuleLine]) -> ImportedRules:
-    """Return each text once, without secrets, with the labels of all its copies."""
+    """Return each text once, without secrets, and with the labels of all its copies."""
     lines_that_fit = [line for line in lines if len(line.text) <= MAX_CONTENT]
     unparsed = [_reject_long(line) for line in lines if len(line.text) > MAX_CONTENT]
     rules_by_hash: dict[str, ImportedRule] = {}

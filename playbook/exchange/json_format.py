@@ -1,7 +1,8 @@
-"""Read and write a playbook with its history as JSON: the same rows give the same bytes.
+"""Read and write a playbook with its history as JSON.
 
-Rows refer to each other by label, by place in the history and by number, not by ids, so
-that another project can restore the history.
+The same rows always give the same bytes. Rows refer to each other by label, by place in
+the history and by number. Rows do not refer to ids, so that another project can restore
+the history.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from playbook.exchange.ace_format import RuleLine
 FORMAT = "agent-memory-playbook"
 VERSION = 1
 MAX_INTEGER = 2**31 - 1
-MAX_PROBLEMS = 20  # problems that one refusal lists
+MAX_PROBLEMS = 20  # largest number of problems that one refusal lists
 
 
 class BrokenHistory(errors.Refusal):
@@ -71,7 +72,10 @@ class ExportModel(BaseModel):
 
 
 class ExportedColumns(ExportModel):
-    """Columns of an entry: all columns in an entry, the changed ones in a change."""
+    """Columns of an entry.
+
+    An exported entry has all columns. An exported change has only the changed columns.
+    """
 
     label: Label = ""
     content: Annotated[RuleText, Field(min_length=1)] = ""
@@ -139,7 +143,10 @@ class ExportedGate(ExportModel):
 
 
 class ExportedDelta(ExportModel):
-    """A delta that the history names, without its quotes, which belong to memories."""
+    """A delta that the history names.
+
+    Quotes of the delta are left out, because quotes belong to memories.
+    """
 
     number: Number
     operation: Literal[
@@ -179,7 +186,10 @@ class ExportedPlaybook(ExportModel):
 
 
 def read(content: str) -> ExportedPlaybook:
-    """Parse an exported playbook; raises BrokenHistory, which lists the problems."""
+    """Parse an exported playbook.
+
+    Raises BrokenHistory, which lists the problems.
+    """
     try:
         document = ExportedPlaybook.model_validate_json(content)
     except ValidationError as error:
@@ -202,7 +212,7 @@ def read(content: str) -> ExportedPlaybook:
 def write(
     head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> str:
-    """Write one row a line, so that two exports can be compared with a diff."""
+    """Write each row on its own line, so that a diff can compare two exports."""
     parts = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
     for name, rows in lists.items():
         body = ",\n".join(map(_json, rows))
@@ -229,9 +239,13 @@ def _json(value: Any) -> str:
 
 
 def _find_problems(document: ExportedPlaybook) -> str:
-    """Return the first inconsistency of a history; empty if there is none."""
+    """Return the first inconsistency of a history.
+
+    Return an empty string if the history is consistent.
+    """
     states: dict[str, dict[str, Any]] = {}
-    # A revision retires the entries that a new one replaces before it adds the new one.
+    # Within a revision, entries are retired before the new entry that replaces them is
+    # added.
     added = {c.entry: c.revision for c in document.changes if c.operation == "add"}
     places: set[tuple[int, int]] = set()
     last = (0, -1)

@@ -1,6 +1,6 @@
 """The part of an AGENTS.md or CLAUDE.md that belongs to the playbook.
 
-Pure functions of bytes: text outside the two markers never changes.
+Pure functions of bytes. Text outside the two markers never changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from playbook.exchange import ace_format
 
 BEGIN = "<!-- agent-memory:begin -->"
 END = "<!-- agent-memory:end -->"
-# Below the first marker, for readers of the file.
+# This comment stands below the first marker, for people who read the file.
 INTRO = (
     "<!-- Written by `manage.py export`: what is changed here is lost by the next. -->"
 )
@@ -42,15 +42,15 @@ class NotUtf8(errors.Refusal):
 
 
 def block(body: str) -> str:
-    """Return the managed block around a text of whole lines."""
+    """Return the managed block, which surrounds a text of whole lines with markers."""
     return f"{BEGIN}\n{INTRO}\n{body}{END}"
 
 
 def insert_block(document: bytes, block: str) -> bytes:
-    """Replace the block in a document, or append it if there is none.
+    """Replace the block in a document, or append the block if the document has none.
 
-    `block` includes both markers and ends without a newline. It gets the line ends of
-    the document. Every byte outside the block stays.
+    `block` includes both markers and ends without a newline. The inserted block gets
+    the line ends of the document. Every byte outside the block stays.
     """
     if document.startswith(_WIDE):
         raise NotUtf8
@@ -65,7 +65,7 @@ def insert_block(document: bytes, block: str) -> bytes:
 
 
 def read_rules(text: str) -> str:
-    """Return the text with only the rules of its block, each on its original line.
+    """Return the text with only the rules of its block, each rule on its original line.
 
     Raises NoBlock and BrokenMarkers.
     """
@@ -83,7 +83,10 @@ def _is_comment(row: str) -> bool:
 
 
 def _place(document: bytes) -> tuple[int, int] | None:
-    """Find start and end of the block, with its markers, without the last line end."""
+    """Find the start and the end of the block.
+
+    The block includes its markers, but not its last line end.
+    """
     begins, ends = _find_markers(document, BEGIN), _find_markers(document, END)
     if not begins and not ends:
         return None
@@ -93,7 +96,7 @@ def _place(document: bytes) -> tuple[int, int] | None:
 
 
 def _find_markers(document: bytes, marker: str) -> list[tuple[int, int]]:
-    """Find start and end of every line that consists of this marker."""
+    """Find the start and the end of every line that consists of this marker."""
     found = []
     for match in _LINE.finditer(document):
         line = match[0].rstrip(b"\r\n")
@@ -119,7 +122,10 @@ def _marker_problem(
 
 
 def _line_end(document: bytes) -> bytes:
-    """Return the most frequent line end of the document; a newline if it has none."""
+    """Return the most frequent line end of the document.
+
+    Return a newline if the document has no line end.
+    """
     found = _ENDING.findall(document)
     return max((b"\n", b"\r\n", b"\r"), key=found.count)
 

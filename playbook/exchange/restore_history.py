@@ -1,4 +1,4 @@
-"""Restore an exported playbook with its history into a project without a playbook."""
+"""Restore an exported playbook with its history into a project that has no playbook."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from playbook.rule_text import text_gates
 from projects import search_language
 from projects.models import Project
 
-BATCH = 500  # rows of one INSERT
+BATCH = 500  # number of rows in one INSERT
 DATE_COLUMNS = ("created_at", "updated_at", "verified_at", "review_after")
 Ids = Mapping[str, uuid.UUID]
 
@@ -56,7 +56,7 @@ def is_empty(project: Project) -> bool:
 def restore_playbook(
     project: Project, document: ExportedPlaybook, caller: Caller
 ) -> RestoreResult:
-    """Write the entries and changes of an exported playbook as they were.
+    """Write the entries and changes of an exported playbook without altering them.
 
     Raises NotEmpty, OverBudget and SecretFound. The document has no supports, because
     the memories belong to the other project (decision 0012).
@@ -81,7 +81,7 @@ def _write_history(
     for entry in entries:
         entry_index.fill(entry, language)
     _refuse_over_budget(project, entries)
-    # In the order of their creation, which their ids sort by.
+    # Sort the entries by their creation: ids sort in the order of their creation.
     entries.sort(key=lambda entry: entry.pk)
     PlaybookEntry.objects.bulk_create(entries, batch_size=BATCH)
     file_anchors.refresh(entries)
@@ -131,12 +131,12 @@ def _refuse_over_budget(project: Project, entries: list[PlaybookEntry]) -> None:
 def _deltas(
     project: Project, document: ExportedPlaybook, ids: Ids, runs: dict[int, uuid.UUID]
 ) -> dict[int, uuid.UUID]:
-    """Write the deltas; return their ids by number."""
+    """Write the deltas, and return a dict of their ids by number."""
     rows = [_delta(project, delta, ids, runs) for delta in document.deltas]
     PlaybookDelta.objects.bulk_create(rows, batch_size=BATCH)
     for row, delta in zip(rows, document.deltas, strict=True):
         row.created_at = _moment(delta.created_at)
-    # An INSERT sets it to the current time.
+    # An INSERT sets this column to the current time.
     PlaybookDelta.objects.bulk_update(rows, ["created_at"], batch_size=BATCH)
     return {d.number: row.pk for d, row in zip(document.deltas, rows, strict=True)}
 
@@ -169,7 +169,10 @@ def _delta(
 
 
 def _id_for_number(number: int | None, ids: dict[int, uuid.UUID]) -> uuid.UUID | None:
-    """Return the id for a number of the document; create it at its first use."""
+    """Return the id for a number of the document.
+
+    The id is created when the number is used first.
+    """
     return None if number is None else ids.setdefault(number, uuid7())
 
 

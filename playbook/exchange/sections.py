@@ -8,7 +8,7 @@ from collections.abc import Sequence
 FALLBACK = "general"
 _WORD = re.compile(r"[a-z]+")
 # Words in section names of trained playbooks, by category. A section gets the category
-# with the most words in common; the first category wins a tie.
+# that shares the most words with the section's name. In a tie, the first category wins.
 WORDS = {
     "gotchas": "bug caveat error gotcha issue mistake pitfall trap troubleshooting warning",
     "best_practices": (
@@ -22,13 +22,17 @@ WORDS = {
 
 
 def category(section: str, categories: Sequence[str], *, otherwise: str = "") -> str:
-    """Return the best category for a section; if none fits, `otherwise` or a general one."""
+    """Return the best category for a section.
+
+    If no category fits, return `otherwise` or a general category.
+    """
     words = _words(section)
     slug = "_".join(_WORD.findall(section.lower()))
     if slug in categories:
         return slug
     scores = {name: len(words & _keywords(name)) for name in categories}
-    # In the order of the table, then of the project, so that ties are stable.
+    # Categories are in the order of the table, then in the project's order, so that ties
+    # are stable.
     best_first = sorted(scores, key=lambda name: (-scores[name], _rank(name)))
     if best_first and scores[best_first[0]]:
         return best_first[0]
@@ -36,7 +40,10 @@ def category(section: str, categories: Sequence[str], *, otherwise: str = "") ->
 
 
 def tag(section: str) -> str:
-    """Return the section's name as a tag; empty without a name."""
+    """Return the section's name as a tag.
+
+    Return an empty string if the section has no name.
+    """
     return re.sub(r"[\W_]+", "-", section.lower()).strip("-")[:64]
 
 
