@@ -1,4 +1,4 @@
-"""The history of a playbook: revisions, their operations and votes, replay and undo.
+"""The history of a playbook: revisions, operations, votes, replay and undo.
 
 May import `playbook.entries` and everything below it.
 """

@@ -1,8 +1,8 @@
 """Find out which changes are in force, and which later changes depend on them.
 
-A change, the revert of it, the revert of that revert and so on form a chain. Each row
-undoes the one before it, so the change is in force if the number of rows is odd. All
-rows of a chain change the same columns of one entry.
+A change, the revert of that change, the revert of that revert and so on form a chain.
+Each row undoes the row before it. The change is therefore in force if the number of
+rows is odd. All rows of a chain change the same columns of one entry.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from playbook.history.revision import COLUMNS, COUNTERS, SUPPORTS, EntryValues
 from playbook.models import PlaybookChange
 from playbook.queries import USE_CHANGES, PlaybookChangeQuerySet
 
-# Columns that every change sets, so that they show no overlap.
+# Columns that every change sets. They are left out, because they show no overlap.
 VERSION_COLUMNS = {"version", "updated_at"}
-# Columns that a revert changes by the difference, so that later changes stay.
+# Columns that a revert changes only by the difference, so that later changes stay.
 ADDITIVE_COLUMNS = {*COUNTERS, SUPPORTS}
 
 
@@ -46,7 +46,10 @@ class Chain:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that the change sets; an addition sets all of them."""
+        """Return the columns that the change sets.
+
+        An addition sets all columns.
+        """
         is_addition = self.root.operation == PlaybookChange.ChangeOperation.ADD
         return stable_columns(COLUMNS if is_addition else self.root.after)
 
@@ -54,7 +57,7 @@ class Chain:
         return [row for row in self.rows if position_of(row) > place]
 
     def is_moved_by(self, selected: Collection[uuid.UUID]) -> bool:
-        """Whether the selected rows together changed it, and no later row undid that."""
+        """Whether the selected rows together changed the entry, and no later row undid this."""
         places = [n for n, row in enumerate(self.rows) if row.pk in selected]
         rows_since = len(self.rows) - 1 - places[-1] if places else 0
         return len(places) % 2 == 1 and rows_since % 2 == 0
@@ -68,7 +71,10 @@ def position_of(change: PlaybookChange) -> Position:
 
 
 def build_chains(rows: Iterable[PlaybookChange]) -> list[Chain]:
-    """Group rows into chains; they are in order and include what each row reverts."""
+    """Group rows into chains.
+
+    The rows must be in order, and include every row that one of them reverts.
+    """
     found: dict[uuid.UUID, Chain] = {}
     for row in rows:
         chain = found[row.reverts_id] if row.reverts_id else Chain()
@@ -78,9 +84,9 @@ def build_chains(rows: Iterable[PlaybookChange]) -> list[Chain]:
 
 
 def chains_around(selected: PlaybookChangeQuerySet) -> list[Chain]:
-    """Load the chains of the selected changes and of later ones that may depend on them.
+    """Load the chains of the selected changes, and of later changes that may depend on them.
 
-    Votes and supports never depend on a change.
+    Votes and changes of supports never depend on a change.
     """
     first = selected.aggregate(first=Min("revision"))["first"]
     if first is None:

@@ -16,7 +16,8 @@ from playbook.history.revision import COUNTERS, Revision
 from playbook.models import PlaybookDelta, PlaybookEntry
 
 Status = PlaybookEntry.EntryStatus
-# Columns besides content and category that a delta's payload may set.
+# Columns that a delta's payload may set. A delta sets content and category by its own
+# columns.
 SETTABLE_COLUMNS = (
     "condition",
     "action",
@@ -27,7 +28,7 @@ SETTABLE_COLUMNS = (
     "review_after",
 )
 
-# Further columns that an imported entry brings along.
+# Further columns that an imported entry has.
 IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
 
 
@@ -44,9 +45,10 @@ class StaleEntry(errors.StaleVersion):
 def perform(
     revision: Revision, delta: PlaybookDelta, vector: Vector | None = None
 ) -> None:
-    """Apply a delta within a revision; raise before anything is written.
+    """Apply a delta within a revision.
 
-    Raises StaleEntry, EntryState, DuplicateEntry and OverBudget.
+    Errors are raised before anything is written: StaleEntry, EntryState, DuplicateEntry
+    and OverBudget.
     """
     OPERATIONS[PlaybookDelta.DeltaOperation(delta.operation)](revision, delta, vector)
     if delta.operation in OPERATIONS_WITH_EVIDENCE:
@@ -54,7 +56,10 @@ def perform(
 
 
 def load_target(delta: PlaybookDelta) -> PlaybookEntry:
-    """Load the entry of a delta under the lock, and refuse another version of it."""
+    """Load the entry of a delta under the lock.
+
+    Raises StaleEntry if the entry has another version than the delta expects.
+    """
     entry = load_entry(delta.entry_id)
     refuse_stale(entry, delta.expected_version)
     return entry
@@ -112,7 +117,8 @@ def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> 
 def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -> None:
     """Retire the entries that a new or changed entry replaces.
 
-    This comes first, to free their tokens. Unlike a merge, it takes over nothing.
+    The entries are retired first, to free their tokens. Unlike a merge, the new entry
+    takes over nothing from the retired entries.
     """
     for target in delta.targets:
         other = _load_merge_source(target)
@@ -149,7 +155,8 @@ def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) ->
 def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     """Merge other entries into one: sum the counters, keep supports and labels.
 
-    Without other entries, merge the text of the delta, and the columns of an import.
+    Without other entries, merge the text of the delta into the entry, and set the
+    columns of an import.
     """
     entry = _load_live(delta)
     others = [_load_merge_source(target) for target in delta.targets]
@@ -192,7 +199,7 @@ def _load_merge_source(target: Mapping[str, Any]) -> PlaybookEntry:
 
 
 def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
-    """Count one vote per entry and run (`playbook.history.votes`)."""
+    """Count at most one vote for each entry and run (`playbook.history.votes`)."""
     kind = delta.payload.get("vote", "neutral")
     votes.count(revision, load_target(delta), kind, delta.run_id)
 

@@ -1,4 +1,4 @@
-"""Rebuild the playbook at a revision from its change rows alone."""
+"""Rebuild the playbook as it was at a revision, from the change rows alone."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from playbook.queries import PlaybookChangeQuerySet
 from projects.models import Project
 
 Snapshot = dict[uuid.UUID, EntryValues]
-# The columns of a change that replay reads: entry, memories that ended support, `after`.
+# The columns of a change that replay reads: the entry, the memories that no longer
+# support the entry, and `after`.
 ChangeRow = tuple[uuid.UUID, list[str] | None, EntryValues]
 
 
 def snapshot_at(project: Project, revision: int | None = None) -> Snapshot:
-    """Return the entries as they were at a revision, at the newest one if None."""
+    """Return the entries as they were at a revision.
+
+    Without a revision, return the entries as they were at the newest one.
+    """
     rows = PlaybookChange.objects.filter(project_id=project.pk).in_order()
     if revision is not None:
         rows = rows.filter(revision__lte=revision)
@@ -26,7 +30,7 @@ def snapshot_at(project: Project, revision: int | None = None) -> Snapshot:
 def snapshots_around(
     project: Project, first: int, last: int
 ) -> tuple[Snapshot, Snapshot]:
-    """Return the entries that changed between two revisions, as they were at each."""
+    """Return the entries that changed between two revisions, as they were at both revisions."""
     rows = PlaybookChange.objects.filter(project_id=project.pk, revision__lte=last)
     changed = rows.filter(revision__gt=first)
     theirs = rows.filter(entry_id__in=changed.values("entry_id")).in_order()
@@ -36,14 +40,17 @@ def snapshots_around(
 
 
 def _change_rows(rows: PlaybookChangeQuerySet) -> Iterable[ChangeRow]:
-    """Read plain values: creating a model instance for each would take most of the time."""
+    """Read the change rows as plain values.
+
+    Creating a model instance for each row would take most of the time.
+    """
     return rows.values_list(
         "entry_id", f"before__{SUPPORTS}", "after", named=False
     ).iterator(chunk_size=5000)
 
 
 def fold(changes: Iterable[ChangeRow], start: Snapshot | None = None) -> Snapshot:
-    """Apply changes, oldest first, to `start` or to an empty playbook."""
+    """Apply changes, oldest first, to `start`, or to an empty playbook without `start`."""
     states: Snapshot = {} if start is None else start
     for entry_id, removed_ids, after in changes:
         entry = states.get(entry_id)

@@ -27,7 +27,7 @@ from projects import search_language
 from projects.models import Project
 
 # Columns that replay restores. Derived columns (search, `is_active`), vectors and
-# exposures are not among them.
+# exposures are not restored.
 COLUMNS = [
     "label",
     "content",
@@ -54,7 +54,7 @@ COLUMNS = [
     "aliases",
 ]
 COUNTERS = ("helpful", "harmful", "neutral")
-# A change holds only the ids that were added or removed, so that rows stay small.
+# A change holds only the ids that were added or removed, so that its row stays small.
 SUPPORTS = "supporting_memory_ids"
 # Columns from which the search columns are derived.
 TEXTS = {"content", "category", "condition", "tags"}
@@ -82,7 +82,10 @@ class PurgedEntry(errors.StateConflict):
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a revision was made; its change rows record it."""
+    """Why a revision was made.
+
+    The change rows of the revision record the cause.
+    """
 
     reason: str = ""
     delta_id: uuid.UUID | None = None
@@ -92,7 +95,10 @@ class Cause:
 
 
 def lock_playbook(project: Project) -> Playbook:
-    """Lock the project's playbook until the transaction ends; create it if missing."""
+    """Lock the project's playbook until the transaction ends.
+
+    Create the playbook if it does not exist.
+    """
     rows = Playbook.objects.select_for_update(no_key=True).filter(project=project)
     if (found := rows.first()) is None:
         Playbook.objects.bulk_create([Playbook(project=project)], ignore_conflicts=True)
@@ -108,7 +114,10 @@ def entry_values(entry: PlaybookEntry) -> EntryValues:
 
 
 def next_label(playbook: Playbook, category: str) -> str:
-    """Return the next label: the slug of the category and a number that is used once."""
+    """Return the next label: the slug of the category and a number.
+
+    Each number is used only once.
+    """
     return f"{category.replace('_', '-')}-{playbook.next_label:05d}"
 
 
@@ -133,7 +142,10 @@ def refuse_repeated(entry: PlaybookEntry) -> None:
 
 
 class Revision:
-    """Collects changes of entries; `close()` writes them under the next revision number."""
+    """Collects changes of entries.
+
+    `close()` writes the changes under the next revision number.
+    """
 
     def __init__(self, playbook: Playbook, caller: Caller, cause: Cause) -> None:
         self.playbook = playbook
@@ -149,7 +161,7 @@ class Revision:
     def language(self) -> str:
         """The index language of the project, locked until the transaction ends.
 
-        Read only when a text is written.
+        The language is read only when a text is written.
         """
         return search_language.pin_language(self.playbook.project_id)
 
@@ -184,7 +196,10 @@ class Revision:
         *,
         vector: Vector | None = None,
     ) -> None:
-        """Set columns of an entry; its playbook is locked."""
+        """Set columns of an entry.
+
+        The playbook of the entry must be locked.
+        """
         before, cost, was_live = entry_values(entry), entry.tokens, entry.is_live
         content = entry.content
         for name, value in new_values.items():
@@ -218,7 +233,11 @@ class Revision:
         action: str = "vote",
         reason: str = "",
     ) -> None:
-        """Add to counters. The version stays: it counts changes of the rule, not uses."""
+        """Add to counters of an entry.
+
+        The version of the entry stays, because it counts changes of the rule and not
+        uses.
+        """
         before = entry_values(entry)
         for name, step in steps.items():
             setattr(entry, name, getattr(entry, name) + step)
@@ -227,7 +246,10 @@ class Revision:
         self._record(entry, "update", action, old, new, reason=reason)
 
     def confirm(self, entry: PlaybookEntry, review_after: datetime | None) -> None:
-        """Record that a person confirmed the entry. The version stays."""
+        """Record that a person confirmed the entry.
+
+        The version of the entry stays.
+        """
         before = entry_values(entry)
         entry.verified_at, entry.review_after = self.now, review_after
         entry.save(update_fields=["verified_at", "review_after"])
@@ -242,7 +264,7 @@ class Revision:
         remove: Sequence[uuid.UUID] = (),
         action: str = "support",
     ) -> None:
-        """Add and remove supporting memories; record only what changes."""
+        """Add and remove supporting memories, and record only actual changes."""
         have = set(
             entry.supports.filter(memory_id__in=[*add, *remove]).values_list(
                 "memory_id", flat=True
@@ -267,9 +289,10 @@ class Revision:
         before: EntryValues,
         after: EntryValues,
     ) -> None:
-        """Record that a change was reverted; the caller has written its entry.
+        """Record that a change was reverted.
 
-        The row names the delta and the run of the change that it reverts.
+        The caller has already written the entry. The new row names the delta and the
+        run of the reverted change.
         """
         row = self._row(change.entry_id, change.entry_label, operation, "revert")
         row.before, row.after, row.reverts_id = before, after, change.pk
@@ -299,7 +322,10 @@ class Revision:
         return self.changes
 
     def _audit(self) -> None:
-        """Write one audit row for each entry, named after its first change."""
+        """Write one audit row for each entry.
+
+        The audit row is named after the first change of the entry.
+        """
         by_entry: dict[uuid.UUID, list[PlaybookChange]] = {}
         for change in self.changes:
             by_entry.setdefault(change.entry_id, []).append(change)

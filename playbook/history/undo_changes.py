@@ -1,7 +1,7 @@
-"""Undo many changes in few queries.
+"""Undo many changes with few queries.
 
-Each change gets a row of its own that reverts it, newest first, so that the revert can
-itself be reverted change by change.
+Each undone change gets its own row that reverts the change, newest first. The undo can
+therefore be reverted change by change.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BATCH = 500  # rows in one statement
 
 @dataclass(frozen=True)
 class UndoResult:
-    """The changed entries, by label, and notes on what could not be restored."""
+    """The changed entries by label, and notes that say what could not be restored."""
 
     entries: list[PlaybookEntry]
     notes: list[str]
@@ -49,7 +49,7 @@ class UndoResult:
 def undo(revision: Revision, changes: Iterable[PlaybookChange]) -> UndoResult:
     """Undo these changes of entries, newest first.
 
-    Raises DuplicateEntry and OverBudget before it has written anything.
+    DuplicateEntry and OverBudget are raised before anything is written.
     """
     newest_first = sorted(
         changes, key=lambda change: (change.revision, change.position), reverse=True
@@ -64,7 +64,7 @@ def undo(revision: Revision, changes: Iterable[PlaybookChange]) -> UndoResult:
 
 @dataclass
 class _EntryUndo:
-    """Entries during the undo, and their values in the form of change rows."""
+    """Entries during the undo, and the entries' values in the form of change rows."""
 
     entries: dict[uuid.UUID, PlaybookEntry]
     states: dict[uuid.UUID, EntryValues]
@@ -73,7 +73,7 @@ class _EntryUndo:
 
     @classmethod
     def of(cls, changes: Sequence[PlaybookChange]) -> _EntryUndo:
-        # Not `light()`: writing a row back needs all of its columns.
+        # `light()` is not used, because writing a row back needs all columns of the row.
         rows = PlaybookEntry.objects.defer("content_terms")
         entries = rows.in_bulk({change.entry_id for change in changes})
         states = {pk: entry_values(entry) for pk, entry in entries.items()}
@@ -127,7 +127,10 @@ class _EntryUndo:
         self.supports.save()
 
     def _free_texts(self, revision: Revision) -> None:
-        """Free the hashes of texts that swap entries: two entries may never share one."""
+        """Free the hashes of entries that swap their texts.
+
+        Two entries may never have the same hash.
+        """
         unique_ids = [
             pk
             for pk, names in self.changed_columns.items()
@@ -151,8 +154,9 @@ class _EntryUndo:
         names = {_field_name(name) for pk in pks for name in self.changed_columns[pk]}
         columns = ["similarity_hash", *further, *sorted(names)]
         rows = [self.entries[pk] for pk in sorted(pks)]
-        # Every row exists, so each insert conflicts and becomes an update.
-        # `bulk_update` builds a CASE for each row and column and takes ten times as long.
+        # Every row exists already, so each insert conflicts and becomes an update.
+        # `bulk_update` would build a CASE for each row and column, and take ten times as
+        # long.
         PlaybookEntry.objects.bulk_create(
             rows,
             update_conflicts=True,
@@ -197,8 +201,8 @@ def _refuse_repeated(entries: Sequence[PlaybookEntry]) -> None:
 class _SupportUndo:
     """Supports of entries during the undo.
 
-    `alive` are the memories that exist, `missing_memories` those that do not, but would
-    support an entry again.
+    `alive` are the memories that still exist. `missing_memories` are the memories that
+    no longer exist, but would support an entry again.
     """
 
     rows: dict[tuple[uuid.UUID, str], uuid.UUID]
@@ -222,7 +226,10 @@ class _SupportUndo:
         return cls({(e, str(m)): pk for e, m, pk in rows}, {str(pk) for pk in alive})
 
     def undo_change(self, change: PlaybookChange) -> tuple[list[str], list[str]]:
-        """Undo a change of supports; return the ids of memories added and removed."""
+        """Undo a change of supports.
+
+        Return the ids of the memories that were added, and of those that were removed.
+        """
         entry_id = change.entry_id
         removed_ids = [
             pk for pk in change.after.get(SUPPORTS, ()) if self._has(entry_id, pk)

@@ -1,7 +1,8 @@
-"""Votes and supports: one vote per entry and run, and memories that support entries.
+"""Votes on entries, and supports: the links from memories to the entries they support.
 
-Both are changes of their own. They are allowed on locked and human-written entries and
-under every policy (docs/ace.md, "Votes and supports").
+A run has one vote on each entry. Votes and changes of supports are changes of their
+own. They are allowed under every policy, even for locked and human-written entries
+(docs/ace.md, "Votes and supports").
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from projects.models import Project
 
 VoteKind = Literal["helpful", "harmful", "neutral"]
 
-# An entry is deprecated if harmful votes lead by this many, after so many uses.
+# An entry is deprecated after MIN_USES uses if its harmful votes lead by HARMFUL_LEAD.
 HARMFUL_LEAD = 3
 MIN_USES = 5
 
@@ -41,9 +42,10 @@ def record(
     cause: Cause,
     caller: Caller,
 ) -> list[PlaybookChange]:
-    """Count votes and let the cause's memory support entries, in one revision.
+    """Count votes, and let the memory of the cause support entries, in one revision.
 
-    Entries of other projects, and votes and supports that exist, are skipped.
+    Entries of other projects are skipped. Votes and supports that already exist are
+    skipped.
     """
     caller.require(Role.WRITER, project.pk)
     supported_entries = list(dict.fromkeys(supported_entries))
@@ -83,7 +85,8 @@ def withdraw_supports(
 ) -> list[PlaybookChange]:
     """End all supports by these memories, in one revision.
 
-    Call it before memories are purged: a support ends by a change only.
+    Call this function before memories are purged, because a support ends only by a
+    change.
     """
     caller.require(Role.CURATOR, project.pk)
     if not memory_ids:
@@ -102,7 +105,7 @@ def withdraw_supports(
 def count(
     revision: Revision, entry: PlaybookEntry, kind: str, run_id: uuid.UUID | None
 ) -> None:
-    """Count a vote within a revision, unless this run voted on the entry before."""
+    """Count a vote within a revision, unless this run already voted on the entry."""
     if entry.pk not in _entries_with_vote(run_id, [entry.pk]):
         revision.count(entry, {kind: 1})
 
@@ -110,10 +113,13 @@ def count(
 def _entries_with_vote(
     run_id: uuid.UUID | None, entry_ids: Iterable[uuid.UUID]
 ) -> set[uuid.UUID]:
-    """Return the entries on which a vote of the run is in force; none without a run."""
+    """Return the entries on which a vote of the run is in force.
+
+    Without a run, return no entries.
+    """
     if run_id is None:
         return set()
-    # A revert has the run of the change that it reverts.
+    # A revert has the same run as the change that it reverts.
     rows = PlaybookChange.objects.filter(run_id=run_id, entry_id__in=list(entry_ids))
     rows_in_order = rows.in_order().only("action", "entry_id", "reverts_id")
     cast = (

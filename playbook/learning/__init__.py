@@ -1,4 +1,4 @@
-"""Learning: what a finished task changes, and the daily search for duplicates.
+"""Learning: the changes that a finished task causes, and the daily search for duplicates.
 
 May import `playbook.proposals` and everything below it.
 """

@@ -1,7 +1,8 @@
 """Find entries to merge or retire: near-duplicates and refuted rules.
 
-It only proposes: unless the policy is auto, a merge waits for a person. A pair that a
-person kept apart is proposed again only after one of the texts changes.
+This module only proposes. Unless the policy is auto, a merge waits for a person. If a
+person kept a pair apart, the pair is proposed again only after one of the two texts
+changes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ NAME, VERSION = "tidying", "1"
 # Verdicts about two texts that one text can replace.
 MERGEABLE_VERDICTS = ("same", "wider", "both")
 INTERVAL = timedelta(days=1)
-CHUNK = 100  # vectors in memory at a time
+CHUNK = 100  # number of vectors in memory at a time
 
 
 def propose_cleanup(
@@ -53,7 +54,8 @@ def propose_cleanup(
 ) -> Iterator[list[PlaybookDelta]]:
     """Propose merges and retirements, and yield the new deltas of each entry.
 
-    Only entries that changed after the revision `since` are compared, each with all others.
+    Only entries that changed after the revision `since` are compared. Each of these
+    entries is compared with all other entries.
     """
     for proposal in _find_proposals(project, since):
         if proposal is None or _is_known(proposal):
@@ -95,7 +97,10 @@ def _refuted_entries(rows: EntryQuerySet) -> Iterator[PlaybookEntry]:
 
 
 def _entries_in_waiting_merges(project: Project) -> set[uuid.UUID]:
-    """Return the entries of waiting merges: each entry gets one proposal at a time."""
+    """Return the entries of waiting merges.
+
+    An entry gets only one proposal at a time.
+    """
     rows = PlaybookDelta.objects.filter(project=project, operation=Operation.MERGE)
     waiting = rows.pending().values_list("entry_id", "targets")
     return {
@@ -113,7 +118,10 @@ def _id(target: Any) -> uuid.UUID:
 def _find_merge(
     project: Project, entry_id: uuid.UUID, vector: Vector, busy_entries: set[uuid.UUID]
 ) -> Proposal | None:
-    """Return a new merge of an entry with the nearest entry that says the same, or None."""
+    """Return a new merge of an entry with the nearest entry that says the same.
+
+    Return None if no such merge is found.
+    """
     if entry_id in busy_entries:
         return None
     near = neighbours.find_nearest(
@@ -137,7 +145,11 @@ def _find_merge(
 
 
 def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
-    """Propose a merge. Prefer to keep the entry of a person, then more used, then older."""
+    """Propose a merge.
+
+    The merge keeps the entry of a person if possible, then the entry that was used
+    more, then the older entry.
+    """
     kept_entry, other = sorted(
         (entry, near.entry),
         key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
@@ -169,7 +181,7 @@ def _text_with_all_literals(kept_entry: str, other: str) -> str:
 
 
 def pair_key(one: PlaybookEntry, other: PlaybookEntry) -> str:
-    """Return a key for two texts, so that a decision about them is not asked again."""
+    """Return a key for two texts, so that people are not asked twice about the same pair."""
     sides = sorted(f"{entry.pk} {entry.similarity_hash}" for entry in (one, other))
     whole = "\n".join([Operation.MERGE, *sides])
     return hashlib.sha256(whole.encode()).hexdigest()
@@ -181,7 +193,7 @@ def _is_known(proposal: Proposal) -> bool:
 
 
 def _person_kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
-    """Whether a person accepted one despite the other, and neither text changed since."""
+    """Whether a person accepted one text despite the other, and neither text changed since."""
     accepted = PlaybookDelta.objects.filter(
         operation=Operation.ADD, status__in=("accepted", "edited")
     )
@@ -200,9 +212,10 @@ def _person_kept_both(one: PlaybookEntry, other: PlaybookEntry) -> bool:
 
 
 def enqueue_due() -> None:
-    """Enqueue a job for each project whose playbook changed since its last job.
+    """Enqueue a job for each project whose playbook changed since the project's last job.
 
-    Called more often than `INTERVAL`, so that a restart of beat causes no long delay.
+    The function is called more often than `INTERVAL`, so that a restart of beat causes
+    no long delay.
     """
     recent = Job.objects.filter(kind=KIND, created_at__gte=timezone.now() - INTERVAL)
     projects = Project.objects.live().exclude(pk__in=recent.values("project_id"))
@@ -226,7 +239,10 @@ def _last_revision(project_id: uuid.UUID) -> int:
 
 @runner.handler(KIND, attempts=5, lease=timedelta(minutes=5))
 def run_cleanup(run: runner.JobRun) -> dict[str, int]:
-    """Run `propose_cleanup` as a job; proposals that exist are skipped."""
+    """Run `propose_cleanup` as a job.
+
+    Proposals that already exist are skipped.
+    """
     assert run.job.project_id
     project = Project.objects.get(pk=run.job.project_id)
     revision = Playbook.objects.get(project=project).revision

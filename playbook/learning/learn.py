@@ -1,6 +1,7 @@
 """Learn from a finished task: count its votes, propose its lessons, retire refuted entries.
 
-Rules only, without a language model. Of a run it knows what `TaskRun` holds.
+The module uses rules only and no language model. The module knows only those facts
+about a run that `TaskRun` holds.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Lesson:
 
 @dataclass(frozen=True)
 class TaskRun:
-    """The task behind the lessons. `sources` maps its fields to the texts of quotes."""
+    """The task behind the lessons.
+
+    `sources` maps each field of the task to the text from which quotes are cut.
+    """
 
     id: uuid.UUID
     memory: Memory | None
@@ -66,7 +70,7 @@ class TaskRun:
 
 @dataclass(frozen=True)
 class LearningOutcome:
-    """The deltas and changes of the run in order, and the entries that they changed."""
+    """The deltas and changes of the run in order, and the entries that were changed."""
 
     deltas: list[PlaybookDelta]
     changes: list[PlaybookChange]
@@ -82,9 +86,9 @@ def learn_from_task(
     run: TaskRun,
     caller: Caller,
 ) -> LearningOutcome:
-    """Count votes and supports, propose the lessons, retire entries that votes refute.
+    """Count votes and supports, propose lessons, and retire entries that votes refute.
 
-    Repeating it for the same run changes nothing more and returns the same result.
+    A repeated call for the same run changes nothing more and returns the same result.
     """
     cause = Cause(
         reason="The run shows how the entry served.",
@@ -110,7 +114,10 @@ def learn_from_task(
 def _propose_lessons(
     project: Project, lessons: Iterable[Lesson], run: TaskRun, caller: Caller
 ) -> None:
-    """Propose lessons as placed; where an update is refused, propose an addition."""
+    """Propose each lesson as its placement says.
+
+    If an update is refused, an addition is proposed instead.
+    """
     additions = [(lesson, _addition(project, lesson, run)) for lesson in lessons]
     proposals = [
         (addition, proposal)
@@ -137,7 +144,10 @@ def _proposals_for(
 
 
 def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
-    """Return an addition; `proposals.placement` may turn it into a vote or an update."""
+    """Return a proposal to add an entry.
+
+    `proposals.placement` may turn the addition into a vote or an update.
+    """
     return Proposal(
         operation=Operation.ADD,
         content=lesson.content,
@@ -203,7 +213,7 @@ def _refuted_retirements(project: Project, run: TaskRun) -> list[Proposal]:
 
 
 def retirement_proposal(entry: PlaybookEntry) -> Proposal:
-    """Return a proposal to retire an entry that votes refute."""
+    """Return a proposal to retire an entry because votes refute the entry."""
     return Proposal(
         operation=Operation.DEPRECATE,
         entry=entry,
@@ -218,6 +228,6 @@ def retirement_proposal(entry: PlaybookEntry) -> Proposal:
 
 
 def _retirement_key(entry: PlaybookEntry) -> str:
-    """Return a key for this version of the text, so that a rejection is not asked again."""
+    """Return a key for this version of the text, so that a rejected proposal does not return."""
     whole = f"{entry.pk}\n{Operation.DEPRECATE}\n{entry.version}"
     return hashlib.sha256(whole.encode()).hexdigest()

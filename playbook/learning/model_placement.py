@@ -1,7 +1,7 @@
 """Turn a language model's placement of a lesson into proposals.
 
-The model chooses an operation and entries. Versions, counters and merged texts come
-from code.
+The model chooses only an operation and entries. Code determines the versions, the
+counters and the merged texts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Choice = Literal["add", "update", "merge", "deprecate", "none"]
 
 @dataclass(frozen=True)
 class PlacementTarget:
-    """An entry, and the version that the model has read."""
+    """An entry, and the version of the entry that the model has read."""
 
     entry_id: uuid.UUID
     version: int
@@ -30,7 +30,10 @@ class PlacementTarget:
 
 @dataclass(frozen=True)
 class Placement:
-    """The choice of the model; `content` is the new text of an update, else empty."""
+    """The choice of the model.
+
+    For an update, `content` is the new text. For other operations, `content` is empty.
+    """
 
     operation: Choice
     targets: tuple[PlacementTarget, ...]
@@ -43,7 +46,7 @@ class Placement:
 def to_proposals(
     project: Project, addition: Proposal, placement: Placement
 ) -> list[Proposal]:
-    """Return the proposals that replace, or accompany, the addition of the lesson.
+    """Return the proposals that replace or accompany the addition of the lesson.
 
     If the placement is impossible, only the addition is returned.
     """
@@ -66,7 +69,7 @@ def to_proposals(
 
 
 def is_refused(delta: PlaybookDelta) -> bool:
-    """Whether a gate or its entry refused the delta, and never a person."""
+    """Whether the delta was refused by a gate or because of its entry, and not by a person."""
     is_known = bool(delta.reviewer or delta.payload.get("repeats"))
     return delta.status == PlaybookDelta.DeltaStatus.REJECTED and not is_known
 
@@ -83,7 +86,10 @@ def _entries(
 def _merge(
     addition: Proposal, placement: Placement, entries: Sequence[PlaybookEntry]
 ) -> list[Proposal]:
-    """Return a merge proposal, or nothing if the texts cannot be merged."""
+    """Return a list with a merge proposal.
+
+    Return an empty list if the texts cannot be merged.
+    """
     text: str | None = entries[0].content
     for entry in entries[1:]:
         text = merge_texts.merge(text, entry.content) if text else None
@@ -124,7 +130,11 @@ def _build_change(
 
 
 def _key(addition: Proposal, operation: Operation, placement: Placement) -> str:
-    """Return a key: by the lesson for an update, else by the entries and their versions."""
+    """Return a key for the proposal.
+
+    The key of an update is made from the lesson. Any other key is made from the entries
+    and their versions.
+    """
     producer = addition.idempotency_key if operation == Operation.UPDATE else "model"
     texts = ((target.entry_id, target.version) for target in placement.targets)
     return proposed_change.entries_key(producer, operation, texts)
