@@ -1,4 +1,7 @@
-"""Apply a delta under the lock of its playbook: every proposal changes entries this way."""
+"""Apply a delta under the lock of its playbook.
+
+Every proposal changes entries in this way.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ def apply_delta(
     status: PlaybookDelta.DeltaStatus,
     vector: Vector | None = None,
 ) -> list[PlaybookChange]:
-    """Apply a saved delta as one revision, set its status, and return its changes in order.
+    """Apply a saved delta as one revision, and set the status of the delta.
 
-    Raises StaleEntry, EntryState, DuplicateEntry and OverBudget. A delta that
-    changes nothing makes no revision.
+    Return the changes of the revision in order. Raises StaleEntry, EntryState,
+    DuplicateEntry and OverBudget. A delta that changes nothing makes no revision.
     """
     cause = Cause(
         reason=delta.reason,

@@ -1,4 +1,4 @@
-"""Run the gates that apply to a proposal, with the data that they need."""
+"""Run the gates that apply to a proposal, with the data that the gates need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from playbook.proposals.proposed_change import (
 from playbook.rule_text import text_gates
 from playbook.rule_text.text_gates import GateResult
 
-# Characters before and after a quote in which an injection is looked for.
+# Number of characters before and after a quote that are searched for an injection.
 SURROUNDING_CHARS = 300
 # The value of the gate `duplicate` for a text without a vector.
 NOT_COMPARED = "not compared"
@@ -31,9 +31,9 @@ def evaluate(
 ) -> list[GateResult]:
     """Run every gate that applies to this kind of proposal, under the playbook's lock.
 
-    A vote carries evidence and changes no text. A person needs no evidence and decides
-    about length and usefulness, so that those gates only warn. `key_id` is the key that
-    proposes the change.
+    A vote has evidence and changes no text. A person needs no evidence, and a person
+    decides about length and usefulness. For a person, the gates of length and
+    usefulness therefore only warn. `key_id` is the key that proposes the change.
     """
     proposal = item.proposal
     is_vote = proposal.operation == Operation.VOTE
@@ -76,7 +76,11 @@ def _full_text(proposal: Proposal) -> str:
 def _evidence_gates(
     proposal: Proposal, entries: Sequence[PlaybookEntry]
 ) -> Iterator[GateResult]:
-    """Check the evidence: a new text needs it, and the quotes of a vote are compared."""
+    """Check the evidence.
+
+    A new text needs evidence. The quotes of a vote are only compared with their
+    sources.
+    """
     teaches = proposal.operation in (Operation.ADD, Operation.UPDATE, Operation.VOTE)
     quotes = [quote.quote for quote in proposal.evidence]
     if teaches and (proposal.content or proposal.evidence):
@@ -95,14 +99,20 @@ def _evidence_gates(
 
 
 def _import_gates(proposal: Proposal) -> Iterator[GateResult]:
-    """Check an imported text: it has no run, and may be long or specific to one case."""
+    """Check an imported text.
+
+    An imported text has no run. The text may be long or specific to one case.
+    """
     if proposal.content:
         yield _as_warning(text_gates.check_actionable(proposal.content))
         yield _as_warning(text_gates.check_specific(proposal.content))
 
 
 def _usefulness_gates(proposal: Proposal) -> Iterator[GateResult]:
-    """Check usefulness; a merge of accepted entries only gets warnings."""
+    """Check usefulness.
+
+    A merge of accepted entries only gets warnings.
+    """
     checks = (
         text_gates.check_actionable,
         text_gates.check_specific,
@@ -114,7 +124,10 @@ def _usefulness_gates(proposal: Proposal) -> Iterator[GateResult]:
 
 
 def _surroundings(proposal: Proposal) -> Iterator[str]:
-    """Yield the text around each quote: it may have dictated what the quote says."""
+    """Yield the text around each quote.
+
+    This text may have dictated what the quote says.
+    """
     for quote in proposal.evidence:
         text = proposal.sources.get(quote.field, "")
         yield text[
@@ -123,7 +136,7 @@ def _surroundings(proposal: Proposal) -> Iterator[str]:
 
 
 def _verbatim(proposal: Proposal) -> GateResult:
-    """Check that each quote equals the text of its field from start to end."""
+    """Check that each quote equals the text of its field between the quote's start and end."""
     wrong = [
         quote.field
         for quote in proposal.evidence
@@ -148,7 +161,10 @@ def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:
 
 
 def _atomic(proposal: Proposal) -> GateResult:
-    """Check the length; only warn a person, or for a merge of long entries."""
+    """Check the length.
+
+    For a person, or for a merge of long entries, a failed check is only a warning.
+    """
     gate = text_gates.check_atomic(proposal.content or "")
     is_merge = proposal.operation == Operation.MERGE
     return _as_warning(gate) if proposal.is_by_person or is_merge else gate
@@ -160,7 +176,10 @@ def _as_warning(gate: GateResult) -> GateResult:
 
 
 def _secret(item: PreparedProposal) -> GateResult:
-    """Check for secrets: the texts are masked, `secrets` are the kinds that were found."""
+    """Check for secrets.
+
+    The texts are masked already. `secrets` are the kinds of secrets that were found.
+    """
     if not item.secrets:
         return GateResult("secret", "pass", 0, 0)
     message = f"It contains a secret: {', '.join(item.secrets)}."
@@ -186,7 +205,7 @@ def _duplicate(item: PreparedProposal) -> GateResult:
         return GateResult(
             "duplicate", "warn", NOT_COMPARED, text_gates.SAME_COSINE, message
         )
-    # A neighbour that names other things is no duplicate, whatever its cosine.
+    # A neighbour that names other things is no duplicate, even if its cosine is high.
     return text_gates.check_duplicate(None)
 
 
@@ -225,7 +244,7 @@ def _entry_gates(
 
 
 def _refutation(entry: PlaybookEntry) -> GateResult:
-    """Check that votes, and not a model alone, refute the entry."""
+    """Check that votes refute the entry, and not only a model."""
     lead = entry.harmful - entry.helpful
     if votes.is_refuted(entry):
         return GateResult("refuted", "pass", lead, votes.HARMFUL_LEAD)

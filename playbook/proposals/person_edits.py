@@ -43,7 +43,10 @@ def change(
     reason: str,
     version: int | None,
 ) -> Proposal:
-    """Return a proposal to change an entry, at `version` if one is given."""
+    """Return a proposal to change an entry.
+
+    If `version` is given, the proposal applies only to this version of the entry.
+    """
     if not changes:
         raise errors.Invalid("A change names at least one column to change.")
     return person_proposal(
@@ -72,7 +75,10 @@ def removal(
 def person_proposal(
     operation: str, changes: Mapping[str, Any], caller: Caller, **fields: Any
 ) -> Proposal:
-    """Return a proposal by a person; `fields` set or override fields of Proposal."""
+    """Return a proposal by a person.
+
+    `fields` set or override fields of Proposal.
+    """
     proposal_columns = {
         name: changes[name] for name in PROPOSAL_COLUMNS if name in changes
     }
@@ -86,13 +92,16 @@ def person_proposal(
 
 
 def quotable_texts(memory: Memory) -> dict[str, str]:
-    """Return the texts of a memory from which quotes may be cut, by field."""
+    """Return a dict of the texts of a memory from which quotes may be cut, by field."""
     names = ("content", "goal", "result", "feedback", "outcome", "lessons")
     return {name: getattr(memory, name) for name in names}
 
 
 def submit_edit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
-    """Submit a person's change: a curator's is applied, a writer's waits."""
+    """Submit a person's change.
+
+    The change of a curator is applied. The change of a writer waits for a curator.
+    """
     return submission.propose(project, [proposal], caller)[0]
 
 

@@ -1,4 +1,4 @@
-"""Turn a learned addition into a vote, an update or a merge if an entry is near it."""
+"""Turn a learned addition into a vote, an update or a merge if a near entry exists."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from playbook.proposals.proposed_change import Operation, Proposal
 
 
 def place(proposal: Proposal, match: Match) -> Proposal:
-    """Turn an addition by a run into a vote, update or merge, as its match requires.
+    """Turn an addition by a run into a vote, an update or a merge, as its match requires.
 
-    Other proposals stay as they are: a vote needs a run.
+    Other proposals stay unchanged, because a vote needs a run.
     """
     if proposal.operation != Operation.ADD or proposal.run_id is None:
         return proposal
@@ -29,7 +29,7 @@ def place(proposal: Proposal, match: Match) -> Proposal:
 def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
     """Turn a lesson that an entry already teaches into a vote for the entry.
 
-    If only the agent itself reports it, the vote is neutral.
+    If only the agent itself reports the outcome, the vote is neutral.
     """
     return replace(
         proposal,
@@ -41,7 +41,10 @@ def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
 
 
 def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
-    """Turn a lesson that says what an entry says and more into an update of its text."""
+    """Turn a lesson that says more than an entry into an update of the entry's text.
+
+    The lesson must say everything that the entry says.
+    """
     return replace(
         proposal,
         operation=Operation.UPDATE,
@@ -56,7 +59,10 @@ def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
 
 
 def to_merge(proposal: Proposal, near: Neighbour, text: str) -> Proposal:
-    """Turn a lesson into an update of an entry with one text for both."""
+    """Turn a lesson into an update of an entry.
+
+    The new text says what the lesson and the entry say.
+    """
     return replace(
         to_update(proposal, near),
         content=text,

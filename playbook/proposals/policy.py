@@ -1,4 +1,4 @@
-"""Decide about a checked proposal, by the gates and the project's policy."""
+"""Decide about a checked proposal, by the results of the gates and the project's policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
 
-# If one of these gates fails, a person decides; if another one fails, it is rejected.
+# If one of these gates fails, a person decides. If any other gate fails, the proposal is
+# rejected.
 PERSON_GATES = {
     "instruction",
     "contradiction",
@@ -27,8 +28,9 @@ REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 @dataclass(frozen=True)
 class Decision:
-    """`reason` is a sentence for the reviewer; `risk` orders the inbox.
+    """The decision about a proposal.
 
+    `reason` is a sentence for the reviewer. `risk` determines the order of the inbox.
     `repeats` is the id of an earlier delta with the same lesson.
     """
 

@@ -1,4 +1,4 @@
-"""A proposed change before it is checked, and the same with the results of preparation."""
+"""A proposed change before the gates check it, and the change after its preparation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEPT_SETTINGS = (
 
 @dataclass(frozen=True)
 class Quote:
-    """The text of a field of the run from `start` to `end`, verbatim."""
+    """A quote: the verbatim text of a field of the run, from `start` to `end`."""
 
     field: str
     start: int
@@ -44,12 +44,13 @@ class Quote:
 
 @dataclass(frozen=True)
 class Proposal:
-    """One proposed change. A column that is None stays as it is.
+    """One proposed change.
 
-    `sources` maps fields to the texts from which quotes are cut; a gate compares them.
-    `settings` are further columns: priority, pinned, locked, review_after, and for an
-    import also aliases and counters. `import_removals` maps each entry that an import
-    removes or shrinks to the tokens that are lost.
+    A column that is None stays unchanged in the entry. `sources` maps fields to the
+    texts from which quotes are cut; a gate compares the quotes with these texts.
+    `settings` are further columns: priority, pinned, locked and review_after, and for
+    an import also aliases and counters. `import_removals` maps each entry that an
+    import removes or shrinks to the tokens that the entry loses.
     """
 
     operation: str
@@ -87,7 +88,7 @@ class Proposal:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its feedback comes from a source other than the agent itself."""
+        """Whether the feedback comes from a source other than the agent itself."""
         return self.feedback_source in TRUSTED_SOURCES
 
     @property
@@ -112,12 +113,18 @@ class Proposal:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a column's value to JSON; `operations.columns_to_set` converts it back."""
+    """Convert a column's value to JSON.
+
+    `operations.columns_to_set` converts the JSON value back.
+    """
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def from_delta(delta: PlaybookDelta) -> Proposal:
-    """Return the proposal of a delta, without `sources`, which a delta does not store."""
+    """Return the proposal of a delta.
+
+    The proposal has no `sources`, because a delta does not store them.
+    """
     payload = delta.payload
     tags = payload.get("tags")
     return Proposal(
@@ -150,7 +157,10 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
 
 
 def lesson_key(run_id: uuid.UUID, producer: str, lesson: str) -> str:
-    """Return an idempotency key: one for each lesson of a run, also when it is resumed."""
+    """Return the idempotency key of a lesson of a run.
+
+    Each lesson has its own key. The key stays unchanged when the run is resumed.
+    """
     whole = f"{run_id}\n{producer}\n{plain_text.similarity_hash(lesson)}"
     return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -158,10 +168,10 @@ def lesson_key(run_id: uuid.UUID, producer: str, lesson: str) -> str:
 def entries_key(
     producer: str, operation: str, texts: Iterable[tuple[uuid.UUID, int]]
 ) -> str:
-    """Return an idempotency key: one for the same entries at the same versions.
+    """Return an idempotency key for these entries at these versions.
 
-    It is the same for every run, so that a proposal that a person rejected does not
-    return with the next run.
+    All runs get equal keys for equal entries and versions. A proposal that a person
+    rejected therefore does not return with the next run.
     """
     sides = sorted(f"{pk} {version}" for pk, version in texts)
     whole = "\n".join([producer, operation, *sides])
@@ -169,7 +179,10 @@ def entries_key(
 
 
 def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
-    """Mask the secrets in a proposal; return it with the kinds that were found."""
+    """Mask the secrets in a proposal.
+
+    Return the masked proposal and the kinds of secrets that were found.
+    """
     kinds: dict[str, None] = {}
 
     def clean(value: str) -> str:
@@ -189,7 +202,8 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
         tags=None if proposal.tags is None else tuple(map(clean, proposal.tags)),
         evidence=tuple(replace(q, quote=clean(q.quote)) for q in proposal.evidence),
     )
-    # Without secrets the quotes stay as they are: masking shifts their ends.
+    # Without secrets the quotes stay unchanged, because masking would shift the ends of
+    # quotes.
     return (masked, tuple(kinds)) if kinds else (proposal, ())
 
 
@@ -197,9 +211,10 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
 class PreparedProposal:
     """A proposal with the results of its preparation.
 
-    `original` is the proposal as it came; `proposal` is what remains to do after the
-    comparison with its neighbours. `vector` is the vector of the original text, None if
-    there is none. `secrets` are the kinds of secrets that were found in it.
+    `original` is the submitted proposal. `proposal` is what remains to do after the
+    comparison with its neighbours. `vector` is the vector of the original text, or None
+    if there is no vector. `secrets` are the kinds of secrets that were found in the
+    proposal.
     """
 
     original: Proposal
@@ -210,7 +225,10 @@ class PreparedProposal:
 
     @property
     def hash(self) -> str:
-        """The hash that copies of the original text share; empty without a text."""
+        """The hash of the original text, which all copies of the text share.
+
+        The hash is empty if there is no text.
+        """
         return (
             plain_text.similarity_hash(self.original.content)
             if self.original.content

@@ -1,8 +1,8 @@
-"""Recognize a lesson that a person rejected before, or that waits already.
+"""Recognize a lesson that a person rejected before, or that already waits.
 
-Runs bring the same lesson again and again. The inbox shows it once. A rejected lesson
-returns to the inbox after it recurs `REPEATS_TO_RETURN` times. A lesson that repeats a
-retired entry is not applied without a person.
+Runs bring the same lesson again and again, but the inbox shows the lesson only once. A
+rejected lesson returns to the inbox after it recurs `REPEATS_TO_RETURN` times. A lesson
+that repeats a retired entry is not applied without a person.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ REPEATS_TO_RETURN = 5
 def reconsider(
     project: Project, item: PreparedProposal, decision: Decision
 ) -> Decision:
-    """Change the decision about a lesson that recurs; keep it for other proposals.
+    """Change the decision about a lesson that recurs.
 
-    The caller holds the playbook's lock, so that each recurrence is counted once.
+    The decisions about other proposals stay. The caller holds the playbook's lock, so
+    that each recurrence is counted once.
     """
-    # The placement made it a vote: an entry already says it.
+    # The placement turned the lesson into a vote, because an entry already says the
+    # lesson.
     is_known = item.proposal.operation == Operation.VOTE
     if not _is_lesson(item.original) or is_known or decision.status == Status.REJECTED:
         return decision
@@ -91,7 +93,7 @@ def _decide_repeat(
 
 
 def _count_repeat(first: PlaybookDelta, proposal: Proposal) -> int:
-    """Count a recurrence, once for each run, and return the new count."""
+    """Count a recurrence at most once for each run, and return the new count."""
     same_run = PlaybookDelta.objects.filter(
         run_id=proposal.run_id, payload__repeats=str(first.pk)
     )

@@ -1,4 +1,7 @@
-"""Limit how much of a playbook is removed or shrunk without a person, summed over time."""
+"""Limit how much of a playbook is removed or shrunk without a person.
+
+Removals are summed over time.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ from playbook.proposals.proposed_change import Operation, Proposal
 from playbook.rule_text import text_gates
 from playbook.rule_text.text_gates import GateResult
 
-# Removals by one agent or key within this time are summed, over all its runs.
+# Removals by one agent or one key within this time are summed, over all runs of the agent
+# or key.
 WINDOW = timedelta(days=1)
 # Operations that may remove text from the playbook.
 TEXT_REMOVING_OPERATIONS = (
@@ -48,10 +52,10 @@ def removal_gates(
     *,
     key_id: uuid.UUID | None,
 ) -> Iterator[GateResult]:
-    """Check the share of entries and of tokens that are lost, including earlier losses.
+    """Check the share of entries and the share of tokens that are lost.
 
-    An update that shortens nothing yields no gate. The caller holds the playbook's lock,
-    so that concurrent proposals count each other.
+    Earlier losses are included. An update that shortens nothing yields no gate. The
+    caller holds the playbook's lock, so that concurrent proposals count each other.
     """
     loss = _loss(proposal, entries)
     if not loss.entries:
@@ -68,7 +72,10 @@ def removal_gates(
 
 
 def _loss(proposal: Proposal, entries: Sequence[PlaybookEntry]) -> Loss:
-    """Return the loss by a proposal; the entry that it rewrites counts if it shrinks."""
+    """Return the loss that a proposal causes.
+
+    The entry that the proposal rewrites counts if its text shrinks.
+    """
     own, after = proposal.entry, 0
     if own and proposal.operation in (Operation.UPDATE, Operation.MERGE):
         after = tokens.estimate(format_line(own.label, proposal.content or own.content))
@@ -108,7 +115,10 @@ def _earlier_loss(
 def _deltas_of_same_author(
     playbook: Playbook, proposal: Proposal, key_id: uuid.UUID | None
 ) -> QuerySet[PlaybookDelta]:
-    """Select applied deltas without a person, of the run, or recent ones of its agent or key."""
+    """Select the deltas by this author that were applied without a person.
+
+    Deltas of the same run are selected, and recent deltas of the same agent or key.
+    """
     who = Q(agent_id=proposal.agent_id)
     if key_id:
         who |= Q(key_id=key_id)

@@ -1,6 +1,6 @@
-"""Submit proposals: run the gates, then apply each, let it wait, or reject it.
+"""Submit proposals: run the gates, then apply the proposal, let it wait, or reject it.
 
-Every proposal leaves a delta, which records the result and its reasons.
+Every proposal leaves a delta, which records the result and the reasons for the result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class PreparedProposals:
-    """Proposals that are masked, embedded and compared with a revision."""
+    """Proposals that were masked, embedded and compared with the entries of a revision."""
 
     project: Project
     caller: Caller
@@ -56,10 +56,11 @@ class PreparedProposals:
 def propose(
     project: Project, proposals: Sequence[Proposal], caller: Caller
 ) -> list[PlaybookDelta]:
-    """Check proposals and apply what the policy allows; return a delta for each, in order.
+    """Check proposals, and apply the proposals that the policy allows.
 
-    A proposal with the idempotency key of a delta returns that delta and does nothing.
-    If the change of a person is impossible, DuplicateEntry, OverBudget, SecretFound,
+    Return one delta for each proposal, in order. If a delta with the proposal's
+    idempotency key exists, this delta is returned and nothing else is done. If the
+    change of a person is impossible, DuplicateEntry, OverBudget, SecretFound,
     StaleEntry or EntryState is raised.
     """
     caller.require(Role.WRITER, project.pk)
@@ -69,14 +70,18 @@ def propose(
 def prepare(
     project: Project, proposals: Sequence[Proposal], caller: Caller
 ) -> PreparedProposals:
-    """Mask, embed and compare proposals: the slow steps, before any transaction."""
+    """Mask, embed and compare proposals.
+
+    These slow steps run before any transaction.
+    """
     caller.require(Role.WRITER, project.pk)
     masked = [_mask_secrets(project, proposal) for proposal in proposals]
     texts = [p.content for p, _ in masked if _is_embedded_now(p) and p.content]
     unique_texts = list(dict.fromkeys(texts))
     embedded = neighbours.embed_texts(unique_texts)
     vectors = dict(zip(unique_texts, embedded, strict=True)) if embedded else {}
-    # Read first: if the revision changes from here on, `submit` compares again.
+    # The revision is read first. If the revision changes after this line, `submit`
+    # compares again.
     revision = _current_revision(project)
     items = [
         _prepare_proposal(project, p, vectors.get(p.content or ""), kinds)
@@ -86,7 +91,10 @@ def prepare(
 
 
 def _is_embedded_now(proposal: Proposal) -> bool:
-    """Whether to embed it now; a job embeds the thousands of texts of an import."""
+    """Whether to embed the text now.
+
+    A job embeds the texts of an import, because an import may have thousands of texts.
+    """
     return proposal.operation in WRITES_TEXT and not proposal.origin
 
 
@@ -114,14 +122,15 @@ def _prepare_proposal(
     kinds: tuple[str, ...],
 ) -> PreparedProposal:
     if proposal.entry:
-        # The caller read the entry before the revision that is compared with.
+        # The caller may have read the entry before this revision, so the entry is loaded
+        # again.
         proposal = replace(proposal, entry=operations.load_entry(proposal.entry.pk))
     if proposal.operation not in WRITES_TEXT or not proposal.content:
         return PreparedProposal(proposal, proposal, matches.NO_MATCH, secrets=kinds)
     match = _find_match(project, proposal, vector)
     placed = placement.place(proposal, match)
     if placed.operation == Operation.UPDATE and placed is not proposal:
-        # Compare again, without the entry that it updates.
+        # Compare again, and leave out the entry that the proposal updates.
         match = _find_match(project, placed, vector)
     return PreparedProposal(proposal, placed, match, vector, kinds)
 
@@ -139,7 +148,7 @@ def _find_match(project: Project, proposal: Proposal, vector: Vector | None) -> 
     own, entry = {uuid.UUID(str(t["id"])) for t in proposal.targets}, proposal.entry
     condition, action = proposal.condition, proposal.action
     if entry:
-        # Columns that the change does not set stay as they are.
+        # Columns that the change does not set stay unchanged.
         condition = entry.condition if condition is None else condition
         action = entry.action if action is None else action
         own.add(entry.pk)
@@ -155,7 +164,7 @@ def _find_match(project: Project, proposal: Proposal, vector: Vector | None) -> 
 
 @write
 def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
-    """Write the deltas of prepared proposals and apply those that the policy allows."""
+    """Write the deltas of prepared proposals, and apply the deltas that the policy allows."""
     playbook = lock_playbook(prepared.project)
     deltas = [_submit_one(playbook, item, prepared) for item in prepared.items]
     waits = any(delta.status == PlaybookDelta.DeltaStatus.PENDING for delta in deltas)
@@ -174,7 +183,7 @@ def _submit_one(
         return earlier
     caller = prepared.caller
     if playbook.revision != prepared.revision:
-        # Another run, or an earlier item of this one, may have added the same rule.
+        # Another run, or an earlier proposal of this list, may have added the same rule.
         item = _prepare_proposal(
             playbook.project, item.original, item.vector, item.secrets
         )
@@ -238,7 +247,11 @@ def _refuse_duplicate(item: PreparedProposal) -> None:
 def _apply(
     playbook: Playbook, delta: PlaybookDelta, item: PreparedProposal, caller: Caller
 ) -> None:
-    """Apply a delta. A refusal marks it stale or rejected, and is raised for a person."""
+    """Apply a delta.
+
+    If the delta is refused, the delta is marked stale or rejected. For a person, the
+    refusal is also raised.
+    """
     try:
         with transaction.atomic():
             apply.apply_delta(
@@ -289,7 +302,10 @@ def _build_delta(
 
 
 def _pin_versions(delta: PlaybookDelta) -> None:
-    """Fill in the current versions of its entries, unless the proposal names others."""
+    """Fill in the current versions of the delta's entries.
+
+    Versions that the proposal names are kept.
+    """
     if delta.entry and delta.expected_version is None:
         delta.expected_version = delta.entry.version
     for target in delta.targets:
@@ -299,7 +315,7 @@ def _pin_versions(delta: PlaybookDelta) -> None:
 
 
 def _neighbour_payload(match: Match) -> dict[str, Any]:
-    """Return the neighbour that the gates name, with the hash of its current text."""
+    """Return the neighbour that the gates name, with the hash of the neighbour's current text."""
     if match.neighbour is None:
         return {}
     entry = match.neighbour.entry
