@@ -12,7 +12,8 @@ from playbook.history.change_chains import ADDITIVE_COLUMNS, VERSION_COLUMNS
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.queries import PlaybookChangeQuerySet
 
-# The origin of each column; of the content, a list with the origin of each word.
+# The origin of each column. For the content, the value is a list with the origin of each
+# word.
 Origins = dict[str, Any]
 # Counters and supports are sums of many changes.
 UNTRACED_COLUMNS = VERSION_COLUMNS | ADDITIVE_COLUMNS
@@ -20,7 +21,7 @@ UNTRACED_COLUMNS = VERSION_COLUMNS | ADDITIVE_COLUMNS
 
 @dataclass(frozen=True)
 class BlamePart:
-    """A run of words of the current text, and the change that introduced them."""
+    """A sequence of words of the current text, and the change that introduced these words."""
 
     text: str
     change: PlaybookChange
@@ -28,7 +29,10 @@ class BlamePart:
 
 @dataclass(frozen=True)
 class Blame:
-    """`columns` maps each column to the change that set it last."""
+    """The origins of an entry's words and columns.
+
+    `columns` maps each column to the change that set the column last.
+    """
 
     entry: PlaybookEntry
     parts: list[BlamePart]
@@ -38,7 +42,7 @@ class Blame:
 def trace(entry: PlaybookEntry, changes: PlaybookChangeQuerySet) -> Blame:
     """Trace an entry through its changes.
 
-    A revert restores the origins along with the text and the columns.
+    A revert restores the text, the columns, and the origins of both.
     """
     origins: Origins = {}
     before: dict[uuid.UUID, Origins] = {}

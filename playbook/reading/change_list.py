@@ -35,9 +35,10 @@ ACTIONS = (
 
 @dataclass(frozen=True)
 class ChangeFilters:
-    """Filters of changes; None and empty fields filter nothing.
+    """Filters of changes.
 
-    `operation` is add, update or delete (REQ-MEM-DM-007); `action` is finer.
+    A field that is None or empty filters nothing. `operation` is add, update or delete
+    (REQ-MEM-DM-007). `action` is more precise than `operation`.
     """
 
     operation: str = ""
@@ -72,9 +73,11 @@ def of_entry(entry: PlaybookEntry, caller: Caller) -> PlaybookChangeQuerySet:
 
 
 def _visible_changes(caller: Caller) -> PlaybookChangeQuerySet:
-    """Select visible changes, with `is_seen`: whether the caller may see their memory.
+    """Select visible changes.
 
-    A bound user sees all changes of the shared playbook, but not whose task caused them.
+    The column `is_seen` says whether the caller may see the memory of the change. A
+    bound user sees all changes of the shared playbook, but does not see whose task
+    caused a change.
     """
     rows: PlaybookChangeQuerySet = PlaybookChange.objects.visible_to(caller)
     memories = Memory.objects.visible_to(caller)
@@ -99,7 +102,7 @@ def content_diff(change: PlaybookChange) -> list[str]:
 def visible_memory_ids(
     ids: Sequence[uuid.UUID | None], caller: Caller
 ) -> set[uuid.UUID]:
-    """Return those of the memories that the caller may see."""
+    """Return the ids of those memories that the caller may see."""
     if not caller.user_id:
         return {pk for pk in ids if pk}
     rows = Memory.objects.visible_to(caller).filter(pk__in=[pk for pk in ids if pk])

@@ -25,7 +25,10 @@ class DeltaFilters:
 
 
 def find(project: Project, filters: DeltaFilters, caller: Caller) -> DeltaQuerySet:
-    """Find proposals in any status, with their quotes: for people, not for agents."""
+    """Find proposals in any status, with their quotes.
+
+    The result is for people and not for agents.
+    """
     caller.require(Role.VIEWER, project.pk)
     filter_values: Mapping[str, Any] = {
         "status__in": filters.status,
@@ -41,7 +44,7 @@ def find(project: Project, filters: DeltaFilters, caller: Caller) -> DeltaQueryS
 
 
 def get(delta_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookDelta:
-    """Return a delta that the caller may see in this role.
+    """Return a delta if the caller may see it in this role.
 
     Raises NotFound and Forbidden.
     """

@@ -25,14 +25,17 @@ from projects.models import Project
 from search import search
 from search.columns import SEARCH_COLUMNS
 
-# Supporting memories shown with an entry; an old entry has thousands.
+# Number of supporting memories shown with an entry. An old entry has thousands of them.
 MAX_SUPPORTS = 100
 SORTS = ("priority", "created_at", "updated_at", "helpful", "label")
 
 
 @dataclass(frozen=True)
 class EntryFilters:
-    """Filters of entries; an empty field filters nothing."""
+    """Filters of entries.
+
+    An empty field filters nothing.
+    """
 
     category: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -43,7 +46,10 @@ class EntryFilters:
 
 @dataclass(frozen=True)
 class EntryOrder:
-    """Order by a column; ties are broken by id in the same direction."""
+    """An order by one column.
+
+    Entries with equal values are ordered by id in the same direction.
+    """
 
     sort: str = "created_at"
     is_descending: bool = True
@@ -74,7 +80,10 @@ def conflicting_ids(project: Project) -> set[uuid.UUID]:
 
 
 def _refuse_unknown_categories(project: Project, categories: Sequence[str]) -> None:
-    """Refuse unknown categories; a removed one is known while an entry has it."""
+    """Raise an error for unknown categories.
+
+    A removed category is known as long as an entry has this category.
+    """
     unknown = set(categories).difference(project.options.categories)
     rows = PlaybookEntry.objects.filter(project=project, category__in=unknown)
     unknown -= (
@@ -91,7 +100,7 @@ def _refuse_unknown_categories(project: Project, categories: Sequence[str]) -> N
 def with_details(
     rows: QuerySet[PlaybookEntry], caller: Caller
 ) -> QuerySet[PlaybookEntry]:
-    """Add what the API shows of an entry, in a fixed number of queries."""
+    """Add the rows that the API shows with an entry, in a fixed number of queries."""
     visible = Memory.objects.visible_to(caller).readable()
     recent = Support.objects.filter(memory__in=visible).order_by("-pk")[:MAX_SUPPORTS]
     vectors = EntryVector.objects.filter(
@@ -112,14 +121,17 @@ def with_details(
 
 
 def order_ids(rows: QuerySet[PlaybookEntry], order: EntryOrder) -> list[uuid.UUID]:
-    """Return all ids in order; the token budget bounds their number."""
+    """Return the ids of all entries in order.
+
+    The token budget limits the number of entries.
+    """
     columns = [F(order.sort), F("pk")]
     keys = [c.desc() if order.is_descending else c.asc() for c in columns]
     return list(rows.order_by(*keys).values_list("pk", flat=True))
 
 
 def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> search.Ranking:
-    """Rank entries by the same hybrid search as memories."""
+    """Rank entries by the same hybrid search that ranks memories."""
     options = project.options.search
     question = search.RankingRequest(
         query=query,
@@ -134,7 +146,7 @@ def rank(project: Project, rows: QuerySet[PlaybookEntry], query: str) -> search.
 
 
 def get(entry_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> PlaybookEntry:
-    """Return an entry that the caller may see in this role.
+    """Return an entry if the caller may see it in this role.
 
     Raises NotFound and Forbidden.
     """

@@ -1,6 +1,6 @@
-"""Exposures: the entries that agents got, and the finished tasks that are credited with them.
+"""Exposures: entries that agents got, and the finished tasks credited with them.
 
-An exposure changes no counter, and no revision records it.
+An exposure changes no counter, and no revision records an exposure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from projects.models import Project
 Source = Exposure.ExposureSource
 # Exposures older than this are not credited to a task.
 CREDIT_WINDOW = timedelta(hours=24)
-# How long exposures without a task are kept: docs/limits.md
+# How long exposures without a task are kept (docs/limits.md).
 RETENTION = timedelta(days=90)
 
 
@@ -49,7 +49,10 @@ class FinishedTask:
 
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
-    """Return the id of the agent that gets the entries; empty if it is unknown."""
+    """Return the id of the agent that gets the entries.
+
+    Return an empty string if the agent is unknown.
+    """
     return caller.agent_id_for(agent_id) if agent_id else caller.agent_id
 
 
@@ -61,7 +64,7 @@ def record(
     source: Exposure.ExposureSource,
     agent_id: str = "",
 ) -> None:
-    """Record the entries that a key got, each with its cosine to the task.
+    """Record the entries that a key got, with the cosine of each entry to the task.
 
     Without a key the caller is a person, and nothing is recorded.
     """
@@ -82,10 +85,11 @@ def record(
 
 @write
 def credit(task: FinishedTask) -> None:
-    """Credit a finished task with the exposures of its agent; repeating it is safe.
+    """Credit a finished task with the exposures of its agent.
 
-    If an entry was exposed several times, the last exposure counts. An entry that the
-    agent reports without a recorded exposure gets one.
+    The function may be called again for the same task. If an entry was exposed several
+    times, the last exposure counts. If the agent reports an entry that has no recorded
+    exposure, the exposure is created.
     """
     of_run = Exposure.objects.filter(project=task.project, run_id=task.run_id)
     if task.key_id:
@@ -108,9 +112,10 @@ def credit(task: FinishedTask) -> None:
 
 
 def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:
-    """Select the agent's exposures before the end of the task without a credited task.
+    """Select the agent's exposures that are not credited to a task yet.
 
-    Exposures without an agent are credited to the next agent that uses the key.
+    Only exposures before the end of the task are selected. Exposures without an agent
+    are credited to the next agent that uses the key.
     """
     return Exposure.objects.filter(
         project=task.project,
@@ -145,7 +150,7 @@ def count_use(entry: PlaybookEntry) -> EntryUse:
 
 
 def delete_old() -> None:
-    """Delete old exposures that no task is credited with."""
+    """Delete old exposures that are not credited to a task."""
     delete_in_batches(
         Exposure.objects.filter(run_id=None, at__lt=timezone.now() - RETENTION)
     )

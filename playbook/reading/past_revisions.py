@@ -40,7 +40,10 @@ def at_revision(
     order: EntryOrder,
     caller: Caller,
 ) -> list[PastEntry]:
-    """Return the entries as they were at a revision, filtered and ordered."""
+    """Return the entries as they were at a revision.
+
+    The entries are filtered and ordered.
+    """
     caller.require(Role.VIEWER, project.pk)
     if revision > current_revision(project, caller):
         raise UnknownRevision(f"The playbook has no revision {revision} yet.")

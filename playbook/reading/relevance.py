@@ -18,28 +18,30 @@ from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from projects.models import Project
 
-# The cosine from which an entry with even votes is relevant. An answer is relevant to the
-# same question only. Measured with `benchmark learning` in six orders of its questions:
-# below 0.65 a playbook of 50 tasks does harm, from 0.70 on an older one is not used.
+# The smallest cosine at which an entry with as many helpful as harmful votes is relevant.
+# An answer is relevant only to its own question. The value was measured with `benchmark
+# learning`, which asked its questions in six different orders: below 0.65 a playbook of
+# 50 tasks does harm, and from 0.70 on an older playbook is not used.
 ANSWER_GATE = 0.67
-# The words of a rule differ from those of its tasks. Measured with `benchmark relevance`:
-# three of four relevant rules reach this cosine, and 2 of the 367 others.
+# The words of a rule differ from the words of its tasks. The value was measured with
+# `benchmark relevance`: three of four relevant rules reach this cosine, and only 2 of the
+# 367 other rules do.
 RULE_GATE = 0.30
-# The share of a gate that full confidence subtracts and no confidence adds. Votes only
-# move the gate: hiding entries for their votes cost 2 points and made poisoned feedback
-# do more harm.
+# The share of a gate that full confidence subtracts and that no confidence adds. Votes
+# only move the gate. Hiding entries because of their votes cost 2 points, and poisoned
+# feedback then did more harm.
 TRUST_SHARE = 0.3
-# How lessons of corrected answers end.
+# The end of a lesson that corrects an answer.
 _ANSWER = r"\manswer `[^`\n]+`\.?$"
 _ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """The cosine of an entry to a task, and whether it passes the entry's gate.
+    """The cosine of an entry to a task, and whether the cosine passes the entry's gate.
 
-    `lead` is the cosine minus the gate. Entries are ordered by it, so that helpful votes
-    make up for distance.
+    `lead` is the cosine minus the gate. Entries are ordered by `lead`, so that helpful
+    votes make up for a lower cosine.
     """
 
     similarity: float
@@ -54,11 +56,11 @@ class Relevances:
 
 
 def measure(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
-    """Measure the relevance to a task of each active entry in `rows` with a vector.
+    """For each active entry in `rows` that has a vector, measure the relevance to a task.
 
-    If the task quotes the question that it asks, only that part is compared, as lessons
-    are learned from it. If the model does not answer, there are no relevances, and a
-    note says why.
+    If the task quotes the question that it asks, only the question is compared, because
+    lessons are learned from the question. If the model does not answer, no relevances
+    are returned, and a note says why.
     """
     found = question_focus.find_focus(task)
     try:

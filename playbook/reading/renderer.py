@@ -50,7 +50,8 @@ R = TypeVar("R", bound=Rankable)
 class EntryRow(NamedTuple):
     """The columns of an entry that rendering reads.
 
-    Loading a thousand whole entries takes 33 ms of processor time, these rows 9 ms.
+    For a thousand entries, loading whole entries takes 33 ms of processor time, and
+    loading these rows takes 9 ms.
     """
 
     pk: uuid.UUID
@@ -75,8 +76,9 @@ class EntryRow(NamedTuple):
 class RenderedEntry:
     """An entry as an agent gets it.
 
-    `relevance` is its cosine to the task. It is None without a task, and while the entry
-    has no vector. `is_relevant` is None without a task.
+    `relevance` is the cosine of the entry to the task. `relevance` is None if there is
+    no task or if the entry has no vector yet. `is_relevant` is None if there is no
+    task.
     """
 
     entry: EntryRow
@@ -88,7 +90,10 @@ class RenderedEntry:
 
     @property
     def line(self) -> str:
-        """The entry's line, with a note if the entry is doubtful."""
+        """The line of the entry.
+
+        If the entry is doubtful, a note follows the text.
+        """
         mark = freshness.doubt_note(
             is_contested=self.is_contested, files=self.suspect_files
         )
@@ -105,7 +110,10 @@ class RenderedEntry:
 
 @dataclass(frozen=True)
 class RenderedPlaybook:
-    """`skipped` maps each reason to the live entries that are left out for it."""
+    """The rendered playbook.
+
+    `skipped` maps each reason to the live entries that are left out for this reason.
+    """
 
     text: str
     rendered_entries: list[RenderedEntry]
@@ -126,9 +134,10 @@ class RenderedPlaybook:
 
 @dataclass(frozen=True)
 class TaskFit:
-    """How well entries fit a task; empty without a task.
+    """How well entries fit a task.
 
-    `scores` are those of the hybrid search, for the best entries of its two lanes.
+    Without a task, the fields are empty. `scores` are the scores of the hybrid search,
+    for the best entries of the two lanes of the search.
     """
 
     task: str = ""
@@ -176,14 +185,17 @@ def render(
     budget: int | None = None,
     relevant_only: bool = False,
 ) -> RenderedPlaybook:
-    """Render the active entries within a budget of tokens; waiting text is not included.
+    """Render the active entries within a budget of tokens.
 
-    Pinned entries come first, then those above the relevance gate by their lead, in the
-    order that was measured to help. The rest follow as the hybrid search ranks them.
-    Ties are broken by priority, confidence, freshness and finally the label, so that
-    the same input gives the same bytes. A line that does not fit is skipped, and shorter
-    ones after it may still fit; lines are never cut. `relevant_only` leaves out entries
-    below the gate, except pinned ones.
+    Text that waits for a decision is not included. Pinned entries come first. Then come
+    the entries above the relevance gate, ordered by their lead; measurements showed
+    that this order helps. The remaining entries follow in the order of the hybrid
+    search.
+
+    If two entries are equal, they are ordered by priority, confidence, freshness and
+    finally the label, so that the same input gives the same bytes. A line that does not
+    fit is skipped, but shorter lines after it may still fit. Lines are never cut.
+    `relevant_only` leaves out entries below the gate, except pinned entries.
     """
     caller.require(Role.VIEWER, project.pk)
     limit = budget or project.options.budgets.render_tokens
@@ -275,7 +287,10 @@ def _reason(entry: EntryRow, fit: TaskFit) -> str:
 
 
 def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
-    """Sort by importance; the label, which is unique, breaks every tie."""
+    """Sort by importance.
+
+    Equally important entries are sorted by the label, which is unique.
+    """
 
     def key(entry: R) -> tuple[object, ...]:
         confirmed = max(entry.updated_at, entry.verified_at or entry.updated_at)
@@ -286,7 +301,7 @@ def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
             if task_relevance and task_relevance.is_relevant
             else 1.0,
             -fit.scores.get(entry.pk, 0.0),
-            # Entries that neither lane returned have only their cosine.
+            # Entries that neither lane of the search returned have only their cosine.
             -(task_relevance.similarity if task_relevance else 0.0),
             -entry.priority,
             -entry.confidence,
@@ -298,7 +313,10 @@ def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
 
 
 def fit_budget(lines: Iterable[L], budget: int) -> list[L]:
-    """Return the items whose lines fit together, counted in bytes."""
+    """Return the items whose lines fit into the budget together.
+
+    The size of lines is counted in bytes.
+    """
     room = budget * tokens.BYTES_PER_TOKEN
     fitting = []
     for each in lines:

@@ -16,9 +16,9 @@ from playbook.reading import past_revisions
 from projects.models import Project
 
 DifferenceKind = Literal["added", "removed", "changed"]
-# Without `version` and `updated_at`, which every change sets.
+# The compared columns, without `version` and `updated_at`, which every change sets.
 COMPARED_COLUMNS = [name for name in COLUMNS if name not in ("version", "updated_at")]
-# Supporting memories are counted, not named: they may be private.
+# Supporting memories are counted and not named, because memories may be private.
 SUPPORT_COUNT = "support_count"
 
 
@@ -26,8 +26,9 @@ SUPPORT_COUNT = "support_count"
 class EntryDifference:
     """The difference in one entry.
 
-    An entry is added if only the later revision has it active, removed if only the
-    earlier one does, and changed otherwise.
+    An entry is added if the entry is active only in the later revision. An entry is
+    removed if the entry is active only in the earlier revision. Otherwise the entry is
+    changed.
     """
 
     entry_id: uuid.UUID
@@ -38,7 +39,10 @@ class EntryDifference:
 
     @cached_property
     def columns(self) -> dict[str, tuple[Any, Any]]:
-        """Map each changed column to (before, after); slow for thousands of entries."""
+        """Map each changed column to (before, after).
+
+        The property is slow for thousands of entries.
+        """
         old, new = self.before or {}, self.after or {}
         columns = {
             name: (old.get(name), new.get(name))
@@ -50,7 +54,10 @@ class EntryDifference:
 
     @property
     def words(self) -> list[word_diff.DiffPart]:
-        """The word diff of the text; slow for many entries."""
+        """The word diff of the text.
+
+        The property is slow for many entries.
+        """
         before, after = self.columns.get("content", ("", ""))
         return word_diff.diff_words(before or "", after or "")
 
@@ -60,7 +67,7 @@ def diff_revisions(
 ) -> tuple[int, list[EntryDifference]]:
     """Return the number of the last revision and the differences, ordered by label.
 
-    Without `last`, compare with the newest revision. Raises UnknownRevision.
+    Without `last`, the newest revision is compared. Raises UnknownRevision.
     """
     caller.require(Role.VIEWER, project.pk)
     newest = past_revisions.current_revision(project, caller)
@@ -83,14 +90,18 @@ def diff_revisions(
 def diff_entry(
     entry_id: uuid.UUID, before: EntryValues | None, after: EntryValues | None
 ) -> EntryDifference | None:
-    """Return the difference in an entry; None if there is none, or it is never active."""
+    """Return the difference in an entry.
+
+    Return None if there is no difference, or if both revisions have the entry inactive.
+    """
     was, will = _is_live(before), _is_live(after)
     if not (before and after) and not (was or will):
         return None
     kind: DifferenceKind = "changed" if was == will else "added" if will else "removed"
     label = (before or after or {})["label"]
     difference = EntryDifference(entry_id, label, kind, before, after)
-    # Added and removed entries differ; their columns are compared only when shown.
+    # Added and removed entries always differ. Their columns are compared only when they
+    # are shown.
     return difference if kind != "changed" or difference.columns else None
 
 
