@@ -1,4 +1,4 @@
-"""Conflicts between rules: their two sides, and when they open and close.
+"""Conflicts between rules: the two sides, and when conflicts open and close.
 
 May import `playbook.entries`, `playbook.delta_vectors` and everything below them.
 """

@@ -1,4 +1,4 @@
-"""Open and close conflicts as the rules that they name change."""
+"""Open and close conflicts when the rules that they name change."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ class ConflictState(errors.StateConflict):
 
 
 def open_conflict(delta: PlaybookDelta, match: Match) -> None:
-    """Open a conflict if the delta contradicts an entry and the pair has no open one.
+    """Open a conflict if the delta contradicts an entry.
 
-    A quarantined delta opens none: agents would stop getting the entry. It opens one
-    once it is accepted.
+    Nothing is opened if the pair already has an open conflict. A quarantined delta
+    opens no conflict, because agents would stop getting the entry. The conflict opens
+    once the quarantined delta is accepted.
     """
     near, is_waiting = match.neighbour, delta.status == delta.DeltaStatus.PENDING
     if match.verdict != "against" or near is None:
@@ -61,10 +62,10 @@ def update_conflicts(
     delta: PlaybookDelta | None = None,
     toggled: Sequence[PlaybookDelta] = (),
 ) -> None:
-    """Close the conflicts that the changes settle; reopen those that hold again.
+    """Close the conflicts that the changes settle, and reopen conflicts that hold again.
 
-    The decision of a person stays. `delta` is recorded with the conflicts that it
-    closes. `toggled` are the deltas that the changes put in force or took out of it.
+    A person's decision stays. `delta` is recorded with the conflicts that it closes.
+    `toggled` are the deltas that the changes put in force or took out of force.
     """
     entry_ids = {
         change.entry_id for change in changes if DECISIVE_COLUMNS & change.after.keys()

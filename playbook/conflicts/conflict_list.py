@@ -26,12 +26,12 @@ from playbook.queries import ConflictQuerySet
 from projects.models import Project
 from search.columns import search_columns_of
 
-# Newest deltas of an entry whose quotes are shown.
+# Number of newest deltas of an entry whose quotes are shown.
 MAX_QUOTED_DELTAS = 5
 
 
 def get(conflict_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Conflict:
-    """Return a conflict that the caller may see in this role.
+    """Return a conflict if the caller may see it in this role.
 
     Raises NotFound and Forbidden.
     """
@@ -44,7 +44,10 @@ def get(conflict_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Con
 
 
 def find(project: Project, states: Sequence[str], caller: Caller) -> QuerySet[Conflict]:
-    """Find the conflicts in these states, or in any, with both sides."""
+    """Find the conflicts in these states, with both sides.
+
+    Without states, find the conflicts in any state.
+    """
     caller.require(Role.VIEWER, project.pk)
     rows: ConflictQuerySet = Conflict.objects.visible_to(caller)
     rows = rows.filter(project=project)
@@ -52,7 +55,7 @@ def find(project: Project, states: Sequence[str], caller: Caller) -> QuerySet[Co
 
 
 def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
-    """Add both sides, their quotes and supports, in a fixed number of queries."""
+    """Add both sides with their quotes and supports, in a fixed number of queries."""
     deltas = PlaybookDelta.objects.visible_to(caller).exclude(evidence=[])
     deltas = deltas.filter(status__in=PlaybookDelta.IN_FORCE).order_by("-pk")[
         :MAX_QUOTED_DELTAS

@@ -19,9 +19,9 @@ Status = PlaybookDelta.DeltaStatus
 
 @dataclass(frozen=True)
 class Side:
-    """A rule in an entry, or as a delta proposes it.
+    """One rule of a conflict: the rule of an entry, or the rule that a delta proposes.
 
-    With a delta, `entry` is the entry that the delta would change, if any.
+    If the side has a delta, `entry` is the entry that the delta would change, or None.
     """
 
     entry: PlaybookEntry | None
@@ -76,7 +76,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """The older rule to the left, the newer one to the right."""
+    """The two rules of a conflict: the older rule is left, the newer rule is right."""
 
     left: Side
     right: Side

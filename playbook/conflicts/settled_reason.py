@@ -12,14 +12,14 @@ from playbook.entries import matches, neighbours
 
 @dataclass(frozen=True)
 class SettledReason:
-    """The reason why nothing is left to decide, and the state that follows."""
+    """The reason why nothing is left to decide, and the state that the conflict gets."""
 
     state: State
     text: str
 
 
 def find_reason(sides: Sides) -> SettledReason | None:
-    """Return why the conflict is settled by itself, or None if it is still open."""
+    """Return why the conflict settled without a decision, or None if it is still open."""
     if not sides.right.is_live:
         return SettledReason(
             State.REJECTED, f"{sides.right.name} is {sides.right.status}"
@@ -52,7 +52,7 @@ def _reason_both_hold(left: Side, right: Side) -> str:
 
 
 def _say_the_same(left: Side, right: Side) -> bool:
-    """Whether the texts say the same, compared as texts with a cosine of 1."""
+    """Whether the two texts say the same, compared as if their cosine were 1."""
     if disagreement.reason_to_keep_apart(left.content, right.content) or not left.entry:
         return False
     near = neighbours.Neighbour(left.entry, 1.0)

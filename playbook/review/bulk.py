@@ -35,7 +35,10 @@ def decide_all(
     reason: str = "",
     embedded_texts: Mapping[uuid.UUID, EmbeddedText] | None = None,
 ) -> list[BulkOutcome]:
-    """Accept or reject each of many deltas; a refusal of one does not stop the rest."""
+    """Accept or reject each of many deltas.
+
+    If one delta is refused, the others are still decided.
+    """
     caller.require(Role.CURATOR, project.pk)
     deltas = _find_deltas(project, delta_ids, caller)
     return [
@@ -49,7 +52,10 @@ def decide_all(
 def embed_texts(
     project: Project, delta_ids: Sequence[uuid.UUID], caller: Caller
 ) -> dict[uuid.UUID, EmbeddedText]:
-    """Embed the texts of the waiting deltas; views call it before their transaction."""
+    """Embed the texts of the waiting deltas.
+
+    Views call this function before they open their transaction.
+    """
     deltas = _find_deltas(project, delta_ids, caller)
     return {
         pk: delta_review.embed_text(delta, delta.content)

@@ -1,4 +1,4 @@
-"""Accept, edit or reject a waiting delta, by a person."""
+"""A person accepts, edits or rejects a waiting delta."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def accept(
     note: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Apply a waiting delta. If two curators accept at once, exactly one succeeds.
+    """Apply a waiting delta.
 
-    If its entry has changed since, the delta becomes stale, and StaleEntry is raised
-    with the current version of the entry.
+    If two curators accept a delta at the same time, exactly one succeeds. If the entry
+    of the delta has changed since the delta was written, the delta becomes stale, and
+    StaleEntry is raised with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     return _accept_or_mark_stale(
@@ -53,9 +54,9 @@ def edit_and_accept(
     note: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Apply a waiting delta in a person's own words, which makes it human-written.
+    """Apply a waiting delta in a person's own words.
 
-    The delta keeps its original proposal in `suggested`.
+    The delta becomes human-written, and keeps its original proposal in `suggested`.
     """
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
@@ -85,7 +86,8 @@ def _accept_or_mark_stale(
     try:
         return _accept_locked(delta, caller, status, changes, vector, version, note)
     except operations.StaleEntry:
-        # In a transaction of its own: the refused one is rolled back.
+        # The mark is set in its own transaction, because the refused transaction is
+        # rolled back.
         delta_review.mark_stale(delta, caller)
         raise
 
@@ -106,7 +108,7 @@ def _accept_locked(
     delta_review.sign(delta, caller, note)
     apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
     delta_vectors.drop(delta)
-    # The playbook may have other rules by now, and the text may have changed.
+    # The playbook may have other rules now, and the text of the delta may have changed.
     conflict_lifecycle.open_conflict(delta, submission.reevaluate(delta, vector).match)
     delta_review.audit(delta, caller, "edit" if changes else "accept")
     return delta
@@ -133,9 +135,9 @@ def reject(
 ) -> PlaybookDelta:
     """Reject a waiting or stale delta, with a reason that its producer sees.
 
-    The rejection is kept: the same lesson is recognized when it recurs
-    (`playbook.proposals.recurrence`), and `playbook.learning.deduplicate` does not
-    propose the same merge again.
+    The rejection is kept. `playbook.proposals.recurrence` recognizes the lesson when it
+    recurs, and `playbook.learning.deduplicate` does not propose the rejected merge
+    again.
     """
     caller.require(Role.CURATOR, delta.project_id)
     _, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))

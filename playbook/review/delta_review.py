@@ -1,4 +1,4 @@
-"""Steps that all decisions about a delta share: lock, embed, sign, audit."""
+"""Steps that all decisions about a delta share: lock, embed, sign and audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from playbook.models import Playbook, PlaybookDelta
 from playbook.proposals.proposed_change import WRITES_TEXT
 
 Status = PlaybookDelta.DeltaStatus
-# Reasons for which a curator rejects (docs/playbook.md, "Deciding").
+# Reasons that a curator gives for a rejection (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
 
@@ -47,7 +47,10 @@ class DeltaState(errors.StateConflict):
 def lock_delta(
     delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
 ) -> tuple[Playbook, PlaybookDelta]:
-    """Lock the playbook, then the delta, and refuse a delta that is already decided."""
+    """Lock the playbook, then the delta.
+
+    Raises DeltaState if the delta is already decided.
+    """
     playbook = lock_playbook(delta.project)
     delta_row = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
     delta_row.project = delta.project
@@ -67,9 +70,10 @@ def refuse_other_version(delta_row: PlaybookDelta, version: int | None) -> None:
 
 
 def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
-    """Embed a delta's text, unless its vector is stored.
+    """Embed a delta's text, unless the vector of the text is stored.
 
-    Views call it before the transaction of an Idempotency-Key begins.
+    Views call this function before they open the transaction that handles the
+    Idempotency-Key.
     """
     if not content or delta.operation not in WRITES_TEXT:
         return EmbeddedText(content, None)
@@ -90,7 +94,7 @@ def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
 
 
 def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
-    """Return the proposal as it was, to store before a person's words replace it."""
+    """Return the original proposal, which is stored before a person's words replace it."""
     return {
         "operation": delta.operation,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,

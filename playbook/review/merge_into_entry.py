@@ -1,4 +1,4 @@
-"""Merge the text of a waiting delta into an entry, by a person."""
+"""A person merges the text of a waiting delta into an entry."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def merge(
 ) -> PlaybookDelta:
     """Apply a waiting addition or update as a merge into an entry.
 
-    Without `embedded_text`, `make_text` merges the two texts. The delta keeps its original
-    proposal in `suggested`. Raises StaleEntry if the entry has changed.
+    Without `embedded_text`, `make_text` merges the two texts. The delta keeps its
+    original proposal in `suggested`. Raises StaleEntry if the entry has changed.
     """
     caller.require(Role.CURATOR, delta.project_id)
     delta_review.refuse_own(delta, caller)
@@ -52,9 +52,11 @@ def merge(
 def make_text(
     delta: PlaybookDelta, entry: PlaybookEntry, content: str = ""
 ) -> EmbeddedText:
-    """Embed the merged text: `content`, or else a merge that keeps every literal of both.
+    """Embed the merged text and return the text with its vector.
 
-    Raises NoMergedText if the texts cannot be merged automatically.
+    The merged text is `content`. Without `content`, the two texts are merged so that
+    every literal of both stays. Raises NoMergedText if the texts cannot be merged
+    automatically.
     """
     _refuse_other_kind(delta, entry)
     if content:
@@ -119,7 +121,10 @@ def _merge_locked(
 def _retarget(
     delta: PlaybookDelta, entry: PlaybookEntry, version: int, text: str
 ) -> None:
-    """Aim the delta at the entry, which keeps its other columns and gets further tags."""
+    """Make the entry the target of the delta.
+
+    The entry keeps its other columns and gets additional tags.
+    """
     delta.suggested = delta_review.original_proposal(delta)
     delta.operation = Operation.MERGE
     delta.entry, delta.expected_version = entry, version

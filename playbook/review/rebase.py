@@ -1,4 +1,4 @@
-"""Rebase a waiting or stale delta: renew it for the current versions of its entries."""
+"""Rebase a waiting or stale delta: renew the delta for the current versions of its entries."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ from playbook.rule_text.text_gates import GateResult
 Status = PlaybookDelta.DeltaStatus
 EntryVersion = tuple[uuid.UUID, int]  # id of an entry, and the version that was read
 ColumnChanges = dict[str, tuple[Any, Any]]
-# Columns that every change sets, and those that only use changes.
+# Columns that every change sets, and columns that change only when an entry is used.
 IGNORED_COLUMNS = {"version", "updated_at", SUPPORTS, *COUNTERS}
 # Gates that compare quotes and their surroundings with the texts of the run.
 RUN_GATES = ("verbatim", "instruction")
-# Operations that apply to entries that are not active.
+# Operations that may apply to entries that are not active.
 INACTIVE_OPERATIONS = (Operation.RESTORE, Operation.DELETE)
 
 
 @dataclass(frozen=True)
 class EntryDrift:
-    """The columns of an entry that changed since a delta read it, as (before, after)."""
+    """The columns of an entry that changed since a delta read the entry.
+
+    Each column is a pair (before, after).
+    """
 
     entry: PlaybookEntry
     columns: Mapping[str, tuple[Any, Any]]
@@ -45,7 +48,7 @@ class EntryDrift:
 
 @dataclass(frozen=True)
 class RebaseResult:
-    """The renewed delta, and its entries that had changed."""
+    """The renewed delta, and those of its entries that had changed."""
 
     delta: PlaybookDelta
     drift: list[EntryDrift]
@@ -60,9 +63,9 @@ def rebase_delta(
 ) -> RebaseResult:
     """Make a delta wait again, for the current versions of its entries.
 
-    The text stays. The gates run again, except those that compare quotes with the run.
-    Raises EntryState if an entry is no longer active, and DeltaState if the delta is
-    decided.
+    The text of the delta stays. The gates run again, except the gates that compare
+    quotes with the run. Raises EntryState if an entry is no longer active, and
+    DeltaState if the delta is decided.
     """
     caller.require(Role.CURATOR, delta.project_id)
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
@@ -82,7 +85,10 @@ def _rebase_locked(
 def renew(
     playbook: Playbook, delta: PlaybookDelta, caller: Caller, vector: Vector | None
 ) -> list[EntryDrift]:
-    """Renew a locked delta for its current entries; return what changed in them."""
+    """Renew a locked delta for the current versions of its entries.
+
+    Return what changed in the entries.
+    """
     drift = _move_versions(delta)
     item = submission.reevaluate(delta, vector)
     results = _gates(delta, gates.evaluate(playbook, item, key_id=delta.key_id))
@@ -95,7 +101,10 @@ def renew(
 
 
 def _gates(delta: PlaybookDelta, results: Sequence[GateResult]) -> list[GateResult]:
-    """Keep results that need the texts of the run, which are not stored; renew the rest."""
+    """Renew the results of the gates.
+
+    Results that need the texts of the run are kept, because these texts are not stored.
+    """
     run_results = [
         GateResult(**gate) for gate in delta.gates if gate["name"] in RUN_GATES
     ]
@@ -109,14 +118,20 @@ def _set_risk(
     results: Sequence[GateResult],
     caller: Caller,
 ) -> None:
-    """Set the risk by the gates; the delta waits for a person in any case."""
+    """Set the risk by the results of the gates.
+
+    The delta waits for a person in any case.
+    """
     decision = policy.decide(delta.project, item.proposal, results, caller)
     delta.status, delta.risk = Status.PENDING, decision.risk
     delta.review_note = decision.reason[:1000]
 
 
 def _move_versions(delta: PlaybookDelta) -> list[EntryDrift]:
-    """Set the current versions; return what changed since the versions that were read."""
+    """Set the current versions of the entries.
+
+    Return what changed since the versions that were read.
+    """
     drift = []
     if delta.entry_id:
         entry = _load_entry(delta, delta.entry_id)
@@ -130,9 +145,10 @@ def _move_versions(delta: PlaybookDelta) -> list[EntryDrift]:
 
 
 def find_drift(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, list[EntryDrift]]:
-    """Map the id of each open delta to what changed in its entries since it read them.
+    """Map the id of each open delta to what changed in its entries.
 
-    Takes two queries for all deltas.
+    Only changes since the delta read its entries count. The function runs two queries
+    for all deltas.
     """
     versions_by_delta = {delta.pk: _versions_read(delta) for delta in deltas}
     entries = PlaybookEntry.objects.light().in_bulk(
@@ -190,7 +206,10 @@ def _load_entry(delta: PlaybookDelta, entry_id: uuid.UUID) -> PlaybookEntry:
 
 
 def _drift_since(entry: PlaybookEntry, version: int | None) -> EntryDrift:
-    """Return what changed since a version; nothing without one."""
+    """Return what changed since a version.
+
+    Without a version, return nothing.
+    """
     if version is None or version == entry.version:
         return EntryDrift(entry, {})
     later = PlaybookChange.objects.filter(

@@ -1,4 +1,4 @@
-"""Reopen a decision: the proposal, or the conflict, waits again as it was."""
+"""Reopen a decision: the proposal or the conflict waits again, as before the decision."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def reopen_delta(
     version: int | None = None,
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Make a decided delta wait again, after undoing what it did.
+    """Undo what a decided delta did, and make the delta wait again.
 
-    Its gates run against the current entries. Raises DeltaState if it waits or nobody
-    decided about it, Overlap if later changes depend on it, and EntryState if its entry
-    is no longer active.
+    The gates of the delta run against the current entries. Raises DeltaState if the
+    delta waits or nobody decided about it, Overlap if later changes depend on the
+    delta, and EntryState if the entry of the delta is no longer active.
     """
     caller.require(Role.CURATOR, delta.project_id)
     return _reopen(
@@ -48,7 +48,10 @@ def reopen_delta(
 
 
 def embed_proposal(delta: PlaybookDelta) -> EmbeddedText:
-    """Embed the original text; views call it before their transaction."""
+    """Embed the original text.
+
+    Views call this function before they open their transaction.
+    """
     return delta_review.embed_text(delta, _proposed_text(delta))
 
 
@@ -78,7 +81,7 @@ def _reopen(
 def _restore_proposal(delta: PlaybookDelta) -> None:
     """Restore the original proposal if a person's words replaced it.
 
-    An addition has no entry until it is accepted.
+    An addition has no entry until the addition is accepted.
     """
     if original := delta.suggested:
         entry_id = original["entry_id"]
@@ -87,7 +90,7 @@ def _restore_proposal(delta: PlaybookDelta) -> None:
         delta.entry_id = uuid.UUID(entry_id) if entry_id else None
         delta.producer = original.get("producer", delta.producer)
     if delta.operation != Operation.MERGE:
-        # The decision about a conflict added the losing side.
+        # The decision about a conflict had added the losing side.
         delta.targets = []
     if delta.operation == Operation.ADD:
         delta.entry = delta.expected_version = None
@@ -103,11 +106,11 @@ def reopen_conflict(
     decided_at: datetime | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
-    """Make a decided conflict wait again, after undoing what the decision did.
+    """Undo what the decision about a conflict did, and make the conflict wait again.
 
-    `decided_at` identifies the decision to undo. Raises ConflictState if the conflict is
-    open, was decided again, closed by itself or would close at once, and Overlap if
-    later changes depend on the decision.
+    `decided_at` identifies the decision to undo. Raises ConflictState if the conflict
+    is open, was decided again, closed without a decision or would close at once. Raises
+    Overlap if later changes depend on the decision.
     """
     caller.require(Role.CURATOR, conflict.project_id)
     vectors = conflict_vectors(conflict) if vectors is None else vectors
@@ -115,7 +118,10 @@ def reopen_conflict(
 
 
 def conflict_vectors(conflict: Conflict) -> Vectors:
-    """Embed the proposal of the conflict; views call it before their transaction."""
+    """Embed the proposal of the conflict.
+
+    Views call this function before they open their transaction.
+    """
     delta = conflict.delta
     if delta is None or delta.pk not in conflict.decided_with:
         return {}
@@ -154,7 +160,10 @@ def _refuse_undecided(conflict: Conflict, decided_at: datetime | None) -> None:
 
 
 def _undo_steps(conflict: Conflict, caller: Caller, vectors: Vectors) -> None:
-    """Undo the steps of the decision, last first; the proposal of the conflict waits again."""
+    """Undo the steps of the decision, last step first.
+
+    The proposal of the conflict waits again.
+    """
     deltas = PlaybookDelta.objects.in_bulk(conflict.decided_with)
     for delta in (deltas[pk] for pk in reversed(conflict.decided_with) if pk in deltas):
         delta.project = conflict.project

@@ -1,4 +1,7 @@
-"""The steps by which a resolution changes the two sides; each step is a delta."""
+"""The steps by which a resolution changes the two sides.
+
+Each step is a delta.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Vectors = Mapping[str, Vector | None]
 
 @dataclass(frozen=True)
 class Resolution:
-    """A decision about a conflict, its author, and the vectors of the texts that it writes."""
+    """A decision about a conflict, its author, and vectors of the texts that it writes."""
 
     conflict: Conflict
     caller: Caller
@@ -33,7 +36,10 @@ class Resolution:
 
 @dataclass(frozen=True)
 class SplitPart:
-    """One side of a split; without `content`, the condition is put before its text."""
+    """One side of a split.
+
+    Without `content`, the condition is put before the text of the side.
+    """
 
     condition: str
     content: str = ""
@@ -43,7 +49,7 @@ class SplitPart:
 
 
 def add_condition(condition: str, content: str) -> str:
-    """Put the condition before the rule, unless the rule contains it."""
+    """Put the condition before the rule, unless the rule already contains the condition."""
     words = " ".join(condition.split())
     if words.casefold() in " ".join(content.split()).casefold():
         return content
@@ -58,14 +64,18 @@ def add_condition(condition: str, content: str) -> str:
 def keep_newer(
     playbook: Playbook, resolution: Resolution, sides: Sides
 ) -> list[PlaybookDelta]:
-    """Keep the newer side; it supersedes the older one."""
+    """Keep the newer side.
+
+    The newer side supersedes the older side.
+    """
     delta, loser = sides.right.delta, [_target(sides.left.entry)]
     if delta is None:
         return [_supersede(playbook, resolution, sides.right.entry, loser)]
     delta_review.refuse_own(delta, resolution.caller)
     playbook, delta = delta_review.lock_delta(delta, None)
     if delta.operation == Operation.MERGE:
-        # A merge would add the counters of its targets; the losing side is superseded only.
+        # A merge would add up the counters of its targets. The losing side is only
+        # superseded.
         merged_delta = _accept(playbook, resolution, delta, Status.ACCEPTED)
         playbook = lock_playbook(resolution.conflict.project)
         return [
@@ -100,7 +110,7 @@ def retire_side(
 def reword_side(
     playbook: Playbook, resolution: Resolution, side: Side, part: SplitPart
 ) -> PlaybookDelta:
-    """Keep a side under its condition."""
+    """Keep a side, but let it apply only under its condition."""
     text, condition = part.text(side), " ".join(part.condition.split())
     if side.delta is None:
         new_delta = _build_delta(resolution, Operation.UPDATE, side.entry)

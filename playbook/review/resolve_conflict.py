@@ -1,4 +1,8 @@
-"""Resolve a conflict: supersede one side, split the two by conditions, or reject the newer."""
+"""Resolve a conflict.
+
+A person supersedes one side, splits the two sides by conditions, or rejects the newer
+side.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,10 @@ class NothingToDecide(ConflictState):
 
 @dataclass(frozen=True)
 class SeenVersions:
-    """The versions of both sides that the person has seen; None accepts any version."""
+    """The versions of both sides that the person has seen.
+
+    None accepts any version.
+    """
 
     left: int | None = None
     right: int | None = None
@@ -60,9 +67,10 @@ def supersede(
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
-    """Keep one side; supersede the other side, or reject it if it waits.
+    """Keep one side.
 
-    `vectors` are the result of `vectors_for`, if the caller has called it before.
+    The other side is superseded, or rejected if it waits. `vectors` are the result of
+    `vectors_for`, if the caller has called that function before.
     """
     if vectors is None:
         vectors = vectors_for(conflict)
@@ -86,7 +94,7 @@ def split(
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
-    """Keep both, each under its own condition."""
+    """Keep both sides, each side under its own condition."""
     _refuse_parts(conflict, left, right)
     if vectors is None:
         vectors = vectors_for(conflict, left, right)
@@ -111,7 +119,10 @@ def reject(
     note: str = "",
     versions: SeenVersions | None = None,
 ) -> Conflict:
-    """Reject the newer side: reject a waiting delta, or deprecate an entry."""
+    """Reject the newer side.
+
+    A waiting delta is rejected. An entry is deprecated.
+    """
     resolution = Resolution(conflict, caller, note)
 
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
@@ -123,7 +134,10 @@ def reject(
 def vectors_for(
     conflict: Conflict, left: SplitPart | None = None, right: SplitPart | None = None
 ) -> Vectors:
-    """Embed the texts that the decision writes; views call it before their transaction."""
+    """Embed the texts that the decision writes.
+
+    Views call this function before they open their transaction.
+    """
     sides = conflict_sides.sides_of(conflict)
     if left and right:
         texts_to_embed = [left.text(sides.left), right.text(sides.right)]
@@ -154,7 +168,10 @@ def _decide(
 
 
 def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) -> None:
-    """Record what a refusal found, after its transaction was rolled back."""
+    """Record what a refusal found.
+
+    The transaction of the refused decision was rolled back before.
+    """
     if isinstance(refusal, NothingToDecide):
         conflict_lifecycle.close_conflict(conflict, refusal.reason, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
@@ -187,7 +204,8 @@ def _resolve(
         caller.name[:200],
         timezone.now(),
     )
-    # First, so that the steps of the decision update only the other conflicts.
+    # The conflict is closed first, so that the steps of the decision update only other
+    # conflicts.
     locked_conflict.save(update_fields=["state", "note", "decided_by", "decided_at"])
     locked_conflict.decided_with = [delta.pk for delta in act(playbook, sides)]
     locked_conflict.save(update_fields=["decided_with"])

@@ -1,4 +1,7 @@
-"""Revert changes by new changes; nothing is ever removed from the history."""
+"""Revert changes by new changes.
+
+Nothing is ever removed from the history.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,13 @@ from playbook.review import delta_review
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
-# Changes that one revert may undo: a revision numbers its changes in 15 bits.
+# The largest number of changes that one revert may undo. A revision numbers its changes
+# in 15 bits.
 MAX_CHANGES = 20_000
-MAX_LISTED = 100  # obstacles that a refusal lists
+MAX_LISTED = 100  # number of obstacles that a refusal lists
 REVIEW_COLUMNS = ("status", "reviewer", "review_note", "reviewed_at")
-# Key in the payload of a reverted delta for its review columns before the revert.
+# Key in the payload of a reverted delta. The value holds the delta's review columns
+# before the revert.
 BEFORE_REVERT = "before_revert"
 
 
@@ -60,7 +65,10 @@ class TooManyChanges(errors.Refusal):
 
 @dataclass(frozen=True)
 class RevertTarget:
-    """The changes that a revert undoes; `selects` picks their chains."""
+    """The changes that a revert undoes.
+
+    `selects` picks the chains of these changes.
+    """
 
     rows: PlaybookChangeQuerySet
     description: str
@@ -69,7 +77,7 @@ class RevertTarget:
 
 @dataclass(frozen=True)
 class RevertResult:
-    """The new changes, and the entries and deltas that they changed."""
+    """The new changes, and the entries and deltas that were changed."""
 
     revision: int
     changes: list[PlaybookChange]
@@ -81,7 +89,10 @@ class RevertResult:
 def change_target(
     project: Project, change_id: uuid.UUID, caller: Caller
 ) -> RevertTarget:
-    """Target one change. Reverting a revert puts what it undid in force again."""
+    """Target one change.
+
+    Reverting a revert puts the undone changes in force again.
+    """
     rows = _visible_changes(project, caller).filter(pk=change_id)
     if not rows.exists():
         raise errors.NotFound(f"There is no change {change_id} in this project.")
@@ -89,14 +100,14 @@ def change_target(
 
 
 def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> RevertTarget:
-    """Target a delta in force, or the last revert of a reverted delta."""
+    """Target a delta that is in force, or the last revert of a reverted delta."""
     found = delta_list.get(delta_id, caller)
     if found.project_id != project.pk:
         raise errors.NotFound(f"There is no delta {delta_id} in this project.")
     rows = _visible_changes(project, caller).filter(delta_id=delta_id, reverts_id=None)
     target = RevertTarget(rows, f"delta {delta_id}", _is_picked)
     if found.status == Status.REVERTED:
-        # A delta that was reopened and applied again has older revisions, too.
+        # A delta that was reopened and applied again also has older revisions.
         last = rows.order_by("-revision").values("revision")[:1]
         rows = rows.filter(revision=last)
         return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
@@ -108,7 +119,7 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
 
 
 def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTarget:
-    """Target what a finished task changed: its deltas, votes and supports."""
+    """Target everything that a finished task changed: deltas, votes and supports."""
     rows = _visible_changes(project, caller).filter(run_id=run_id, reverts_id=None)
     return RevertTarget(rows, f"run {run_id}", _is_picked)
 
@@ -116,7 +127,10 @@ def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTar
 def range_target(
     project: Project, first: int, last: int | None, caller: Caller
 ) -> RevertTarget:
-    """Target every change after revision `first`, up to `last` or to the newest one."""
+    """Target every change after revision `first`, up to revision `last`.
+
+    Without `last`, the newest revision is the end of the range.
+    """
     if first > past_revisions.current_revision(project, caller):
         raise past_revisions.UnknownRevision(
             f"The playbook has no revision {first} yet."
@@ -150,7 +164,10 @@ def undo_delta(
     reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Undo a delta in force; raise Overlap with the changes that depend on it."""
+    """Undo a delta that is in force.
+
+    Raises Overlap, which lists the changes that depend on the delta.
+    """
     locked_delta = _lock_delta(delta_to_undo, caller, version)
     if locked_delta.status not in PlaybookDelta.IN_FORCE:
         raise NotInForce(
@@ -179,7 +196,10 @@ def redo_delta(
 def _lock_delta(
     delta: PlaybookDelta, caller: Caller, version: int | None
 ) -> PlaybookDelta:
-    """Lock the playbook, load the delta, and refuse another version of it."""
+    """Lock the playbook and load the delta.
+
+    Raises an error if the delta has another version.
+    """
     caller.require(Role.CURATOR, delta.project_id)
     lock_playbook(delta.project)
     locked_delta: PlaybookDelta = PlaybookDelta.objects.get(pk=delta.pk)
@@ -200,15 +220,16 @@ def revert_changes(
 ) -> RevertResult:
     """Revert the changes of a target as one revision.
 
-    Counters and supports change by the difference only, so that later votes stay.
-    Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
+    Counters and supports change only by the difference, so that later votes stay.
+    Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry and
     OverBudget.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
     selected = set(target.rows.values_list("pk", flat=True))
     if len(selected) > MAX_CHANGES:
-        # Before loading the changes: so many votes would take too long.
+        # The limit is checked before the changes are loaded, because loading so many
+        # votes takes too long.
         _refuse_too_many(target.rows.never_reverted().count())
     around = change_chains.chains_around(target.rows)
     chains_to_revert = [chain for chain in around if target.selects(chain, selected)]
@@ -242,9 +263,10 @@ def _refuse_too_many(number: int) -> None:
 def _drop_waiting_deltas(
     chains_to_revert: Sequence[Chain],
 ) -> tuple[list[Chain], list[str]]:
-    """Leave out deltas that wait again: only a decision puts them in force.
+    """Leave out deltas that wait again, because only a decision puts them in force.
 
-    Return a note for each. Raises DeltaState if nothing else remains.
+    Return a note for each delta that is left out. Raises DeltaState if nothing else
+    remains.
     """
     roots = [chain.root for chain in chains_to_revert if not chain.is_in_force]
     delta_ids = [root.delta_id for root in roots if root.delta_id]
@@ -292,7 +314,10 @@ def _refuse_overlap(chains_to_revert: Sequence[Chain], around: Sequence[Chain]) 
 def _mark_deltas(
     project: Project, chains_to_revert: Sequence[Chain], caller: Caller, reason: str
 ) -> list[PlaybookDelta]:
-    """Mark deltas without a change in force as reverted, and the others as before."""
+    """Mark deltas as reverted if none of their changes is in force.
+
+    The other deltas get back the status from before their revert.
+    """
     delta_ids = {chain.root.delta_id for chain in chains_to_revert} - {None}
     rows = PlaybookChange.objects.filter(project_id=project.pk, delta_id__in=delta_ids)
     rows_in_order = rows.in_order().only(
@@ -316,7 +341,7 @@ def _mark_deltas(
             changed.append(delta)
     _open_conflicts(project, [d for d in changed if d.status == Status.REVERTED])
     _close_conflicts(project, changed)
-    # As in `undo_changes`: every row exists and is updated.
+    # As in `undo_changes`, every row exists already and is updated.
     PlaybookDelta.objects.bulk_create(
         changed,
         update_conflicts=True,
@@ -341,7 +366,7 @@ def _mark_reverted(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
 
 
 def _mark_in_force_again(delta: PlaybookDelta) -> None:
-    # A playbook that was restored from its export lacks this key.
+    # A playbook that was restored from an export lacks this key.
     before: dict[str, Any] = delta.payload.get(BEFORE_REVERT, {})
     delta.status = before.get("status", Status.APPLIED)
     delta.reviewer = before.get("reviewer", "")
@@ -352,7 +377,10 @@ def _mark_in_force_again(delta: PlaybookDelta) -> None:
 
 
 def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
-    """Reopen the conflicts of reverted decisions; the delta keeps the decision."""
+    """Reopen the conflicts of reverted decisions.
+
+    The delta keeps the decision about its conflict.
+    """
     by_id = {delta.pk: delta for delta in deltas}
     rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
     for conflict in rows.exclude(state=Conflict.ConflictStage.OPEN):
@@ -373,7 +401,8 @@ def _keep_decision(
 def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None:
     """Restore the decision about a conflict once all of its deltas are in force again.
 
-    Until then one of the other deltas keeps it. A later decision of a person stays.
+    Until then, one of the deltas that is not in force keeps the decision. A person's
+    later decision about the conflict stays.
     """
     decisions: dict[str, dict[str, Any]] = {}
     for delta in changed:

@@ -1,6 +1,7 @@
 """Alert people when proposals wait longer than the project's limit.
 
-An alarm is raised once. It can be raised again after no proposal was overdue.
+An alarm is raised once. The alarm can be raised again after a time in which no proposal
+was overdue.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ ALARMS = Counter(
 
 @dataclass(frozen=True)
 class OverdueReview:
-    """The waiting proposals of a project; the oldest one is overdue."""
+    """The waiting proposals of a project.
+
+    The oldest proposal is overdue.
+    """
 
     project: Project
     waiting: int
@@ -56,7 +60,10 @@ class OverdueReview:
 
     @property
     def url(self) -> str:
-        """The address of the inbox; empty without the setting PUBLIC_URL."""
+        """The address of the inbox.
+
+        The address is empty without the setting PUBLIC_URL.
+        """
         base = settings.PUBLIC_URL.rstrip("/")
         return f"{base}/admin/?project={self.project.pk}" if base else ""
 
@@ -75,7 +82,7 @@ class OverdueReview:
 
 
 def watch() -> None:
-    """Raise the alarms that are due, and clear those whose cause is gone."""
+    """Raise the alarms that are due, and clear the alarms whose cause is gone."""
     has_limit = Q(settings__review__has_key="alarm_hours")
     is_raised = Q(playbook__alarmed_at__isnull=False)
     for project in Project.objects.live().filter(has_limit | is_raised):
@@ -100,7 +107,10 @@ def overdue_deltas(project: Project) -> DeltaQuerySet:
 
 @write
 def raise_alarm(project: Project) -> None:
-    """Enqueue a message to each channel of the project, unless the alarm is raised."""
+    """Enqueue a message to each channel of the project.
+
+    Nothing is enqueued if the alarm is already raised.
+    """
     playbook = lock_playbook(project)
     if playbook.alarmed_at is not None:
         return
@@ -128,7 +138,10 @@ def clear_alarm(project: Project) -> None:
 
 @handler(KIND)
 def send_message(run: JobRun) -> dict[str, Any]:
-    """Send one message, unless all overdue proposals are decided by now."""
+    """Send one message.
+
+    Nothing is sent if all overdue proposals are decided by now.
+    """
     channel, project_id = str(run.job.args["channel"]), run.job.project_id
     live = Project.objects.live()
     project = live.filter(pk=project_id).first() if project_id else None
@@ -145,7 +158,7 @@ def send_message(run: JobRun) -> dict[str, Any]:
 
 
 def find_overdue(project: Project) -> OverdueReview | None:
-    """Return the overdue proposals of a project, or None."""
+    """Return the overdue proposals of a project, or None if no proposal is overdue."""
     limit = project.options.review.alarm_hours
     oldest = overdue_deltas(project).order_by("created_at").first()
     if limit is None or oldest is None:
@@ -178,7 +191,7 @@ def by_email(report: OverdueReview) -> None:
         raise errors.Later(f"The mail server: {error}") from error
 
 
-# Keyed by the setting that has the address.
+# The key of each channel is the setting that holds the channel's address.
 CHANNELS: dict[str, Callable[[OverdueReview], None]] = {
     "webhook_url": by_webhook,
     "email": by_email,

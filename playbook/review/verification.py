@@ -1,4 +1,4 @@
-"""Verify an entry: a person confirms that it still holds."""
+"""Verify an entry: a person confirms that the entry still holds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def verify(
 ) -> PlaybookEntry:
     """Confirm an entry by a change that can be reverted.
 
-    The next review is at `review_after`, by default after the project's review period,
-    and without one as before. Raises StaleEntry, and EntryState unless the entry is
-    active.
+    The next review is at `review_after`. Without `review_after`, the next review
+    follows after the project's review period. If the project has no review period, a
+    review time in the future stays. Raises StaleEntry, and raises EntryState unless the
+    entry is active.
     """
     caller.require(Role.CURATOR, entry.project_id)
     revision = Revision(lock_playbook(entry.project), caller, Cause(reason=note))
