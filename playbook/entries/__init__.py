@@ -1,4 +1,6 @@
-"""Entries and what depends on their text: freshness, file anchors, vectors, neighbours.
+"""Entries and everything derived from their text.
+
+Freshness, file anchors, vectors and neighbours of an entry depend on its text.
 
 May import `playbook.models` and `playbook.rule_text`.
 """

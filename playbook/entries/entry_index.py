@@ -16,7 +16,10 @@ def partition(project_id: uuid.UUID) -> str:
 
 
 def fill(entry: PlaybookEntry, language: str) -> None:
-    """Set the columns derived from the text; the next save writes them."""
+    """Set the columns that are derived from the text.
+
+    The next save of the entry writes these columns.
+    """
     entry.similarity_hash = plain_text.similarity_hash(entry.content)
     entry.content_tsv = columns.lexemes(
         strong=entry.condition,

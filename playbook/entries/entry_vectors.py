@@ -1,4 +1,8 @@
-"""Vectors of entries: stored with the write, or by a job if the model did not answer."""
+"""Vectors of entries.
+
+A vector is stored together with the entry. If the model did not answer, a job stores
+the vector later.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ from playbook.queries import EntryQuerySet
 
 
 def put(entry: PlaybookEntry, vector: Vector) -> None:
-    """Store a vector; enqueue a job if its model is no longer the active one."""
+    """Store a vector.
+
+    If the vector's model is no longer the active one, enqueue a job.
+    """
     store(entry, vector)
     if not active_model.is_active(vector):
         embed_later(entry.project_id)
@@ -34,7 +41,10 @@ def store(entry: PlaybookEntry, vector: Vector) -> None:
 
 
 def add(entry: PlaybookEntry, vector: Vector) -> None:
-    """Store the vector of a text that has none: new, or changed in this transaction."""
+    """Store the vector of a text that has no vector yet.
+
+    The text is new, or was changed in this transaction.
+    """
     EntryVector.objects.create(
         entry=entry,
         project_id=entry.project_id,
@@ -55,7 +65,7 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 
 def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
-    """Find the entries of a project without a vector of the active model."""
+    """Find the entries of a project that have no vector by the active model."""
     existing = EntryVector.objects.filter(
         entry=OuterRef("pk"), model=active_model.get().name
     )

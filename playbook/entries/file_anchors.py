@@ -25,7 +25,7 @@ def refresh(entries: Iterable[PlaybookEntry]) -> None:
 
 @files.on_rename
 def rename_file(project: Project, old: str, new: str) -> None:
-    """Move the anchors of a renamed file, so that its later changes are noticed."""
+    """Move the anchors of a renamed file, so that later changes of the file are noticed."""
     rows = Anchor.objects.filter(project_id=project.pk)
     both = rows.filter(file_path=new).values("entry")
     rows.filter(file_path=old, entry__in=both).delete()

@@ -1,4 +1,7 @@
-"""Find entries to review again: their review is due, or a file that they rest on changed."""
+"""Find entries to review again.
+
+An entry needs a new review if its review is due, or if a file that it rests on changed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ MAX_PATH = 80  # characters of a path in an entry's line
 
 
 def next_review(project: Project, now: datetime) -> datetime | None:
-    """Return when an entry confirmed at `now` is to be reviewed; None is never."""
+    """Return when an entry that was confirmed at `now` must be reviewed.
+
+    None means that the entry never needs a review.
+    """
     days = project.options.playbook.review_days
     return now + timedelta(days=days) if days else None
 
@@ -42,7 +48,10 @@ def is_due(review_after: datetime | None) -> bool:
 def filter_rows(
     rows: EntryQuerySet, freshness: Freshness, caller: Caller
 ) -> EntryQuerySet:
-    """Keep the rows that are due, suspect, or neither (fresh)."""
+    """Keep only the rows that are due, only the suspect rows, or only the fresh rows.
+
+    A fresh row is neither due nor suspect.
+    """
     due = Q(review_after__lt=timezone.now())
     if freshness == "due":
         return rows.filter(due)
@@ -62,17 +71,20 @@ def annotate(rows: Rows, caller: Caller) -> Rows:
 
 
 def changed_files(entry: Any) -> tuple[str, ...]:
-    """Return the changed files that make an annotated entry suspect."""
+    """Return the changed files that make the entry suspect.
+
+    The entry must have the columns that `annotate` adds.
+    """
     return tuple(sorted({*entry.named_changed, *entry.linked_changed}))
 
 
 def suspect_files(
     project: Project, caller: Caller
 ) -> Mapping[uuid.UUID, tuple[str, ...]]:
-    """Map each suspect entry of the project to its changed files.
+    """Map each suspect entry of the project to the changed files that make it suspect.
 
-    The queries start from the changed files, which are few. Starting from a thousand
-    entries takes as long as the rest of `render`.
+    The queries start from the changed files, which are few. Queries that start from a
+    thousand entries would take as long as the rest of `render`.
     """
     found: dict[uuid.UUID, set[str]] = defaultdict(set)
     for entry_id, path in [*_anchor_pairs(project), *_link_pairs(project, caller)]:
@@ -81,7 +93,7 @@ def suspect_files(
 
 
 def doubt_note(*, is_contested: bool, files: Iterable[str]) -> str:
-    """Return the note that follows the text of a doubtful entry: decision 0011."""
+    """Return the note that follows the text of a doubtful entry (decision 0011)."""
     paths = [_display_path(path) for path in files]
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     notes = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
@@ -94,12 +106,15 @@ def _display_path(path: str) -> str:
 
 
 def _confirmed_at() -> Greatest:
-    """The later of the last change and the last verification; GREATEST ignores null."""
+    """Return the later time of the last change and the last verification.
+
+    GREATEST ignores null.
+    """
     return Greatest("updated_at", "verified_at")
 
 
 def _changed_anchors() -> QuerySet[Anchor]:
-    """Select the anchors of the outer entry whose file changed."""
+    """Select the anchors of the outer entry whose files changed."""
     changed = File.objects.filter(
         project_id=OuterRef("project_id"),
         file_path=OuterRef("file_path"),
@@ -109,7 +124,7 @@ def _changed_anchors() -> QuerySet[Anchor]:
 
 
 def _changed_links(caller: Caller) -> QuerySet[MemoryFile]:
-    """Select file links of the outer entry's supporting memories whose file changed.
+    """Select the file links of the outer entry's supporting memories whose files changed.
 
     Only memories that the caller may see count.
     """

@@ -1,4 +1,8 @@
-"""Compare a text with entries: the same rule, a wider one, a contradiction, or a new one."""
+"""Compare a text with entries.
+
+A text may state the same rule as an entry, a wider rule, a contradiction, or a new
+rule.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +40,10 @@ _ANSWER = re.compile(r"answer `[^`\n]+`")
 class Match:
     """How a text relates to the playbook.
 
-    new: no entry is near · same: the neighbour says the same · wider: the text says
-    the same and more · both: each says something more, and `merged_text` says it all ·
-    alike: only a person can tell · against: the two contradict each other.
+    new: no entry is near. same: the neighbour says the same as the text. wider: the
+    text says what the neighbour says, and more. both: the text and the neighbour each
+    say something that the other lacks, and `merged_text` says everything. alike: only a
+    person can tell. against: the text and the neighbour contradict each other.
     """
 
     verdict: Literal["new", "same", "wider", "both", "alike", "against"]
@@ -64,7 +69,7 @@ def find_retired(
         found: PlaybookEntry = twin
         return found
     if vector is None or _ANSWER.fullmatch(action):
-        return None  # an answer holds for its own question only
+        return None  # An answer holds only for its own question.
     for near in nearest_in(rows, vector, MAX_NEIGHBOURS, MERGE_COSINE):
         match = compare(text, near, condition=condition, action=action)
         if match.verdict == "same":
@@ -81,7 +86,10 @@ def find_match(
     action: str = "",
     without: Collection[uuid.UUID] = (),
 ) -> Match:
-    """Compare a text with the active entries; without a vector only exact copies count."""
+    """Compare a text with the active entries.
+
+    Without a vector, only exact copies of the text are found.
+    """
     twin = find_exact(project_id, text)
     if twin and twin.pk not in without:
         return Match("same", Neighbour(twin, 1.0))
@@ -100,7 +108,7 @@ def find_match(
 def compare(
     text: str, near: Neighbour, *, condition: str = "", action: str = ""
 ) -> Match:
-    """Compare a text with one entry that is near it."""
+    """Compare a text with one entry whose vector is near."""
     if _ANSWER.fullmatch(action) and _ANSWER.fullmatch(near.entry.action):
         return _compare_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
@@ -120,7 +128,8 @@ def compare(
     if both:
         return Match("both", near, both)
     if conflict or names_differ:
-        # Texts that name different things are two rules unless all else is equal.
+        # Two texts that name different things are two rules unless everything else is
+        # equal.
         is_slot = similarity >= MERGE_COSINE and _have_same_case(condition, near)
         return Match("against", near) if is_slot else NO_MATCH
     if similarity >= MERGE_COSINE:
@@ -133,7 +142,7 @@ def compare(
 def _compare_reversed(text: str, condition: str, near: Neighbour) -> Match:
     """Compare two rules of which one reverses the other.
 
-    They are two rules if both name a condition, and not the same one.
+    The two are separate rules if both name a condition and the conditions differ.
     """
     if _have_same_case(condition, near):
         return Match("against", near)
@@ -144,9 +153,10 @@ def _compare_reversed(text: str, condition: str, near: Neighbour) -> Match:
 
 
 def _compare_answers(condition: str, action: str, near: Neighbour) -> Match:
-    """Compare two rules that answer a question; a question has one answer.
+    """Compare two rules that answer a question.
 
-    Different names and numbers in the questions do not make the rules differ.
+    A question has only one answer. Different names and numbers in the questions do not
+    make the rules differ.
     """
     is_one = _fold(condition) == _fold(near.entry.condition)
     if action == near.entry.action:
@@ -157,10 +167,10 @@ def _compare_answers(condition: str, action: str, near: Neighbour) -> Match:
 
 
 def disagreement_without_names(old: str, new: str) -> str | None:
-    """Return what two texts disagree about apart from literals that only one has.
+    """Return what two texts disagree about.
 
-    `reason_to_keep_apart` returns its first reason only, and a path that one text adds
-    must not hide a "never".
+    Literals that only one text has are ignored. `reason_to_keep_apart` returns only its
+    first reason, and a path that one text adds must not hide a "never".
     """
     shared = literals.find_literals(old) & literals.find_literals(new)
     return disagreement.reason_to_keep_apart(
@@ -179,7 +189,8 @@ def _remove_literals(literals: Collection[str], text: str) -> str:
 def _have_same_case(condition: str, near: Neighbour) -> bool:
     """Whether two rules that disagree apply to the same case.
 
-    With two conditions, they must be equal. With fewer, the texts must be nearly equal.
+    If both rules name a condition, the conditions must be equal. Otherwise the texts
+    must be nearly equal.
     """
     left, right = _fold(condition), _fold(near.entry.condition)
     if left and right:

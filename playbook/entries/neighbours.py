@@ -15,17 +15,19 @@ from playbook.queries import EntryQuerySet
 from projects.models import Project
 from search import semantic
 
-# Cosines of docs/playbook.md, "What the curator does with a lesson". From MERGE_COSINE on,
-# two texts are one rule unless they disagree. From ALIKE_COSINE on, a person decides.
+# For the cosines see docs/playbook.md, "What the curator does with a lesson". From
+# MERGE_COSINE on, two texts are one rule unless they disagree. From ALIKE_COSINE on, a
+# person decides.
 MERGE_COSINE = 0.90
 ALIKE_COSINE = 0.70
-# Neighbours compared: the nearest may disagree while the next one says the same.
+# Number of neighbours to compare. The nearest neighbour may disagree with the text while
+# the next neighbour says the same.
 MAX_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry, its cosine to the text, and what the two disagree about."""
+    """An entry, the cosine between the entry and the text, and what the two disagree about."""
 
     entry: PlaybookEntry
     similarity: float
@@ -64,7 +66,7 @@ def find_nearest(
     threshold: float = ALIKE_COSINE,
     without: Collection[uuid.UUID] = (),
 ) -> list[Neighbour]:
-    """Find the active entries at or above a cosine, nearest first."""
+    """Find the active entries whose cosine is at least the given minimum, nearest first."""
     rows = PlaybookEntry.objects.current().filter(project_id=project_id)
     return nearest_in(rows.exclude(pk__in=without), vector, top, threshold)
 
@@ -79,7 +81,10 @@ def nearest_in(
 
 
 def find_related(project: Project, text: str) -> list[Neighbour]:
-    """Find the entries near a task's text; none if the model does not answer."""
+    """Find the entries near a task's text.
+
+    Return no entries if the model does not answer.
+    """
     vector = embed_text(text)
     if not vector:
         return []

@@ -1,4 +1,4 @@
-"""The text of a rule: the gates that check it, and the merge of two texts.
+"""The text of a rule: the gates that check the text, and the merge of two texts.
 
 Pure functions. May import `common` only.
 """

@@ -1,6 +1,6 @@
-"""Merge the texts of two rules, using their own sentences.
+"""Merge the texts of two rules by using the sentences of the two texts.
 
-Pure functions. The caller has checked that the two do not disagree
+Pure functions. The caller has checked that the two texts do not disagree
 (`playbook.entries.matches.disagreement_without_names`).
 """
 
@@ -12,16 +12,17 @@ from common.text import literals
 from playbook.rule_text import text_gates, text_patterns
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\s*\n\s*")
-# Two sentences that share this much of their specific words are about the same thing:
-# if they name different values, they contradict each other.
+# Two sentences that share this much of their specific words are about the same subject.
+# If such sentences name different values, they contradict each other.
 SAME_SUBJECT = 0.5
 
 
 def merge(old: str, new: str) -> str | None:
-    """Return one text with all literals of both, or None if code cannot make one.
+    """Return one text with all literals of both texts, or None if code cannot make one.
 
-    A text that covers the other is returned as it is. Otherwise the sentences that the
-    older text lacks are appended to it, up to the length of one lesson.
+    If one text covers the other, the covering text is returned unchanged. Otherwise the
+    sentences that the older text lacks are appended to the older text. The merged text
+    is at most as long as one lesson may be.
     """
     if covers(old, new):
         return old
@@ -36,7 +37,7 @@ def merge(old: str, new: str) -> str | None:
 
 
 def covers(whole: str, part: str) -> bool:
-    """Whether a text can replace another one, by the gate `shrink`."""
+    """Whether one text can replace another text, by the gate `shrink`."""
     results = (
         text_gates.check_literals(part, whole),
         text_gates.check_words(part, whole),

@@ -1,7 +1,8 @@
-"""The gates: checks that a lesson passes before it enters the playbook (docs/ace.md, "Gates").
+"""The gates: checks that a lesson must pass before the lesson enters the playbook.
 
-Pure functions of texts and numbers. Each returns a value and a threshold, which the
-review shows. `playbook.proposals.policy` decides what follows from a failed gate.
+The gates are described in docs/ace.md, "Gates". They are pure functions of texts and
+numbers. Each gate returns a value and a threshold, which the review page shows.
+`playbook.proposals.policy` decides what follows from a failed gate.
 """
 
 from __future__ import annotations
@@ -25,18 +26,23 @@ COMMAND_INJECTIONS = {
     "it hides from the user",
 }
 
-# docs/ace.md, "Gates". The cosines are those of `playbook.entries.neighbours`.
+# The thresholds of docs/ace.md, "Gates". The cosines are the ones of
+# `playbook.entries.neighbours`.
 MAX_WORDS = 60
 SAME_COSINE, ALIKE_COSINE = 0.90, 0.70
 MAX_DROPPED = 0.40
 MAX_REMOVED = 0.05
-# Words that are not in every lesson: "run migrations" has two, "test code" has none.
+# The smallest number of words that are not in every lesson. "run migrations" has two such
+# words, and "test code" has none.
 MIN_SPECIFIC_WORDS = 2
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """The result of one gate; `message` is for the reviewer and empty on a pass."""
+    """The result of one gate.
+
+    `message` is for the reviewer. If the gate passes, `message` is empty.
+    """
 
     name: str
     verdict: Verdict
@@ -68,7 +74,7 @@ def check_quote(evidence_quotes: Sequence[str]) -> GateResult:
 
 
 def check_grounding(content: str, quotes: Sequence[str]) -> GateResult:
-    """Check that the evidence contains every literal of the lesson as a whole."""
+    """Check that the evidence contains every literal of the lesson as a whole word."""
     evidence = "\n".join(quotes)
     known = {literal.casefold() for literal in find_literals(evidence)}
     text = _fold(evidence)
@@ -116,7 +122,7 @@ def check_atomic(content: str) -> GateResult:
 
 
 def check_specific(content: str) -> GateResult:
-    """Check that the lesson names something that not every advice names."""
+    """Check that the lesson names something that most other advice does not name."""
     words = {
         word
         for word in text_patterns.WORD.findall(content.lower())
@@ -145,9 +151,9 @@ def check_instruction(content: str) -> GateResult:
 
 
 def check_surroundings(surroundings: Sequence[str]) -> GateResult:
-    """Check that no text around a quote tries to instruct the model that reads it.
+    """Check that no text around a quote tries to instruct the model that reads the text.
 
-    What an ordinary log contains, such as speakers and tool calls, is no attack.
+    Text that an ordinary log contains, such as speakers and tool calls, is no attack.
     """
     commands = [
         row for row in prompt_injection.PATTERNS if row[0] in COMMAND_INJECTIONS
@@ -180,7 +186,10 @@ def check_one_off(content: str) -> GateResult:
 
 
 def check_duplicate(similarity: float | None) -> GateResult:
-    """Compare the cosine to the nearest entry, which is None without neighbours."""
+    """Check the cosine to the nearest entry.
+
+    The cosine is None if there are no neighbours.
+    """
     value = round(similarity or 0.0, 4)
     if value >= SAME_COSINE:
         return GateResult(
@@ -194,7 +203,10 @@ def check_duplicate(similarity: float | None) -> GateResult:
 
 
 def check_budget(tokens_now: int, tokens_added: int, budget: int) -> GateResult:
-    """Check the token budget; a change that shrinks a full playbook passes."""
+    """Check the token budget.
+
+    A change that shrinks a full playbook passes.
+    """
     return _result(
         "budget",
         tokens_added <= 0 or tokens_now + tokens_added <= budget,
@@ -222,7 +234,10 @@ def check_literals(before: str, after: str) -> GateResult:
 
 
 def check_words(before: str, after: str) -> GateResult:
-    """Check the share of words that are dropped, counting repeated words."""
+    """Check the share of words that are dropped.
+
+    Repeated words are counted each time.
+    """
     words = text_patterns.WORD.findall(before.lower())
     kept = set(text_patterns.WORD.findall(after.lower()))
     dropped = sum(word not in kept for word in words) / len(words) if words else 0.0
@@ -269,10 +284,10 @@ def _fold(text: str) -> str:
 
 
 def _contains_literal(literal: str, text: str) -> bool:
-    """Whether the text contains the literal as a whole: 130 and 1.30 do not contain 30.
+    """Whether the text contains the literal as a whole.
 
-    A literal that ends in `_`, `-` or `/` is a prefix: `gift_card_1234` contains
-    `gift_card_`.
+    For example, 130 and 1.30 do not contain 30. A literal that ends in `_`, `-` or `/`
+    is a prefix: `gift_card_1234` contains `gift_card_`.
     """
     end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
     pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
@@ -280,6 +295,9 @@ def _contains_literal(literal: str, text: str) -> bool:
 
 
 def _contains_whole(literal: str, text: str) -> bool:
-    """As `_contains_literal`, but `/orders/bulk` does not contain `/orders`."""
+    """Whether the text contains the literal as a whole, like `_contains_literal`.
+
+    Unlike in `_contains_literal`, `/orders/bulk` does not contain `/orders`.
+    """
     longer = rf"(?<!\w){re.escape(literal)}[./]\w[\w./-]*"
     return _contains_literal(literal, re.sub(longer, " ", text))

@@ -67,7 +67,7 @@ VAGUE = frozenset(
     )
 )
 
-# Capital letters only: "may 5" is no date.
+# Only capital letters match, because "may 5" is no date.
 _MONTHS = (
     "(?-i:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     "|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
