@@ -1,4 +1,4 @@
-"""Display a change of an entry: a word diff of its text, and its other columns."""
+"""Display the change of an entry: a word diff of the text, and the other columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def other_columns(one: EntryDifference) -> SafeString:
 def describe_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
     """Display the word diff of the text, then the other columns.
 
-    Of a new entry, display the text only.
+    For a new entry, display only the text.
     """
     names = [
         n for n in {**before, **after} if n != "content" and n not in VERSION_COLUMNS

@@ -167,7 +167,7 @@ class ConflictAdmin(RowsAdmin):
         return conflict_list.with_sides(super().get_queryset(request))
 
     def row_version(self, row: Any) -> str:
-        """The versions of both sides, and the time of the decision."""
+        """Return the versions of both sides and the time of the decision."""
         sides = _seen_versions(row)
         return f"{sides.left} {sides.right} {row.decided_at or ''}"
 

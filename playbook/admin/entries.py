@@ -305,7 +305,7 @@ class PlaybookEntryAdmin(RowsAdmin):
 
 
 def _redirect_to_result(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
-    """Redirect to the entry if the change is applied, else to the delta."""
+    """Redirect to the entry if the change is applied, and to the delta otherwise."""
     if delta.status in PlaybookDelta.IN_FORCE:
         messages.success(request, "The playbook was changed.")
         return redirect(f"admin:{ENTRY}_change", delta.entry_id)

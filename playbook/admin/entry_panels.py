@@ -20,7 +20,7 @@ MAX_EXPOSURES = 20  # exposures of an entry on its page
 
 
 def files_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
-    """List the files that make the entry suspect, then the others that its text names."""
+    """List the files that make the entry suspect, then the other files that its text names."""
     rows = PlaybookEntry.objects.visible_to(caller).filter(pk=entry.pk).only("pk")
     changed = freshness.changed_files(freshness.annotate(rows, caller).get())
     anchored = entry.anchors.values_list("file_path", flat=True)
@@ -36,7 +36,10 @@ def files_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
 
 
 def _freshness_words(entry: PlaybookEntry, changed: Iterable[str]) -> str:
-    """Describe the freshness in words; an entry may be suspect and due."""
+    """Describe the freshness in words.
+
+    An entry may be both suspect and due.
+    """
     parts = ["suspect"] if changed else []
     if freshness.is_due(entry.review_after):
         parts.append(f"due for review since {format_time(entry.review_after)}")
@@ -74,7 +77,7 @@ def exposures_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
 
 
 def blame_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
-    """List which change introduced which words, from the changes of the text."""
+    """List the changes of the text, each with the words that it introduced."""
     changes = change_list.of_entry(entry, caller).filter(after__has_key="content")
     parts = blame.trace(entry, changes.in_order())
     return panels.table(

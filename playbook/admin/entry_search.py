@@ -1,4 +1,4 @@
-"""Search playbook entries in the admin, in one project or in all visible ones."""
+"""Search playbook entries in the admin, in one project or in all visible projects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from playbook.reading import entry_list
 def search_everywhere(
     query: str, rows: EntryQuerySet, query_params: Mapping[str, Any], caller: Caller
 ) -> list[uuid.UUID]:
-    """Return the ids of matching rows, best first; an exact label comes before all."""
+    """Return the ids of matching rows, best match first.
+
+    A row whose label equals the query comes before all other rows.
+    """
     with_label = rows.filter(label=query.strip()).values_list("pk", flat=True)
     scores: dict[uuid.UUID, float] = dict.fromkeys(with_label, 2.0)
     for project in chosen_projects(query_params, caller):

@@ -20,7 +20,10 @@ from projects.models import Project
 
 
 class EntryForm(ActionForm):
-    """An entry in a person's words; `apply` returns the delta of the change."""
+    """An entry in a person's words.
+
+    `apply` returns the delta of the change.
+    """
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget

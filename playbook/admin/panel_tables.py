@@ -37,7 +37,10 @@ def delta_rows(deltas: Iterable[PlaybookDelta]) -> Iterable[list[Any]]:
 
 
 def revision_url(project_id: uuid.UUID, revision: int | None = None) -> str:
-    """Return the URL of the revision page, by name because its app is above this one."""
+    """Return the URL of the revision page.
+
+    The URL is built from a name, because the app of that page is above this app.
+    """
     parameters = {"project": project_id} | ({"revision": revision} if revision else {})
     return f"{reverse('console:playbook')}?{urlencode(parameters)}"
 
@@ -90,7 +93,7 @@ def evidence_panel(quotes: list[Any]) -> Panel:
 
 
 def gates_panel(gates: list[Any]) -> Panel:
-    """List the gate results, with whatever columns they have."""
+    """List the gate results, with all columns that the results have."""
     rows = [gate for gate in gates if isinstance(gate, dict)]
     names = list(dict.fromkeys(name for gate in rows for name in gate))
     return panels.table(

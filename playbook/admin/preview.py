@@ -1,4 +1,4 @@
-"""Preview what an agent gets for a task; nothing is recorded."""
+"""Preview what an agent gets for a task. The preview records nothing."""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ from search.columns import search_columns_of
 
 
 class EntryRowsAdmin(RowsAdmin):
-    """Base admin of rows that belong to an entry; whoever sees the entry sees them."""
+    """Base admin of rows that belong to an entry.
+
+    Whoever may see the entry may see the rows.
+    """
 
     project_path = "entry__project_id"
     list_select_related = ["entry"]

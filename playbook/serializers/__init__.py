@@ -1,4 +1,6 @@
-"""Serializers of the playbook: one file for each noun; none of them writes.
+"""Serializers of the playbook, with one file for each noun.
+
+No serializer writes to the database.
 
 May import `playbook.exchange` and everything below it.
 """

@@ -16,12 +16,15 @@ from playbook.reading import blame, change_list, revision_diff
 from playbook.review.revert import RevertResult
 from playbook.serializers.entries import WithReason
 
-# Entries and deltas listed in the response to a revert: docs/limits.md
+# Number of entries and of deltas listed in the response to a revert (docs/limits.md).
 MAX_NAMED = 100
 
 
 class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
-    """A change; `diff` is the line diff of a changed text."""
+    """A change of an entry.
+
+    `diff` is the line diff of a changed text.
+    """
 
     changed_by = serializers.CharField(read_only=True)
     before = serializers.DictField(read_only=True)
@@ -89,7 +92,10 @@ class ChangesQuery(InProject):
 
 
 class RevertIn(InProject, WithReason):
-    """The target of a revert: one of change, delta, run, revision, or a range."""
+    """The target of a revert.
+
+    The target is one of change, delta, run, revision, or a range.
+    """
 
     change = serializers.UUIDField(required=False)
     delta = serializers.UUIDField(
@@ -145,7 +151,7 @@ class RevertedDelta(serializers.ModelSerializer[PlaybookDelta]):
 
 
 class RevertOut(serializers.Serializer[RevertResult]):
-    """The new revision, with the first hundred entries and deltas."""
+    """The new revision, with the first hundred entries and the first hundred deltas."""
 
     revision = serializers.IntegerField()
     change_count = serializers.IntegerField()
@@ -191,7 +197,10 @@ class BeforeAfterOut(serializers.Serializer[Any]):
 
 
 class DifferenceOut(serializers.Serializer[Any]):
-    """The difference in one entry; `kind` counts active entries only."""
+    """The difference in one entry.
+
+    `kind` considers only whether the entry is active.
+    """
 
     entry_id = serializers.UUIDField()
     entry_label = serializers.CharField()
@@ -247,7 +256,10 @@ class BlamePartOut(serializers.Serializer[blame.BlamePart]):
 
 
 class BlameOut(serializers.Serializer[blame.Blame]):
-    """The joined `parts` are the text; `columns` maps each column to its last change."""
+    """The change that introduced each part of an entry.
+
+    The joined `parts` are the text. `columns` maps each column to its last change.
+    """
 
     entry_id = serializers.UUIDField(source="entry.pk")
     entry_label = serializers.CharField(source="entry.label")

@@ -22,7 +22,11 @@ class SideQuote(QuoteOut):
 
 
 class SideOut(serializers.Serializer[Any]):
-    """One of two rules; `entry_id` of a delta is the entry that it would change, if any."""
+    """One of the two rules of a conflict.
+
+    If the rule is a delta, `entry_id` is the entry that the delta would change, or
+    null.
+    """
 
     kind = serializers.ChoiceField(choices=["entry", "delta"])
     entry_id = serializers.UUIDField(allow_null=True)
@@ -40,7 +44,10 @@ class SideOut(serializers.Serializer[Any]):
 
 
 class ConflictOut(serializers.ModelSerializer[Conflict]):
-    """`left` is the older rule, `right` the newer one."""
+    """A conflict between two rules.
+
+    `left` is the older rule. `right` is the newer rule.
+    """
 
     project_id = serializers.UUIDField(read_only=True)
     left = serializers.SerializerMethodField()

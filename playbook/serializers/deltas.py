@@ -203,7 +203,10 @@ class DeltaQuery(InProject):
 
 
 class WriteOut(serializers.Serializer[Any]):
-    """The result of a direct change: the delta, and its entry once it is applied."""
+    """The result of a direct change.
+
+    The result has the delta, and also the entry of the delta once the delta is applied.
+    """
 
     delta = DeltaOut()
     entry = EntryDetail(allow_null=True)
@@ -252,7 +255,7 @@ class ColumnOut(serializers.Serializer[Any]):
 
 
 class DriftOut(serializers.Serializer[Any]):
-    """The columns of an entry that changed since the delta read it."""
+    """The columns of an entry that changed since the delta read the entry."""
 
     entry_id = serializers.UUIDField(source="entry.pk")
     entry_label = serializers.CharField(source="entry.label")

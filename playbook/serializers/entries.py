@@ -51,7 +51,10 @@ ENTRY_COLUMNS = (
 
 
 class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
-    """An entry; `is_embedded` tells whether it has a vector."""
+    """An entry of the playbook.
+
+    `is_embedded` says whether the entry has a vector.
+    """
 
     project_id = serializers.UUIDField(read_only=True)
     is_active = serializers.BooleanField(source="is_live", read_only=True)
@@ -114,7 +117,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
 
 class UseOut(serializers.Serializer[exposures.EntryUse]):
-    """How often agents got the entry, and how often they reported that they used it."""
+    """How often agents got the entry, and how often they reported that they used the entry."""
 
     times_given = serializers.IntegerField()
     times_cited = serializers.IntegerField()
@@ -142,7 +145,7 @@ def past_entry_output(
 ) -> dict[str, Any]:
     """Return an entry at a revision, with the columns that replay restores.
 
-    `visible` are the memories that the caller may see; None means all.
+    `visible` are the memories that the caller may see. None means all memories.
     """
     columns = {name: entry.state[name] for name in ENTRY_COLUMNS}
     return {

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from common.api.serializers import InProject
 from playbook.exchange import export_playbook
 
-# Lines have their own limit; a history may be as large as the request body.
+# Lines have their own limit. A history may be as large as the request body.
 MAX_IMPORT = 12 * 1024 * 1024  # characters
 
 
@@ -49,7 +49,11 @@ class UnparsedLineOut(serializers.Serializer[Any]):
 
 
 class ImportOut(serializers.Serializer[Any]):
-    """`waiting` are the deltas to decide; `restored` counts entries with history."""
+    """The result of an import.
+
+    `waiting` are the deltas to decide. `restored` is the number of entries that were
+    restored with their history.
+    """
 
     deltas = CountOut(many=True)
     waiting = serializers.ListField(child=serializers.UUIDField())

@@ -35,7 +35,10 @@ class RenderQuery(InProject):
 
 
 class RenderedEntryOut(serializers.Serializer[Any]):
-    """A rendered entry, and why it is included; `relevance` is its cosine to the task."""
+    """A rendered entry, and why it is included.
+
+    `relevance` is the cosine of the entry to the task.
+    """
 
     id = serializers.UUIDField(source="entry.pk")
     label = serializers.CharField(source="entry.label")  # type: ignore[assignment]  # a field of that name
@@ -56,7 +59,11 @@ class SkippedCounts(serializers.Serializer[Any]):
 
 
 class RenderOut(serializers.Serializer[Any]):
-    """`text` holds one line an entry. It is data for a prompt, never instructions."""
+    """The rendered playbook.
+
+    `text` holds one line for each entry. The text is data for a prompt and never
+    instructions.
+    """
 
     text = serializers.CharField()
     entries = RenderedEntryOut(many=True, source="rendered_entries")

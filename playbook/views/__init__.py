@@ -1,4 +1,6 @@
-"""REST views of the playbook: parse the request, call one function, answer.
+"""REST views of the playbook.
+
+A view parses the request, calls one function and answers.
 
 May import everything in `playbook` but `admin`.
 """

@@ -45,7 +45,10 @@ class ConflictView(ProjectView):
 
 
 class ConflictDecisionView(ProjectView):
-    """Base view: embed the texts that the decision writes, then decide once."""
+    """Base view of decisions.
+
+    The view embeds the texts that the decision writes, and then decides once.
+    """
 
     form: type[Any] = forms.ConflictDecision
 
@@ -92,7 +95,10 @@ class SupersedeConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Keep one side, by default the newer one; it supersedes the other side."""
+        """Keep one side of a conflict.
+
+        By default the newer side is kept. The kept side supersedes the other side.
+        """
         return super().post(request, conflict_id)
 
     def decide(
@@ -117,7 +123,7 @@ class SplitConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Keep both sides, each under its own condition."""
+        """Keep both sides, each side under its own condition."""
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
@@ -152,7 +158,10 @@ class RejectConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Reject the newer side: a waiting delta is rejected, an entry is deprecated."""
+        """Reject the newer side of a conflict.
+
+        A waiting delta is rejected. An entry is deprecated.
+        """
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
@@ -175,7 +184,7 @@ class ReopenConflictView(ConflictDecisionView):
         responses=forms.ConflictOut,
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Make a decided conflict wait again, after undoing what the decision did."""
+        """Undo what the decision about a conflict did, and make the conflict wait again."""
         return super().post(request, conflict_id)
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:

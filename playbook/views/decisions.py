@@ -28,7 +28,10 @@ from playbook.views import responses
 
 
 class DeltaDecisionView(ProjectView):
-    """Base view: `prepare`, then `decide` once, and return `answer`."""
+    """Base view of decisions.
+
+    The view calls `prepare`, then calls `decide` once, and returns `answer`.
+    """
 
     form: type[Any] = delta_forms.AcceptDelta
 
@@ -50,7 +53,11 @@ class DeltaDecisionView(ProjectView):
             raise
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        """Do the slow steps, before the transaction of an Idempotency-Key."""
+        """Do the slow steps.
+
+        The view calls `prepare` before it opens the transaction that handles the
+        Idempotency-Key.
+        """
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -69,7 +76,10 @@ class AcceptDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Apply a waiting delta; a key cannot accept its own proposal."""
+        """Apply a waiting delta.
+
+        A key cannot accept its own proposal.
+        """
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -143,7 +153,10 @@ class MergeDeltaView(DeltaDecisionView):
         )
 
     def note_stale(self, delta: PlaybookDelta) -> None:
-        """Do nothing: the entry to merge into has changed, not the entry of the delta."""
+        """Do nothing.
+
+        The entry to merge into has changed, and not the entry of the delta.
+        """
 
 
 class RebaseDeltaView(DeltaDecisionView):
@@ -155,7 +168,10 @@ class RebaseDeltaView(DeltaDecisionView):
         responses=delta_forms.RebaseOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Renew a waiting or stale delta for the current version of its entry; it waits again."""
+        """Renew a waiting or stale delta for the current version of its entry.
+
+        The delta then waits again.
+        """
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -203,7 +219,10 @@ class UndoDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Undo a delta; refused if later changes depend on it."""
+        """Undo a delta.
+
+        The request is refused if later changes depend on the delta.
+        """
         return super().post(request, delta_id)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
@@ -221,7 +240,7 @@ class ReopenDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Make a decided delta wait again, after undoing what it did."""
+        """Undo what a decided delta did, and make the delta wait again."""
         return super().post(request, delta_id)
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:

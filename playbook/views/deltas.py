@@ -33,7 +33,10 @@ class DeltasView(ProjectView):
         responses=page_of(delta_forms.DeltaOut),
     )
     def get(self, request: Request) -> Response:
-        """List proposals in any status; for reviewers, not for prompts."""
+        """List proposals in any status.
+
+        The list is for reviewers and not for prompts.
+        """
         data = self.query(delta_forms.DeltaQuery)
         project = self.project(data)
         filters = DeltaFilters(
@@ -53,7 +56,10 @@ class DeltasView(ProjectView):
         responses={201: delta_forms.DeltaOut},
     )
     def post(self, request: Request) -> Response:
-        """Propose a change; the status and gates of the delta tell the result and the reasons."""
+        """Propose a change.
+
+        The status and the gates of the returned delta say what happened and why.
+        """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
         if response := self.replay(project.pk):
@@ -130,7 +136,10 @@ class BulkDeltasView(ProjectView):
         responses=delta_forms.BulkOut,
     )
     def post(self, request: Request) -> Response:
-        """Accept or reject up to a hundred deltas; each has a result of its own."""
+        """Accept or reject up to a hundred deltas.
+
+        The response has one result for each delta.
+        """
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)
         if response := self.replay(project.pk):

@@ -28,7 +28,10 @@ class PlaybookView(ProjectView):
         responses=entry_forms.PlaybookPage,
     )
     def get(self, request: Request) -> Response:
-        """List entries: filtered, searched or sorted, now or at a revision."""
+        """List entries as they are now, or as they were at a revision.
+
+        The list can be filtered, searched and sorted.
+        """
         data = self.query(entry_forms.PlaybookQuery)
         project = self.project(data)
         filters = EntryFilters(
@@ -104,7 +107,10 @@ class EntriesView(ProjectView):
         responses={201: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def post(self, request: Request) -> Response:
-        """Add an entry: a curator's is applied (201), a writer's waits (202)."""
+        """Add an entry.
+
+        A curator's entry is applied (201). A writer's entry waits for a curator (202).
+        """
         data = self.body(entry_forms.CreateEntry)
         project = self.project(data)
         if response := self.replay(project.pk):
@@ -133,7 +139,11 @@ class EntryView(ProjectView):
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def patch(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Change an entry: a curator's change is applied (200), a writer's waits (202)."""
+        """Change an entry.
+
+        A curator's change is applied (200). A writer's change waits for a curator
+        (202).
+        """
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.body(entry_forms.UpdateEntry)
         if response := self.replay(entry.project_id):
@@ -155,7 +165,11 @@ class EntryView(ProjectView):
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
     def delete(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Delete an entry: a curator's deletion is applied (200), a writer's waits (202)."""
+        """Delete an entry.
+
+        A curator's deletion is applied (200). A writer's deletion waits for a curator
+        (202).
+        """
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
         data = self.query(entry_forms.DeleteEntryQuery)
         if response := self.replay(entry.project_id):
@@ -176,7 +190,10 @@ class VerifyEntryView(ProjectView):
         responses=entry_forms.EntryDetail,
     )
     def post(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Confirm that an entry still holds: it is no longer due or suspect."""
+        """Confirm that an entry still holds.
+
+        The entry is then no longer due or suspect.
+        """
         entry = entry_list.get(entry_id, self.caller, Role.CURATOR)
         data = self.body(entry_forms.VerifyEntry)
 

@@ -42,17 +42,18 @@ class ImportPlaybookView(ProjectView):
         responses={201: exchange_forms.ImportOut},
     )
     def post(self, request: Request) -> Response:
-        """Import a whole playbook: its changes wait for a curator.
+        """Import a whole playbook.
 
-        If a curator imports JSON with history into an empty playbook, it is restored.
+        The changes wait for a curator. If a curator imports JSON with history into an
+        empty playbook, the history is restored.
         """
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
         if response := self.replay(project.pk):
             return response
         person_edits.refuse_unknown_category(project, data)
-        # Outside the transaction of an Idempotency-Key: an import is written in chunks,
-        # and repeating it changes nothing.
+        # The import runs outside the transaction of the Idempotency-Key. An import is
+        # written in chunks, and repeating an import changes nothing.
         imported = import_playbook.import_text(
             project,
             data["content"],

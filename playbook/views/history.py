@@ -105,8 +105,8 @@ class RevertPlaybookView(ProjectView):
     def post(self, request: Request) -> Response:
         """Revert a change, a delta, a run or a range of revisions by new changes.
 
-        If a later change touches the same columns, it is refused with `overlap`, which
-        lists the entry, the columns and that change.
+        If a later change touches the same columns, the revert is refused with
+        `overlap`. The error lists the entry, the columns and the later change.
         """
         data = self.body(change_forms.RevertIn)
         project = self.project(data, Role.CURATOR)

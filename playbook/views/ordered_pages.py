@@ -16,7 +16,7 @@ from common.pagination import Cursor, IdCursorPagination, InvalidCursor
 
 @dataclass(frozen=True)
 class OrderedPage:
-    """The ids of a page, in order, and the links to its neighbours."""
+    """The ids of a page in order, and the links to the previous and the next page."""
 
     ids: list[uuid.UUID]
     next: str | None
@@ -29,7 +29,7 @@ def paginate(
     """Return the requested page of ordered ids.
 
     The cursor holds the id at the edge of a page. Raises InvalidCursor if the list no
-    longer contains it.
+    longer contains this id.
     """
     limit = IdCursorPagination.limit(request)
     start = _start(ids, rows, request, limit)

@@ -20,8 +20,8 @@ class RenderPlaybookView(ProjectView):
     def get(self, request: Request) -> Response:
         """Render the playbook for an agent, within a budget of tokens.
 
-        The entries that a key gets are recorded and credited to the agent's next
-        finished task.
+        The entries that a key gets are recorded. The agent's next finished task is
+        credited with these entries.
         """
         data = self.query(render_forms.RenderQuery)
         rendered = renderer.render_for_agent(

@@ -21,7 +21,10 @@ from projects.models import Project
 def submit_edit(
     view: ProjectView, project: Project, proposal: Proposal, *, status: int
 ) -> Response:
-    """Submit a person's change; the status is 202 if it waits for another person."""
+    """Submit a person's change.
+
+    The status is 202 if the change waits for another person.
+    """
     prepared = submission.prepare(project, [proposal], view.caller)
 
     def act() -> tuple[int, dict[str, Any]]:
@@ -33,7 +36,7 @@ def submit_edit(
 
 
 def describe_result(view: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
-    """Return a delta, with its entry if the delta is in force."""
+    """Return the delta, and also the delta's entry if the delta is in force."""
     entry = None
     if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
         entry = entry_forms.EntryDetail(entry_in_full(view, delta.entry_id)).data
