@@ -1,4 +1,4 @@
-"""Vectors of lessons that wait or were rejected, so that a paraphrase is recognized."""
+"""Vectors of waiting and rejected lessons, by which a paraphrase is recognized."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KNOWN_LESSONS = REFUSED_BY_PERSON | Q(status=Status.PENDING)
 
 
 def keep(delta: PlaybookDelta, vector: Vector | None) -> None:
-    """Store the vector of a waiting lesson, so that rejecting it needs no model."""
+    """Store the vector of a waiting lesson, so that a rejection needs no model."""
     if (
         vector
         and delta.status == Status.PENDING
@@ -34,13 +34,16 @@ def keep(delta: PlaybookDelta, vector: Vector | None) -> None:
 
 
 def find(delta: PlaybookDelta) -> Vector | None:
-    """Return the stored vector of the text as it was proposed."""
+    """Return the stored vector of the text that was proposed."""
     stored = delta.vectors.filter(model=active_model.get().name).first()
     return stored.vector if stored else None
 
 
 def drop(delta: PlaybookDelta) -> None:
-    """Delete the vectors of an accepted delta: its entry has its own."""
+    """Delete the vectors of an accepted delta.
+
+    The entry of the delta has its own vectors.
+    """
     delta.vectors.all().delete()
 
 
@@ -49,7 +52,7 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 
 def missing_vectors(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
-    """Find waiting and rejected lessons without a vector of the active model."""
+    """Find the waiting and rejected lessons that have no vector by the active model."""
     existing = DeltaVector.objects.filter(
         delta=OuterRef("pk"), model=active_model.get().name
     )

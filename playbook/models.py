@@ -30,14 +30,18 @@ from search.columns import TermsField, lexeme_gin_index, terms_of
 
 
 class Playbook(models.Model):
-    """The row of a project that every change of its entries locks."""
+    """The playbook of a project.
+
+    Every change of the playbook's entries locks this row.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.OneToOneField(Project, on_delete=models.PROTECT)
     revision = models.PositiveIntegerField(default=0)
     next_label = models.PositiveIntegerField(default=1)
     tokens = models.PositiveIntegerField(default=0)
-    # When the alarm about overdue proposals was raised (playbook.review.review_alarm).
+    # Time at which the alarm about overdue proposals was raised
+    # (playbook.review.review_alarm).
     alarmed_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProjectScopedQuerySet.as_manager()
@@ -150,7 +154,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_contested(self) -> bool:
-        """Whether it is harmful at least as often as helpful, or in an open conflict."""
+        """Whether the entry is doubted or in an open conflict."""
         return (
             self.is_doubted
             or self.conflicts_as_left.filter(state="open").exists()
@@ -159,7 +163,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_doubted(self) -> bool:
-        """Whether it is harmful at least as often as helpful."""
+        """Whether the entry has harmful votes, and at least as many of them as helpful votes."""
         return is_doubted(self.helpful, self.harmful)
 
     @property
@@ -168,12 +172,18 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is active; unlike `is_active`, it follows an unsaved status."""
+        """Whether the entry is active.
+
+        Unlike `is_active`, this property follows a status that is not saved yet.
+        """
         return self.status == self.EntryStatus.ACTIVE
 
     @property
     def is_protected(self) -> bool:
-        """Whether only a person may change it; anybody may vote or support."""
+        """Whether only a person may change the entry.
+
+        Anybody may vote on the entry or support it.
+        """
         return self.locked or self.author_kind == self.Author.HUMAN
 
     @property
@@ -182,17 +192,17 @@ class PlaybookEntry(models.Model):
 
     @property
     def line(self) -> str:
-        """The line that agents get."""
+        """The line of text that agents get."""
         return format_line(self.label, self.content)
 
     @property
     def tokens(self) -> int:
-        """The tokens that the entry takes from the playbook's budget."""
+        """The number of tokens that the entry takes from the playbook's budget."""
         return tokens.estimate(self.line) if self.is_live else 0
 
     @property
     def embedding(self) -> Vector | None:
-        """The vector by the active model; None while there is none."""
+        """The vector of the entry by the active model, or None if there is no such vector."""
         from inference.embedding import active_model  # loads the model runtime
 
         vector = self.vectors.filter(model=active_model.get().name).first()
@@ -204,12 +214,18 @@ class PlaybookEntry(models.Model):
 
 
 def format_line(label: str, content: str) -> str:
-    """Return the entry as one line, so that no part of its text looks like another entry."""
+    """Return the entry as one line.
+
+    No part of the entry's text can then look like another entry.
+    """
     return f"[{label}] {' '.join(content.split())}"
 
 
 def confidence(helpful: int, harmful: int) -> float:
-    """Return the share of helpful votes, counting one more of each kind."""
+    """Return the share of helpful votes.
+
+    One more helpful and one more harmful vote are counted than were given.
+    """
     return (helpful + 1) / (helpful + harmful + 2)
 
 
@@ -224,7 +240,8 @@ class Support(models.Model):
     entry = models.ForeignKey(
         PlaybookEntry, on_delete=models.CASCADE, related_name="supports", db_index=False
     )
-    # It ends by a change (`votes.withdraw_supports`): a cascade would leave the history wrong.
+    # A support ends by a change (`votes.withdraw_supports`). A cascade would make the
+    # history wrong.
     memory = models.ForeignKey(
         Memory, on_delete=models.PROTECT, related_name="supports"
     )
@@ -269,7 +286,10 @@ class EntryVector(StoredVector, models.Model):
 
 
 class Anchor(models.Model):
-    """A file that an entry's text names: if the file changes, the entry is suspect."""
+    """A file that an entry's text names.
+
+    If the file changes, the entry is suspect.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
@@ -294,7 +314,10 @@ class Anchor(models.Model):
 
 
 class PlaybookDelta(models.Model):
-    """A proposed change with its evidence; it changes the playbook once it is applied."""
+    """A proposed change with its evidence.
+
+    The delta changes the playbook once it is applied.
+    """
 
     class DeltaOperation(models.TextChoices):
         ADD = "add"
@@ -315,7 +338,7 @@ class PlaybookDelta(models.Model):
         REVERTED = "reverted"
         STALE = "stale"
 
-    # Statuses of deltas that are in force; they tell how each got there.
+    # Statuses of deltas that are in force. The status says how a delta came into force.
     IN_FORCE = (DeltaStatus.APPLIED, DeltaStatus.ACCEPTED, DeltaStatus.EDITED)
 
     class Producer(models.TextChoices):
@@ -334,14 +357,14 @@ class PlaybookDelta(models.Model):
         related_name="deltas",
     )
     expected_version = models.PositiveIntegerField(null=True, blank=True)
-    # The other entries of a merge, each with the version that was read.
+    # The other entries of a merge. Each item has the version of the entry that was read.
     targets = models.JSONField(default=list, blank=True)
     content = models.TextField(blank=True)
     category = models.CharField(max_length=40, blank=True)
     payload = models.JSONField(default=dict, blank=True)
     # The original proposal, if a person edited it before accepting.
     suggested = models.JSONField(default=dict, blank=True)
-    # Of the text as proposed: a rejected lesson is recognized by it.
+    # The hash of the proposed text. A rejected lesson is recognized by this hash.
     similarity_hash = models.CharField(max_length=64, blank=True, editable=False)
     seen_again = models.PositiveIntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
@@ -430,7 +453,7 @@ class PlaybookDelta(models.Model):
 
 
 class DeltaVector(StoredVector, models.Model):
-    """The vector of a waiting or rejected lesson, to recognize its paraphrases."""
+    """The vector of a waiting or rejected lesson, by which paraphrases are recognized."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delta = models.ForeignKey(
@@ -458,7 +481,10 @@ class DeltaVector(StoredVector, models.Model):
 
 
 class PlaybookChange(models.Model):
-    """A change of an entry. Append-only: replaying all changes rebuilds the playbook."""
+    """A change of an entry.
+
+    Changes are append-only. Replaying all changes rebuilds the playbook.
+    """
 
     class ChangeOperation(models.TextChoices):
         ADD = "add"
@@ -473,7 +499,8 @@ class PlaybookChange(models.Model):
     action = models.CharField(max_length=16)
     entry_id = models.UUIDField()
     entry_label = models.CharField(max_length=64)
-    # The columns that changed. The inverse of a change is `after` → `before`.
+    # The values of the changed columns. The inverse of a change goes from `after` to
+    # `before`.
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
     actor = models.CharField(max_length=200)
@@ -524,7 +551,10 @@ class PlaybookChange(models.Model):
 
 
 class Conflict(models.Model):
-    """Two rules, or a rule and a proposed rule, that cannot both hold."""
+    """Two rules that cannot both hold.
+
+    One of the two may be a proposed rule.
+    """
 
     class ConflictStage(models.TextChoices):
         OPEN = "open"
@@ -558,7 +588,8 @@ class Conflict(models.Model):
     state = models.CharField(
         max_length=16, choices=ConflictStage, default=ConflictStage.OPEN
     )
-    # The deltas that carried out the decision; undoing them reopens the conflict.
+    # The deltas that carried out the decision. If they are undone, the conflict is
+    # reopened.
     decided_with = ArrayField(models.UUIDField(), default=list, blank=True)
     note = models.CharField(max_length=1000, blank=True)
     decided_by = models.CharField(max_length=200, blank=True)
@@ -588,7 +619,7 @@ class Conflict(models.Model):
 
     @property
     def decision(self) -> dict[str, Any]:
-        """The decision as JSON; `decide_again` restores it."""
+        """Return the decision as JSON, from which `decide_again` restores the decision."""
         return {
             "state": self.state,
             "note": self.note,
@@ -607,9 +638,10 @@ class Conflict(models.Model):
 
 
 class Exposure(models.Model):
-    """An entry that an agent got, and whether the agent reported that it used it.
+    """An entry that an agent got, and whether the agent reported that it used the entry.
 
-    `run_id` is empty until the agent's next finished task is credited with it.
+    `run_id` is empty until the agent's next finished task is credited with the
+    exposure.
     """
 
     class ExposureSource(models.TextChoices):
@@ -631,7 +663,7 @@ class Exposure(models.Model):
     source = models.CharField(
         max_length=8, choices=ExposureSource, default=ExposureSource.REPORTED
     )
-    # Cosine of the entry to the task; None if no task was named.
+    # Cosine between the entry and the task; None if no task was named.
     relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now_add=True)

@@ -1,7 +1,8 @@
-"""Erase personal data from the playbook: quotes always, lessons only with `cascade`.
+"""Erase personal data from the playbook.
 
-Without `cascade`, entries that were learned from a purged memory, or are supported by
-it, go to the review inbox.
+Quotes are always erased. Lessons are erased only with `cascade`. Without `cascade`,
+entries go to the review inbox if they were learned from a purged memory or are
+supported by a purged memory.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ TEXT_COLUMNS = {
     ),
     "suggested": json_redactor("operation", "category", "producer"),
 }
-# Statuses of deltas whose text is, or was, the text of an entry.
+# Statuses of deltas whose text is the text of an entry, or was the text of an entry.
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
 SERVICE_VALUE = "made by the service, of no text"
@@ -232,7 +233,10 @@ class PlaybookErasure(ErasureHandler):
 
 
 def _supported_entries(erasure: ErasureScope) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
-    """Return the entries that these memories support, and those that only they support."""
+    """Return the entries that these memories support, and those that no others support.
+
+    The second set holds the entries that would lose all supports.
+    """
     supports = Support.objects.filter(entry__project=erasure.project_id)
     theirs = supports.filter(memory__in=erasure.ids_of("memory"))
     supported = set(theirs.values_list("entry", flat=True))
@@ -248,7 +252,7 @@ def _merge_results(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def _deltas_about(entry_ids: Iterable[uuid.UUID]) -> Q:
-    """Match the deltas of these entries, and merges that would include one of them."""
+    """Match the deltas of these entries, and merges that would include one of these entries."""
     about = Q(entry__in=entry_ids)
     for pk in entry_ids:
         about |= Q(targets__contains=[{"id": str(pk)}])
@@ -258,7 +262,7 @@ def _deltas_about(entry_ids: Iterable[uuid.UUID]) -> Q:
 def _retire(
     project: Project, entry_ids: Iterable[uuid.UUID], cause: Cause, caller: Caller
 ) -> None:
-    """Delete entries by a revision, so that the history records it."""
+    """Delete entries by a revision, so that the history records the deletion."""
     revision = Revision(lock_playbook(project), caller, cause)
     rows = PlaybookEntry.objects.light().filter(pk__in=entry_ids).order_by("pk")
     for entry in rows.exclude(status=PlaybookEntry.EntryStatus.DELETED):
@@ -278,7 +282,10 @@ def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
 def _ask_for_review(
     project: Project, ids: Iterable[uuid.UUID], purge_id: uuid.UUID, caller: Caller
 ) -> None:
-    """Propose to retire entries whose source is purged, once for each version."""
+    """Propose to retire entries whose source is purged.
+
+    An entry is proposed only once for each version.
+    """
     rows = PlaybookEntry.objects.current().light().filter(pk__in=ids).order_by("pk")
     PlaybookDelta.objects.bulk_create(
         (

@@ -39,13 +39,16 @@ def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
 
 
 def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
-    """Yield the rows in an order in which no row refers to a deleted one."""
+    """Yield the rows to delete.
+
+    The order ensures that no remaining row refers to a deleted row.
+    """
     entries = PlaybookEntry.objects.filter(project_id=project_id)
     yield Conflict.objects.filter(project_id=project_id)
     yield Exposure.objects.filter(project_id=project_id)
     yield PlaybookDelta.objects.filter(project_id=project_id)
     yield PlaybookChange.objects.filter(project_id=project_id)
-    # Superseded entries refer to other entries, so the references go first.
+    # Superseded entries refer to other entries, so these references are removed first.
     entries.exclude(superseded_by=None).update(superseded_by=None)
     yield entries
     yield Playbook.objects.filter(project_id=project_id)

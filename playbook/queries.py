@@ -10,7 +10,7 @@ from projects.models import Project
 from search.columns import SEARCH_COLUMNS, search_columns_of
 
 M = TypeVar("M", bound=models.Model)
-# The order of the inbox; the index `delta_inbox` has these expressions. Quarantined
+# The order of the inbox. The index `delta_inbox` has these expressions. Quarantined
 # deltas come last.
 RISK_RANK = models.Case(
     models.When(risk="high", then=0),
@@ -26,14 +26,15 @@ WAITING_STATUSES = ["pending", "stale"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
-# Without rejections that only repeat an earlier one, which counts them.
+# Rejections without those that only repeat an earlier rejection. The earlier one counts
+# its repeats.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
-# Changes of counters and supports only.
+# Changes that set only counters and supports.
 USE_CHANGES = models.Q(action__in=["vote", "support"])
 
 
 class ProjectScopedQuerySet(models.QuerySet[M]):
-    """Rows that are visible through their project only."""
+    """Rows that are visible to everybody who may see their project."""
 
     def visible_to(self, caller: Caller) -> Self:
         return self.filter(project_id__in=Project.objects.visible_to(caller))
@@ -44,7 +45,7 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
         return self.filter(status="active")
 
     def inactive(self) -> Self:
-        """Deprecated or deleted entries; superseded ones are not included."""
+        """Deprecated and deleted entries, without superseded entries."""
         return self.filter(status__in=["deprecated", "deleted"])
 
     def light(self) -> Self:
@@ -54,7 +55,7 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
 
 class DeltaQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Hide deltas from private memories of other users from a bound user."""
+        """For a bound user, hide deltas that come from other users' private memories."""
         rows = super().visible_to(caller)
         if not caller.user_id:
             return rows
@@ -65,25 +66,28 @@ class DeltaQuerySet(ProjectScopedQuerySet[Any]):
         return self.filter(status="pending")
 
     def awaiting_decision(self) -> Self:
-        """Pending deltas, and stale ones, which need a rebase."""
+        """Pending deltas and stale deltas.
+
+        A stale delta needs a rebase.
+        """
         return self.filter(UNDECIDED)
 
     def first_rejections(self) -> Self:
         return self.filter(REFUSED_ONCE)
 
     def riskiest_first(self) -> Self:
-        """Order by risk, then by number of quotes, then oldest first."""
+        """Order by risk, then by number of quotes, then by age with the oldest delta first."""
         return self.order_by(RISK_RANK, QUOTE_COUNT.desc(), "pk")
 
     def with_entry(self) -> Self:
-        """Select the entry and the project, without their search columns."""
+        """Select the entry and the project without the columns that only search reads."""
         search_columns = search_columns_of("entry")
         return self.select_related("project", "entry").defer(*search_columns)
 
 
 class ConflictQuerySet(ProjectScopedQuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
-        """Hide conflicts whose delta is hidden from a bound user."""
+        """For a bound user, hide conflicts whose delta is hidden from this user."""
         rows = super().visible_to(caller)
         if not caller.user_id:
             return rows
@@ -98,9 +102,10 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
     def hiding_entry(self, entry: Any) -> Self:
         """Open conflicts that keep an entry from agents until a person decides.
 
-        A waiting proposal hides only the older side, and only if its feedback comes
-        from a trusted source and no person wrote or locked that side. Otherwise
-        anybody who may propose could hide a rule.
+        A waiting proposal hides only the older side of the conflict. The older side is
+        hidden only if the proposal's feedback comes from a trusted source, and if no
+        person wrote or locked the older side. Without these limits, anybody who may
+        propose could hide a rule.
         """
         in_playbook = models.Q(delta=None) | ~models.Q(
             delta__status__in=WAITING_STATUSES
@@ -114,7 +119,7 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
         return self.unresolved().filter(is_older | is_newer)
 
     def of_pair(self, entry: Any, delta: Any) -> Self:
-        """Conflicts between an entry and a delta's entry or waiting text."""
+        """Conflicts between an entry and the entry or the waiting text of a delta."""
         same = models.Q(left=entry, delta__similarity_hash=delta.similarity_hash)
         if delta.status in delta.IN_FORCE and delta.entry_id:
             same |= models.Q(left=entry, right=delta.entry_id)
@@ -124,11 +129,17 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
 
 class PlaybookChangeQuerySet(ProjectScopedQuerySet[Any]):
     def without_use(self) -> Self:
-        """Changes other than votes and supports, of which an old entry has thousands."""
+        """Changes that are not votes or supports.
+
+        An old entry has thousands of votes and supports.
+        """
         return self.exclude(USE_CHANGES)
 
     def never_reverted(self) -> Self:
-        """Changes that are no reverts and were never reverted: all of them are in force."""
+        """Changes that are no reverts and were never reverted.
+
+        All of these changes are in force.
+        """
         reverts = self.model.objects.filter(
             project_id=models.OuterRef("project_id"), reverts_id=models.OuterRef("pk")
         )

@@ -1,4 +1,7 @@
-"""Periodic tasks of the playbook; importing this module registers its job handlers."""
+"""Periodic tasks of the playbook.
+
+Importing this module registers the job handlers of the playbook.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def tidy() -> None:
 
 @shared_task
 def forget_exposures() -> None:
-    """Delete old exposures that no finished task is credited with."""
+    """Delete old exposures that are not credited to a finished task."""
     exposures.delete_old()
     Heartbeat.beat("playbook_exposures")
 

@@ -10,7 +10,7 @@ BATCH = 500
 
 
 def fill(apps: Any, schema_editor: Any) -> None:
-    """Give entries that were written before there were anchors the files they name."""
+    """Add the anchors of entries that were written before anchors existed."""
     entries = apps.get_model("playbook", "PlaybookEntry").objects.order_by("pk")
     anchors = apps.get_model("playbook", "Anchor").objects
     columns = entries.values_list("pk", "project_id", "content")

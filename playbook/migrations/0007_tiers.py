@@ -8,7 +8,7 @@ TABLE = "playbook_playbookentry"
 
 
 class Migration(migrations.Migration):
-    """Every row anew: half an hour for a million."""
+    """Write every row again. A million rows take half an hour."""
 
     atomic = False  # each batch of rows is a transaction
 

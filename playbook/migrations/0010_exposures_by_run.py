@@ -7,8 +7,8 @@ class Migration(migrations.Migration):
     dependencies = [("playbook", "0009_one_index_less")]
 
     operations = [
-        # Those of a run are asked for at each finished task; those of an entry have
-        # an index of their own.
+        # Each finished task asks for the exposures of its run. The exposures of an
+        # entry have their own index.
         migrations.RemoveConstraint("exposure", "exposure_once_per_run"),
         migrations.AddConstraint(
             "exposure",

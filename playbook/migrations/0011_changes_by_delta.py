@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     dependencies = [("playbook", "0010_exposures_by_run")]
 
     operations = [
-        # Not concurrently, for the reason that memories 0004 gives.
+        # The index is not built concurrently; memories 0004 gives the reason.
         migrations.AddIndex(
             "playbookchange",
             models.Index(
