@@ -54,8 +54,8 @@ COLUMN_MASKS: dict[str, Redactor] = {
     **dict.fromkeys(("tags", "provenance"), empty),
 }
 CHANGE_MASK = columns_redactor(COLUMN_MASKS | {"scope": json_redactor("kind")})
-# A user may store text that looks like a mask. Only rows that were purged are also deleted,
-# so the condition checks both.
+# A purged row is deleted, and its text is a mask. The mask alone is not enough, because a
+# user may store text that looks like a mask.
 UNPURGED = Q(deleted_at=None) | ~Q(content__regex=r"^\[purged\] [0-9a-f]{32}$")
 ACTOR = "names an actor: an agent, a key or an account"
 INTERNAL = "set by the service, contains no text of a person"

@@ -32,7 +32,7 @@ def supersede_memory(
             "A memory that others read cannot be superseded by a private one.",
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
-    # Lock both memories; otherwise two requests could make a circle of memories.
+    # Lock both memories; otherwise two requests could make two memories supersede each other.
     both = sorted((memory, by), key=lambda row: row.pk)
     locked = {row.pk: lock_undeleted(row) for row in both}
     memory, by = locked[memory.pk], locked[by.pk]

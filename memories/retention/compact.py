@@ -265,7 +265,7 @@ def generation_of(memory: Memory) -> int:
 def _differs(sources: Sequence[Memory], name: str) -> bool:
     """Whether sources differ in a field.
 
-    The lineage counts as different, because the result has its own lineage.
+    A lineage differs if any source has one, because the result has its own lineage.
     """
     if name in ("promoted_from", "compacted_from"):
         return any(getattr(memory, name) for memory in sources)

@@ -31,7 +31,7 @@ class PromoteMemoryView(ProjectView):
     )
     def post(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Copy a memory into a broader scope."""
-        # This comes first, because the first request with this key may have deleted the
+        # The replay comes first, because the first request with this key may have deleted the
         # memory.
         if answer := self.replay(lookup.project_of(memory_id, self.caller)):
             return answer

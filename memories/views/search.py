@@ -28,7 +28,7 @@ class SearchView(ProjectView):
     def post(self, request: Request) -> Response:
         """Search memories by meaning, by words, or by both."""
         data = self.body(search_forms.SearchRequest)
-        # This comes before the query for the project, so that the model embeds in the
+        # The call comes before the query for the project, so that the model embeds in the
         # meantime.
         vector = search.begin_vector(data["query"], data["mode"])
         project = self.project(data, Role.VIEWER)
