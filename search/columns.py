@@ -1,7 +1,8 @@
 """The two columns of a searchable model, and the expressions that fill them.
 
-The rows of one owner are a partition: each carries its partitions as lexemes (`p:ID` of a
-project, `o:ID` of an organization), and the index holds every lexeme once per partition.
+The rows of one owner are a partition. Each row holds a lexeme for each of its
+partitions: `p:ID` for a project, `o:ID` for an organization. The index holds every
+lexeme once per partition.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from search import tokenise
 # The SQL function `lexeme_index` hashes a lexeme to 28 bits: 268 million buckets, so that
 # two lexemes of one query practically never share one.
 DIMENSIONS = 2**28
-# {prefix of a lexeme: the least BM25 score, before the idf, that it adds in a row}. The SQL
-# function `with_tiers` adds the lexemes with their prefixes.
+# {prefix: the lowest BM25 score, before the idf, that a lexeme with this prefix adds to
+# its row}. The SQL function `with_tiers` adds the lexemes with their prefixes.
 TIERS = {"↑": 1.5, "⇈": 1.8}
 # These columns are wide, and only search reads them.
 SEARCH_COLUMNS = ("content_tsv", "content_terms")
 
 
 def search_columns_of(*relations: str) -> list[str]:
-    """SEARCH_COLUMNS of the rows that these relations lead to, for `defer`."""
+    """Return the names of SEARCH_COLUMNS behind each of these relations, for `defer`."""
     return [f"{relation}__{name}" for relation in relations for name in SEARCH_COLUMNS]
 
 
 class TermsField(SparseVectorField):
-    """{hashed lexeme: its BM25 score before the idf}, by the SQL function `bm25_terms`."""
+    """A column of {hashed lexeme: its BM25 score before the idf}; `bm25_terms` computes it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"dimensions": DIMENSIONS} | kwargs)
@@ -44,22 +45,28 @@ def terms_of(column: str) -> Func:
 
 
 def partition_lexeme(kind: str, owner: object) -> str:
-    """The lexeme that all rows of one owner hold beside those of their words."""
+    """Return the lexeme that marks all rows of one owner."""
     return f"{kind}:{owner}"
 
 
 def lexeme_in_partition(partition: str, lexeme: str) -> str:
-    """The key of a lexeme of one partition's rows, as the SQL function `within_arms` makes it.
+    """Return the index key of a lexeme within one partition.
 
-    Keys can collide. Rows of another partition then fail the other conditions; within a
-    project one lexeme is taken for another once in four thousand million.
+    The SQL function `within_arms` makes the same keys. Two keys can be equal by chance.
+    If the other row is in another partition, the other conditions of the search exclude
+    the row. Within one project, the chance that two lexemes have the same key is one in
+    four thousand million.
     """
     digest = hashlib.md5(lexeme.encode(), usedforsecurity=False).hexdigest()
     return partition[-8:] + digest[:8]
 
 
 def lexeme_gin_index(name: str) -> GinIndex:
-    """The index of `content_tsv` by partition; fastupdate would make searches scan a list."""
+    """Return the index of `content_tsv` by partition.
+
+    The index has no fastupdate, because with fastupdate every search also scans a list
+    of new rows.
+    """
     key = Func(F("content_tsv"), function="within_arms")
     return GinIndex(key, name=name, fastupdate=False)
 
@@ -67,14 +74,15 @@ def lexeme_gin_index(name: str) -> GinIndex:
 def lexemes(
     *, strong: str, body: str, weak: str = "", partitions: list[str], language: str
 ) -> Lexemes:
-    """The value of `content_tsv`: stemmed words, whole identifiers, and the partitions.
+    """Return the value of `content_tsv`: stemmed words, whole identifiers, and the partitions.
 
-    `language` is the text-search configuration that stems the words. `strong` (title, key)
-    has weight A, `body` B, `weak` (goal, result, tags) D; the weights tell the fields apart
-    in the index, and `bm25_terms` knows their worth. Identifiers also stay whole, so that
-    `src/auth.py` or `--force` match as typed. A lexeme that adds much to a score is also
-    stored with the prefix of its TIERS. If the texts are too long, the weaker one loses
-    its end.
+    `language` is the text-search configuration that stems the words. The text `strong`
+    (title, key) has weight A, `body` has weight B, and `weak` (goal, result, tags) has
+    weight D. In the index, these weights show from which field a word comes.
+    `bm25_terms` gives each weight its factor. Identifiers are also kept whole, so that
+    a search for `src/auth.py` or `--force` matches the text as typed. A lexeme that
+    adds much to a score is also stored with the prefix of its tier in TIERS. If the
+    texts are too long together, the end of the text with the lower weight is cut.
     """
     whole = tokenise.compounds(f"{strong}\n{body}\n{weak}")
     weighted: dict[str, str] = {}
@@ -88,8 +96,8 @@ def lexemes(
 class Lexemes(Expression):
     """The value of a tsvector column, from its words by weight and its whole lexemes.
 
-    One expression with its own SQL: nested expressions, one for each function, took longer
-    to compile than to run.
+    This is one expression with its own SQL. Nested expressions, one for each function,
+    took longer to compile than to run.
     """
 
     def __init__(

@@ -8,11 +8,12 @@ from typing import Literal
 Fusion = Literal["relative", "rrf"]
 
 RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
-# The keyword lane counts this much more in the order when the query has an id or a
-# version: embeddings blur numbers (docs/benchmarks.md, "Conversations").
+# In the order, the keyword lane's weight is multiplied by this factor when the query has an
+# id or a version, because embeddings blur numbers (docs/benchmarks.md, "Conversations").
 DIGIT_FACTOR = 3.0
-# It counts this much more when the query has over LONG_QUERY lexemes, and less when it
-# has fewer: each says a little of what is meant (docs/ranking.md, "Fusion").
+# The keyword lane's weight is multiplied by this factor when the query has more than
+# LONG_QUERY lexemes. When the query has fewer lexemes, the weight is divided by this factor
+# (docs/ranking.md, "Fusion").
 LENGTH_FACTOR = 0.55 / 0.45
 LONG_QUERY = 8
 
@@ -24,13 +25,13 @@ class FusionWeights:
     fusion: Fusion = "relative"
     keyword: float = 0.5
     semantic: float = 0.5
-    # The query names something with a digit in it: an id, a version.
+    # Whether the query has a name with a digit, such as an id or a version.
     has_digit: bool = False
     lexemes: int = 0
 
     @property
     def order_weights(self) -> tuple[float, float]:
-        """The weight of each lane in the order; both add up to 1."""
+        """Return the weight of each lane in the order; the two weights add up to 1."""
         keyword = self.keyword * (DIGIT_FACTOR if self.has_digit else 1)
         keyword *= LENGTH_FACTOR if self.lexemes > LONG_QUERY else 1 / LENGTH_FACTOR
         return _normalise(keyword, self.semantic)
@@ -38,10 +39,11 @@ class FusionWeights:
 
 @dataclass(frozen=True)
 class LaneScores:
-    """The scores of all candidates in each lane, in the same order: BM25 and cosine.
+    """Two lists of scores, BM25 and cosine; both have the candidates in the same order.
 
-    0 where a lane did not find a candidate, None for a lane that did not run. Lists,
-    because hashing ids again and again took longer than the arithmetic.
+    A score is 0 if the lane did not find the candidate. A list is None if its lane did
+    not run. The scores are lists rather than dicts by id, because hashing the ids took
+    longer than the arithmetic.
     """
 
     keyword: list[float] | None
@@ -53,10 +55,11 @@ def fuse_lanes(
 ) -> list[float]:
     """Return one score in 0..1 for every candidate.
 
-    A single lane keeps its own: the share of the greatest possible BM25 score, or
-    the cosine. Fused ranks do not say how good the best candidate is, so they are
-    scaled by how well any candidate fits at all: a score means the same in every
-    answer, and `min_score` can empty a hopeless one.
+    If only one lane ran, the score is that lane's own score: the BM25 score divided by
+    the greatest possible BM25 score, or the cosine. Fused ranks do not show how good
+    the best candidate is. The ranks are therefore multiplied by a measure of how well
+    the best candidate fits the query. A score then means the same in every answer, and
+    `min_score` can remove all hits of a query that nothing fits.
     """
     shares = [score / max_score for score in lanes.keyword or ()]
     cosines = [max(score, 0.0) for score in lanes.semantic or ()]
@@ -70,7 +73,8 @@ def fuse_lanes(
     fits = zip(shares, cosines, strict=True)
     best = max((keyword * a + semantic * b for a, b in fits), default=0.0)
     keyword, semantic = weights.order_weights
-    # The root lifts the middle of the scale, where second best answers stand.
+    # The root raises scores in the middle of the scale, where the second-best answers
+    # are.
     return [(keyword * a + semantic * b) ** 0.5 * best for a, b in scaled]
 
 
@@ -80,19 +84,21 @@ def _normalise(keyword: float, semantic: float) -> tuple[float, float]:
 
 
 def relative_scores(scores: list[float]) -> list[float]:
-    """Divide by the best candidate's score; 0 is a row with nothing in common.
+    """Divide each score by the best candidate's score.
 
-    The lowest candidate of a small answer keeps its score: with the lowest score as 0,
-    the second of two good answers would score nothing.
+    The score 0 means that a row has nothing in common with the query. The lowest
+    candidate is not moved to 0, because then the second of two good answers would have
+    the score 0.
     """
     best = max(scores, default=0.0) or 1.0
     return [score / best for score in scores]
 
 
 def reciprocal_ranks(scores: list[float]) -> list[float]:
-    """(k + 1) / (k + rank): the usual 1 / (k + rank), with 1 for the first.
+    """Return (k + 1) / (k + rank) for each candidate, so that the first candidate has 1.
 
-    Equal scores share a rank; a candidate that the lane did not find has none.
+    Candidates with equal scores have the same rank. A candidate that the lane did not
+    find has the value 0.
     """
     places = {score: rank for rank, score in enumerate(sorted(scores), start=1)}
     return [

@@ -1,6 +1,7 @@
 """The keyword lane: the rows with the best BM25 scores.
 
-It runs first, while the embedding model still makes the vector that the semantic lane needs.
+The keyword lane runs first, while the embedding model still makes the query's vector
+for the semantic lane.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from search.postings import MATCHES_TSQUERY, CandidateQuery
 from search.row_filter import RowFilter
 from search.search_plan import Candidate, Candidates, SearchPlan
 
-# Multiples of CANDIDATE_ROWS, tried in turn until enough rows pass the filters.
+# The lane scores CANDIDATE_ROWS times the first number. If too few rows pass the
+# filters, the lane tries the next number.
 ATTEMPTS = (1, 10, math.inf)
 
 
 def find_candidates(plan: SearchPlan) -> Candidates:
     """Score the candidate rows of `postings` with BM25 and return the best.
 
-    If the filters keep few of them, score more, and at last all rows that hold any of
-    the lexemes.
+    If too few candidates pass the filters, score more rows. The last attempt scores all
+    rows that hold any of the lexemes.
     """
     if plan.rows is None or not plan.terms:
         return Candidates()

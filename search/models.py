@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Corpus(models.Model):
-    """The rows of one kind in one project, as they were last counted."""
+    """The last count of the rows of one kind in one project."""
 
     id = models.BigAutoField(primary_key=True)
     project_id = models.UUIDField()
@@ -28,7 +28,7 @@ class Corpus(models.Model):
 
 
 class LexemeStat(models.Model):
-    """The number of documents of a corpus that hold a lexeme; 1 is not stored."""
+    """The number of documents of a corpus that hold a lexeme; a count of 1 is not stored."""
 
     id = models.BigAutoField(primary_key=True)
     corpus = models.ForeignKey(

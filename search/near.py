@@ -1,4 +1,7 @@
-"""Find the rows of a project at or above a cosine, by its own index when it has one."""
+"""Find the rows of a project whose cosine similarity to a vector is high enough.
+
+If the project has its own vector index, the statement can use the index.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ from common.db import Statement, execute_many
 from inference.embedding.vector import Vector
 from search import semantic
 
-# The nearest rows that are read, and the `hnsw.ef_search` for them. Near-duplicates are
-# found early: docs/ranking.md.
+# The number of nearest rows that the statement reads, and also its `hnsw.ef_search`.
+# The index finds near-duplicates early: docs/ranking.md.
 MAX_NEIGHBOURS = 50
 EF_SEARCH = 100
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Cosines of a project's rows, nearest first; unless `is_all`, there may be more."""
+    """The cosines of a project's rows, nearest first; if not `is_all`, rows may be missing."""
 
     scores: semantic.Scores
     is_all: bool
@@ -36,9 +39,10 @@ class Neighbours:
         return Neighbours(rest, self.is_all)
 
     def with_extra(self, extra: semantic.Scores) -> Neighbours:
-        """Add rows that are known to be near as well.
+        """Return these neighbours together with extra rows whose cosines are known.
 
-        If rows that were not read may be nearer than an extra row, it is left out.
+        An extra row is left out if rows that were not read may be nearer than the extra
+        row.
         """
         least = 0 if self.is_all else min(self.scores.values(), default=math.inf)
         both = self.scores | {pk: each for pk, each in extra.items() if each >= least}
@@ -53,7 +57,10 @@ def find_neighbours(
     project_id: uuid.UUID,
     threshold: float,
 ) -> list[Neighbours]:
-    """Find the rows at or above a cosine for each vector, in one query."""
+    """For each vector, find the rows whose cosine to the vector is at least the threshold.
+
+    One query serves all vectors.
+    """
     if not vectors:
         return []
     statement = neighbours_statement(
@@ -70,13 +77,17 @@ def neighbours_statement(
     project_id: uuid.UUID,
     threshold: float,
 ) -> Statement:
-    """The statement of `find_neighbours`, to send with others; see `read_neighbours`."""
+    """Return the statement of `find_neighbours`; `read_neighbours` reads its rows.
+
+    A caller can send the statement together with other statements.
+    """
     relation = semantic.vectors_of(model)
     command = NEIGHBOURS.format(
         owner=relation.field.column,
         table=relation.related_model._meta.db_table,
         dimensions=len(vectors[0]),
-        # Not iterative: hardly any row is near enough, so it would read all rows.
+        # The scan is not iterative. Hardly any row is near enough, so an iterative scan
+        # would read all rows.
         options=semantic.hnsw_options(EF_SEARCH, iterative=False),
     )
     texts = [vector.text for vector in vectors]
@@ -84,7 +95,7 @@ def neighbours_statement(
 
 
 def read_neighbours(rows: Sequence[tuple[Any, ...]], count: int) -> list[Neighbours]:
-    """Read the rows of the statement: the neighbours of each of `count` vectors."""
+    """Return the neighbours of each of the `count` vectors, from the rows of the statement."""
     near: list[semantic.Scores] = [{} for _ in range(count)]
     for place, owner, distance in rows:
         near[place - 1][owner] = 1 - distance
@@ -111,7 +122,7 @@ ORDER BY place, distance, owner
 
 
 def _drop_cut_ties(scores: semantic.Scores) -> Neighbours:
-    """Drop rows as far as the last one if the limit may have cut others of that distance."""
+    """Drop the rows with the greatest distance if the limit may have cut such rows."""
     if len(scores) < MAX_NEIGHBOURS:
         return Neighbours(scores, is_all=True)
     last = min(scores.values())

@@ -26,11 +26,12 @@ def add_candidates(
 ) -> Candidates:
     """Add the nearest rows to the keyword candidates and score each in both lanes.
 
-    First probe the project's NEAREST vectors and keep those that pass the filters; most
-    often they are enough. If few pass, probe WIDEN_FACTOR times as many when that promises
-    enough, else scan all rows that pass: an index would walk most of the project for them,
-    and lose some. Each step is a statement of its own, because planning the scan takes as
-    long as the probe.
+    First probe the project's NEAREST vectors and keep the rows that pass the filters.
+    Most often these rows are enough. If too few rows pass, there are two ways to go on.
+    If WIDEN_FACTOR times as many vectors promise enough rows, probe that many.
+    Otherwise scan all rows that pass the filters, because an index search would visit
+    most of the project and miss some rows. Each step is a separate statement, because
+    planning the scan takes as long as the probe.
     """
     if plan.rows is None:
         return candidates
@@ -52,7 +53,7 @@ class _NearestSearch:
     keyword: Candidates
 
     def probe(self, nearest: int, *, iterative: bool = False) -> Candidates:
-        """Keep those of the project's nearest rows that pass; none if they are too few."""
+        """Add the project's nearest rows that pass the filters; add none if too few pass."""
         model, project_id = self.rows.model, self.plan.project_id
         vectors = _nearest_vectors(
             model, self.vector, project_id, nearest, iterative=iterative
@@ -66,13 +67,13 @@ class _NearestSearch:
         return self._run({"nearest": vectors, **lanes, "probe": stats}, lanes)
 
     def scan(self) -> Candidates:
-        """Find the nearest of all rows that pass."""
+        """Find the nearest rows among all rows that pass the filters."""
         where = _require_lexemes(self.plan, self.rows.condition)
         every = _exact_scan(self.rows, where, self.vector, self.plan.depth)
         return self._run({"every": every, "probe": NO_PROBE}, ["every"])
 
     def _shared_rows(self) -> dict[str, SqlFragment]:
-        """The rows that other projects share, which are in no index of this one."""
+        """Return the rows that other projects share; this project's index does not hold them."""
         if not (shared := self.plan.partitions[1:]):
             return {}
         condition, params = self.rows.condition
@@ -84,7 +85,7 @@ class _NearestSearch:
         return {"shared": _exact_scan(self.rows, where, self.vector, self.plan.depth)}
 
     def _run(self, ctes: Mapping[str, SqlFragment], lanes: Iterable[str]) -> Candidates:
-        """Run one statement; its rows, if enough, and the keyword candidates are scored."""
+        """Run one statement that scores its rows (if enough) and the keyword candidates."""
         every = " UNION ALL ".join(f"SELECT * FROM {lane}" for lane in lanes)
         nearest = f"""
         SELECT * FROM ({every}) AS found WHERE {IS_ENOUGH}
@@ -122,7 +123,7 @@ NO_PROBE: SqlFragment = ("SELECT 0 AS nearest, 0 AS matches, true AS is_enough",
 
 
 def _keyword_ctes(plan: SearchPlan, keyword: Candidates) -> dict[str, SqlFragment]:
-    """If the keyword lane runs: the weights of the terms, and that lane's candidates."""
+    """Return CTEs of the keyword lane's weights and candidates; none if it does not run."""
     if not plan.terms:
         return {}
     ids = [each.id for each in keyword.rows]
@@ -159,8 +160,8 @@ def _nearest_vectors(
 
 
 def _passing_rows(rows: RowFilter, depth: int) -> SqlFragment:
-    # In the order of `nearest`, rows behind the limit are not looked up
-    # (from PostgreSQL 17 on; before, all are looked up, and then sorted).
+    # This is the order of `nearest`. From PostgreSQL 17 on, rows after the limit are
+    # then not looked up. Older versions look up all rows and sort them.
     condition, params = rows.condition
     sql = f"""
     SELECT nearest.id, distance FROM nearest
@@ -170,10 +171,10 @@ def _passing_rows(rows: RowFilter, depth: int) -> SqlFragment:
 
 
 def _probe_stats(nearest: int, enough: int, index: str) -> SqlFragment:
-    """The ProbeStats of a probe.
+    """Return the ProbeStats of a probe.
 
-    A probe with fewer rows than requested has read all rows, unless there is an index: it
-    may hide rows behind deleted ones.
+    A probe that found fewer rows than requested has read all rows of the project. This
+    does not hold with an index, because deleted rows in the index may hide other rows.
     """
     read = "(SELECT count(*) FROM nearest)"
     sql = f"""
@@ -185,7 +186,7 @@ def _probe_stats(nearest: int, enough: int, index: str) -> SqlFragment:
 
 
 def _require_lexemes(plan: SearchPlan, condition: SqlFragment) -> SqlFragment:
-    """Narrow a condition to the rows with all required lexemes, so that an index serves."""
+    """Narrow a condition to rows with all required lexemes, so that an index can be used."""
     if not plan.required_lexemes:
         return condition
     sql, params = condition
@@ -196,7 +197,7 @@ def _require_lexemes(plan: SearchPlan, condition: SqlFragment) -> SqlFragment:
 def _exact_scan(
     rows: RowFilter, where: SqlFragment, vector: Vector, depth: int
 ) -> SqlFragment:
-    """The nearest of all rows that pass."""
+    """Return a statement part that selects the nearest of all rows that pass the filters."""
     vectors, owner = _vector_table(rows.model)
     table = rows.table
     condition, params = where
@@ -210,7 +211,7 @@ def _exact_scan(
 
 
 def _both_scores(rows: RowFilter, plan: SearchPlan, vector: Vector) -> SqlFragment:
-    """Score each candidate in both lanes, also in the one that did not find it."""
+    """Score each candidate in both lanes, even if only one lane found the candidate."""
     if not plan.terms:
         return (
             "SELECT id, 0::float8 AS relevance, 1 - distance AS cosine FROM semantic",
@@ -230,7 +231,7 @@ def _both_scores(rows: RowFilter, plan: SearchPlan, vector: Vector) -> SqlFragme
 
 
 def _vector_table(model: type[Model]) -> tuple[str, str]:
-    """The table of a model's vectors, and its foreign key to the model's rows."""
+    """Return the table of a model's vectors, and its foreign key to the model's rows."""
     relation = semantic.vectors_of(model)
     table = quote_table(relation.related_model)
     return table, f'{table}."{relation.field.column}"'
@@ -252,7 +253,7 @@ def describe_scan(
         nearest = f"the project's {probe.nearest} nearest rows"
         return {"how": "exact", "why": f"{probe.matches} of {nearest} pass the filters"}
     index = _index_name(model, vector, project_id)
-    # A probe that is enough with fewer rows than requested has read all rows.
+    # If a probe is enough but has fewer rows than requested, it has read all rows.
     has_all = probe.nearest < semantic.NEAREST
     if not has_all and index in _explain_nearest(
         model, vector, project_id, probe.nearest

@@ -12,20 +12,22 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import tokenise
 
-# A query with more unquoted words than this is prose: its quotes and dashes are no
-# operators. Measured on judged queries: as operators, quotes in prose cost 0.05 nDCG@10.
+# A query with more unquoted words than this is prose. Quotes and dashes in prose are
+# not operators. On judged queries, reading quotes in prose as operators costs 0.05
+# nDCG@10.
 MAX_WORDS_WITH_OPERATORS = 8
 
-# The quotes of pasted code, as in `{"user_id": "mia"}`, make no phrase.
+# Quotes in pasted code, as in `{"user_id": "mia"}`, do not mark a phrase.
 _PHRASE = re.compile(r'(?:(?<=\s)|^)(-?)"([^"]{1,500})"(?=[\s.!?]|$)')
-# One letter and a sign begin a flag with its value (`-I/usr/include`).
+# A letter followed by a sign begins a flag with its value (`-I/usr/include`).
 _EXCLUDED = r"(?:^|(?<=\s))-(?!-|[^\W\d][^\w-])(\S{3,100})(?=\s|$)"
 # A word of a name; camelCase words are flags (`-DskipTests`).
 _PLAIN = re.compile(r"\w[^\WA-Z]*|[^\Wa-z]+")
 _PUNCTUATION = ".,:;!?"
-# Phrases first: a dash within quotes is no operator.
+# Phrases are taken out first, because a dash within quotes is not an operator.
 _OPERATOR = re.compile(f"{_PHRASE.pattern}|{_EXCLUDED}")
-# Each operator is checked in every row that passes the others. Nobody types so many.
+# The database checks each operator in every row that passes the other operators. Nobody
+# types more operators than this.
 MAX_OPERATORS = 32
 
 
@@ -37,7 +39,7 @@ class LexemeQuery(SearchQuery):
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query: the text that ranks, the phrases that hits must hold, and the exclusions."""
+    """A query: the text for ranking, the phrases that hits must hold, and excluded words."""
 
     ranked: str
     phrases: tuple[str, ...] = ()
@@ -56,9 +58,10 @@ class Condition(NamedTuple):
 
 
 def parse(query: str) -> ParsedQuery:
-    """Take out `"quoted phrases"` and `-words`; the words of a phrase rank as well.
+    """Take `"quoted phrases"` and `-words` out of a query.
 
-    Prose has no operators, and neither has a query of nothing but exclusions.
+    The words of a phrase also count for the ranking. Prose has no operators. A query
+    that has only excluded words has no operators either.
     """
     phrases: list[str] = []
     exclusions: list[str] = []
@@ -85,11 +88,11 @@ def parse(query: str) -> ParsedQuery:
 def build_condition(
     parsed: ParsedQuery, language: str, using: str = DEFAULT_DB_ALIAS
 ) -> Condition | None:
-    """Build the condition that every hit fulfils in any mode; None without operators.
+    """Build the condition that every hit meets in any mode; None if there are no operators.
 
-    A phrase of nothing but stop words or punctuation sets no condition. An identifier
-    that has one word or none without its stop words (`no_cache`) is matched as a whole:
-    else it would match any `cached`.
+    A phrase that has only stop words or punctuation adds no condition. Some identifiers
+    have at most one word besides stop words, such as `no_cache`. Such an identifier is
+    matched as a whole, because otherwise it would match every `cached`.
     """
     if parsed.is_plain:
         return None
@@ -113,13 +116,13 @@ def build_condition(
 
 
 def _is_name(word: str) -> bool:
-    """Whether a dash before it excludes it, rather than makes it a flag."""
+    """Return whether a dash before this word excludes the word; otherwise both are a flag."""
     is_plain = len(word) > 2 and all(map(_PLAIN.fullmatch, word.split("-")))
     return is_plain or _single_identifier(word) is not None
 
 
 def _single_identifier(phrase: str) -> str | None:
-    """The lexeme of a phrase that is one identifier, as in `no_cache()`."""
+    """Return the lexeme of a phrase that is one identifier, such as `no_cache()`."""
     identifiers = tokenise.compounds(phrase)
     whole = phrase.strip(f"{string.whitespace}()={_PUNCTUATION}").lower()
     return whole if identifiers == [whole] else None

@@ -6,6 +6,6 @@ from search.models import Corpus
 
 @register
 class SearchErasure(ErasureHandler):
-    """The apps that own the texts count the lexemes again after a purge."""
+    """Nothing to erase here: after a purge, the apps that own the texts count lexemes again."""
 
     no_text = {Corpus: {"name": "a name of the code"}}

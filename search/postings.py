@@ -14,20 +14,20 @@ from search.columns import TIERS, lexeme_in_partition
 # Rows scored in one search, chosen by the counts of their lexemes. docs/ranking.md,
 # "Candidate rows", has the measurements behind this number and the next four.
 CANDIDATE_ROWS = 1_000
-# The number of rows scored in any case: as many as the lane returns.
+# At least this many rows are scored, because the lane returns this many rows.
 MIN_ROWS = semantic.DEPTH
-# Of the FEW rarest lexemes, each two and each three also make a posting together.
+# Each pair and each triple of the FEW rarest lexemes also makes a posting.
 FEW, TOGETHER = 4, (2, 3)
-# Two lexemes of a query stand in one text this many times more often than by chance.
+# Two lexemes of a query occur in one text this many times more often than by chance.
 COOCCURRENCE = 2.0
 
 MATCHES_TSQUERY = "within_arms(content_tsv) @@ %s::tsquery"
 
 
 class Posting(NamedTuple):
-    """The rows that hold all of some lexemes: an estimate of their number and score.
+    """The rows that hold all of `lexemes`, with estimates of their number and their score.
 
-    `known` are all lexemes that such a row is known to hold, `lexemes` among them.
+    `known` has all lexemes that such a row is known to hold, including `lexemes`.
     """
 
     lexemes: tuple[str, ...]
@@ -36,12 +36,12 @@ class Posting(NamedTuple):
     known: frozenset[str]
 
     def covers(self, other: Posting) -> bool:
-        """Whether the other's rows are among these."""
+        """Return whether this posting includes all rows of the other posting."""
         return other.known.issuperset(self.lexemes)
 
 
 class CandidateQuery(NamedTuple):
-    """The postings of candidate rows; `is_all`: no other row holds a lexeme."""
+    """The postings of candidate rows; if `is_all`, no other row holds a lexeme of the query."""
 
     tsquery: str
     postings: tuple[tuple[str, ...], ...]
@@ -56,8 +56,9 @@ def build_candidate_query(
 ) -> CandidateQuery:
     """Build the query for rows of a partition with any lexeme of the terms.
 
-    Each row also holds all `required` lexemes. The query matches about `limit` rows, but
-    at least MIN_ROWS: those that promise the highest scores by the counts alone.
+    Each row also holds all `required` lexemes. The query matches about `limit` rows,
+    but at least MIN_ROWS. These are the rows for which the counts of lexemes promise
+    the highest scores.
     """
     postings = [_postings_of_term(term)[0] for term in terms]
     if _row_count(postings) > limit:
@@ -93,13 +94,14 @@ def _row_count(postings: Iterable[Posting]) -> float:
 
 
 def _all_postings(terms: Sequence[Term]) -> Iterator[Posting]:
-    """The postings of each lexeme, and of several of the rarest together."""
+    """Return the postings of each lexeme, and of pairs and triples of the rarest lexemes."""
     for term in terms:
         yield from _postings_of_term(term)
     for size in TOGETHER:
         for several in combinations(terms[:FEW], size):
             rows = _estimate_rows(several)
-            # Otherwise the rarest of them alone matches as few.
+            # Without this condition, the rarest of these lexemes alone matches as few
+            # rows.
             if rows < several[0].df:
                 lexemes = tuple(term.lexeme for term in several)
                 score = sum(term.weight for term in several)
@@ -107,7 +109,7 @@ def _all_postings(terms: Sequence[Term]) -> Iterator[Posting]:
 
 
 def _postings_of_term(term: Term) -> list[Posting]:
-    """All rows of a lexeme, then its best rows, tier by tier, where they are counted."""
+    """Yield the posting of all rows of a lexeme, then the posting of each counted tier."""
     # A lexeme adds about 1 in a middling row.
     counts: list[tuple[str, float, int | None]] = [("", 1.0, term.df)]
     for (tier, min_score), rows in zip(TIERS.items(), term.tiers, strict=False):
@@ -123,8 +125,8 @@ def _postings_of_term(term: Term) -> list[Posting]:
 
 
 def _estimate_rows(terms: Sequence[Term]) -> float:
-    """Estimate how many rows hold all of these."""
-    # A part of an identifier stands wherever the whole does.
+    """Estimate how many rows hold all of these terms."""
+    # A text with the whole identifier also has each part of the identifier.
     independent = [
         term
         for term in terms
@@ -144,7 +146,7 @@ def partition_tsquery(
     postings: Iterable[Sequence[str]],
     required: Iterable[str] = (),
 ) -> str:
-    """The tsquery of the rows of any partition with a posting and all that is required."""
+    """Return the tsquery for rows of any partition with a posting and all required lexemes."""
     postings, required = list(postings), list(required)
     return " | ".join(_one_partition(each, postings, required) for each in partitions)
 

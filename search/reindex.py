@@ -1,4 +1,4 @@
-"""The job that writes the lexemes of a project again after its language has changed."""
+"""The job that writes the lexemes of a project again after the project's language changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from projects import search_language
 from projects.models import Project
 from search import statistics
 
-BATCH = 100  # rows written in one transaction; a killed attempt repeats at most these
+BATCH = 100  # rows written in one transaction; a killed job repeats at most one batch
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class IndexedTable:
     counted_rows: Callable[[], QuerySet[Any]]
     # Sets the search columns of a row in a language.
     fill: Callable[[Any, str], None]
-    # Locks whatever comes before the rows in the lock order of docs/tables.md.
+    # Takes the locks that come before the rows in the lock order of docs/tables.md.
     lock: Callable[[uuid.UUID], object] = lambda project_id: None
 
 

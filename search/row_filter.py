@@ -15,7 +15,7 @@ SqlFragment = tuple[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Rows of one model's table: their condition, and the database they are in."""
+    """The SQL condition of rows in one model's table, and the database that has the table."""
 
     model: type[Model]
     condition: SqlFragment

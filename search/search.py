@@ -34,7 +34,7 @@ Mode = Literal["hybrid", "keyword", "semantic"]
 
 @dataclass(frozen=True)
 class RankingRequest:
-    """A query with everything that decides the order of its hits."""
+    """A query, and all options that decide the order of its hits."""
 
     query: str
     project_id: uuid.UUID
@@ -44,7 +44,7 @@ class RankingRequest:
     fusion: Fusion = "relative"
     keyword_weight: float = 0.5
     semantic_weight: float = 0.5
-    # How many hits the answer needs; each lane returns DEPTH where it can.
+    # How many hits the answer needs. Each lane returns DEPTH rows if it can find them.
     min_hits: int = semantic.DEPTH
 
     @property
@@ -76,7 +76,7 @@ class Ranking:
     vector: Vector | None = None
     # The semantic lane's last probe of the project's nearest rows.
     probe: ProbeStats = field(default_factory=ProbeStats)
-    # The rows that were searched; None when the filters match none.
+    # The rows that were searched; None when the filters match no row.
     rows: RowFilter | None = None
     # The keyword lane's last query.
     candidate_query: CandidateQuery | None = None
@@ -99,7 +99,7 @@ class PendingSearch(NamedTuple):
 
 
 def begin_vector(query: str, mode: Mode) -> Future[Vector] | None:
-    """Start to embed a query in another thread, if its mode needs a vector."""
+    """Start to embed a query in another thread, if the search mode needs a vector."""
     if mode == "keyword":
         return None
     return active_model.begin_query(parse_query.parse(query).ranked)
@@ -111,9 +111,10 @@ def begin(
     extra: SqlFragment | None = None,
     vector: Future[Vector] | None = None,
 ) -> PendingSearch:
-    """Start to embed the query, unless `vector` is given, and look up its terms meanwhile.
+    """Start to embed the query, unless `vector` is given, and look up the query's terms.
 
-    `extra` is a statement of one value, sent along with the lookup.
+    `extra` is a statement that selects one value. It is sent in the same message as the
+    lookup.
     """
     ranked = parse_query.parse(request.query).ranked
     vector = vector or begin_vector(request.query, request.mode)
@@ -134,12 +135,12 @@ def rank(
     partitions: Sequence[str],
     pending: PendingSearch | None = None,
 ) -> Ranking:
-    """Rank the rows of a queryset for a request; every filter is already in `rows`.
+    """Rank the rows of a queryset for a request; the queryset already has every filter.
 
-    `rows` need `content_tsv`, `content_terms` and a relation `vectors`. `partitions` are
-    the lexemes of `columns.partition_lexeme` that they may hold. `pending` is the result
-    of `begin`, if the caller has called it. When the embedding model fails, a hybrid
-    search answers from the keyword lane alone.
+    `rows` need `content_tsv`, `content_terms` and a relation `vectors`. `partitions`
+    are the lexemes of `columns.partition_lexeme` that the rows may hold. `pending` is
+    the result of `begin`, if the caller has called `begin`. When the embedding model
+    fails, a hybrid search answers from the keyword lane alone.
     """
     pending = pending or begin(request, rows.db)
     parsed = parse_query.parse(request.query)
@@ -201,14 +202,14 @@ def _wait_for_vector(
 
 @dataclass(frozen=True)
 class RowScores:
-    """BM25 and cosine of one row; None without a vector of the model."""
+    """The BM25 score and the cosine of one row; without a vector, the cosine is None."""
 
     keyword: float
     semantic: float | None
 
 
 def score_row(row: Model, ranking: Ranking) -> RowScores:
-    """Score in each lane a row that is no candidate of a search."""
+    """Score one row in each lane, for a row that is not a candidate of the search."""
     rows = type(row)._base_manager.filter(pk=row.pk)
     scores = rows.annotate(relevance=bm25.relevance(ranking.terms))
     score: float = scores.values_list("relevance", flat=True)[0]
@@ -223,8 +224,9 @@ def order_hits(
 ) -> list[Hit]:
     """Return the candidates as hits, best first, with their ranks in the lanes.
 
-    Equal scores are ordered by cosine (cosines below 0 all score 0), then newest first,
-    because ids are time-ordered.
+    Hits with equal scores are ordered by cosine, because all cosines below 0 have the
+    score 0. Hits with equal cosines are ordered by id, newest first, because ids are
+    time-ordered.
     """
 
     order = newest = sorted(range(len(ids)), key=lambda at: ids[at].int, reverse=True)

@@ -15,10 +15,11 @@ from search.row_filter import RowFilter
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """The terms that the lanes search for, and the rows they search.
+    """The terms that the lanes search for, and the rows that the lanes search.
 
-    `rows` is None when the filters match no row. `partitions` are the lexemes of the
-    project's rows and of the rows shared with it. Every hit holds `required_lexemes`.
+    `rows` is None when the filters match no row. `partitions` are the partition lexemes
+    of the project's rows and of the rows that other projects share. Every hit holds all
+    `required_lexemes`.
     """
 
     rows: RowFilter | None
@@ -31,12 +32,12 @@ class SearchPlan:
 
     @property
     def depth(self) -> int:
-        """How many rows the semantic lane returns: fusion needs more than one lane does."""
+        """How many rows the semantic lane returns; a search with both lanes needs more rows."""
         return semantic.DEPTH if self.terms else self.enough
 
 
 class Candidate(NamedTuple):
-    """A row that a lane found, scored in both; no cosine without a vector."""
+    """A row that a lane found, with its scores in both lanes; the cosine needs a vector."""
 
     id: uuid.UUID
     keyword: float
@@ -47,8 +48,9 @@ class Candidate(NamedTuple):
 class ProbeStats:
     """Statistics of one probe of a project's nearest rows.
 
-    `nearest` is the number of rows requested; of a probe that is not enough, the number
-    of rows read. `matches` of them pass the filters.
+    If the probe is enough, `nearest` is the number of rows requested. Otherwise
+    `nearest` is the number of rows that the probe read. `matches` is the number of
+    these rows that pass the filters.
     """
 
     nearest: int = 0
@@ -58,7 +60,7 @@ class ProbeStats:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates so far, and how each lane found its share."""
+    """The candidates found so far, and how each lane found its candidates."""
 
     rows: list[Candidate] = field(default_factory=list)
     # How many rows each lane found.

@@ -12,26 +12,29 @@ from inference.embedding.vector import Vector
 
 Scores = dict[uuid.UUID, float]
 
-# Each lane's best rows that enter the fusion; both lanes then score all of them.
+# This many of each lane's best rows enter the fusion. Both lanes then score all these
+# rows.
 DEPTH = 100
 # A lane with this many candidates stops, unless the answer needs more.
 MIN_CANDIDATES = 50
-# The size of a probe: this many of a project's nearest rows are filtered first. If a third
-# of all rows pass, MIN_CANDIDATES of these do. Measured in docs/ranking.md.
+# The size of the first probe: the number of a project's nearest rows that are filtered. If
+# a third of all rows pass the filters, MIN_CANDIDATES rows of the probe pass.
+# docs/ranking.md has the measurements.
 NEAREST = 160
-# A second probe is this many times as large, if that promises enough.
+# A second probe is this many times as large, if a probe of that size promises enough rows.
 WIDEN_FACTOR = 3
 
 
 def min_candidates(hits: int) -> int:
-    """How many rows a lane must find for an answer of this many hits."""
+    """Return how many rows a lane must find for an answer of this many hits."""
     return min(DEPTH, max(MIN_CANDIDATES, hits))
 
 
 def ef_search(nearest: int) -> int:
-    """The `hnsw.ef_search` for a search of this many rows.
+    """Return the `hnsw.ef_search` for a search of `nearest` rows.
 
-    With a value of `nearest`, or one more (the sort looks for ties), HNSW searches twice.
+    The value must be greater than `nearest` + 1, because the sort reads one more row to
+    look for ties. With a smaller value, HNSW searches twice.
     """
     return nearest + 16
 
@@ -39,9 +42,10 @@ def ef_search(nearest: int) -> int:
 def hnsw_options(ef_search: int, *, iterative: bool = True) -> str:
     """A condition that is always true and sets the options of an index search.
 
-    `iterative`: search on until enough rows pass the other conditions. PostgreSQL
-    evaluates the condition once, before it fetches the first row. The options end with
-    the transaction, which most often is the statement; SET LOCAL costs a round trip more.
+    If `iterative`, the search goes on until enough rows pass the other conditions.
+    PostgreSQL evaluates this condition once, before it fetches the first row. The
+    options end with the transaction, and most often the statement is the whole
+    transaction. SET LOCAL would cost one more round trip.
     """
     iterative_scan = "strict_order" if iterative else "off"
     return (

@@ -17,14 +17,16 @@ from search.tokenise import Span
 
 LENGTH = 240  # characters of an extract
 LEAD = 40  # characters before the first marked word
-# Characters searched for words: a text says early what it is about.
+# The number of characters that are searched for words. A text says early what it is about.
 MAX_CHARACTERS = 10_000
-# In these languages a word and its stem share at least this many first letters, and all but
-# the last of the stem (`happy`, `happi`), so that few words need stemming. Other languages
-# change the beginning: German drops umlauts, Arabic prefixes.
+# In these languages, a word and its stem have at least this many first letters in common.
+# They also have all letters of the stem but the last in common (`happy`, `happi`). Few
+# words therefore need stemming. In other languages stemming changes the beginning of a
+# word: German loses umlauts, and Arabic loses prefixes.
 SHARED_LETTERS = {"simple": 2, "english": 2}
 ANY_BEGINNING = ("",)
-# Words of a language whose lexemes a process caches (3 MB), and characters of the longest.
+# A process caches the lexemes of this many words of a language (3 MB). Longer words than
+# the second number, in characters, are not cached.
 MAX_CACHED_WORDS, MAX_CACHED_LENGTH = 20_000, 50
 
 K = TypeVar("K", bound=Hashable)
@@ -40,7 +42,7 @@ class Mark(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text, folded for comparison, and its parts, which may match instead."""
+    """A word of a text, folded for comparison, and the word's parts, which may also match."""
 
     start: int
     end: int
@@ -51,7 +53,7 @@ class Word(NamedTuple):
 def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
     """Build HTML-escaped extracts with the words of the query in `<mark>`.
 
-    The extract of a text without such a word is its beginning.
+    If a text has no word of the query, the extract is the beginning of the text.
     """
     weights = {term.lexeme: term.weight for term in terms}
     clean = {key: _normalise(text) for key, text in texts.items()}
@@ -67,7 +69,7 @@ def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, s
 
 
 def _normalise(text: str) -> str:
-    """The start of a text on one line, in NFC: a combining accent would end a word."""
+    """Return the start of a text on one line, in NFC, because combining accents end words."""
     return unicodedata.normalize("NFC", " ".join(text[:MAX_CHARACTERS].split()))
 
 
@@ -79,7 +81,7 @@ def extract(text: str, marks: list[Mark]) -> str:
     for mark in marks:
         if mark.end <= at or mark.end > end:
             continue
-        # Pairs of unspaced scripts overlap.
+        # The character pairs of unspaced scripts overlap.
         begin = max(mark.start, at)
         html += (
             escape(text[at:begin]) + f"<mark>{escape(text[begin : mark.end])}</mark>"
@@ -118,7 +120,7 @@ def _word_start(text: str, at: int) -> int:
 
 
 def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
-    """The beginnings of all words that may stem to these lexemes."""
+    """Return the beginnings that a word must have to stem to one of these lexemes."""
     letters = SHARED_LETTERS.get(language, 0)
     if not letters:
         return ANY_BEGINNING
@@ -126,7 +128,7 @@ def _beginnings(lexemes: Iterable[str], language: str) -> tuple[str, ...]:
 
 
 def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
-    """Find the words of a text that may stem to a lexeme of the query, or whose parts may."""
+    """Find the words of a text that may stem to a lexeme of the query, or have such parts."""
     for start, end in _spans_to_search(text, beginnings):
         for match in tokenise.find_words(text, start, end):
             key = tokenise.fold(match[0])
@@ -137,9 +139,9 @@ def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
 
 
 def _spans_to_search(text: str, beginnings: tuple[str, ...]) -> list[Span]:
-    """The stretches between spaces that hold a beginning.
+    """Return the stretches of text between spaces that hold one of the beginnings.
 
-    Each beginning is searched by itself: to compile a pattern of all took longer.
+    Each beginning is searched separately, because compiling one pattern of all took longer.
     """
     # Folding changes letters that are not ASCII.
     if beginnings == ANY_BEGINNING or not text.isascii():
@@ -169,7 +171,7 @@ def _parts(
 def _marks(
     words: list[Word], lexemes: Mapping[str, str], weights: Mapping[str, float]
 ) -> Iterator[Mark]:
-    """Mark the words that stem to a lexeme of the query, in order, else their parts."""
+    """Mark, in order, each word that stems to a lexeme of the query, or else its parts."""
     for word in words:
         lexeme = lexemes.get(word.key)
         if lexeme:
@@ -188,7 +190,7 @@ def _match_lexemes(
 
 
 def _stems(words: set[str], language: str) -> dict[str, str | None]:
-    """Return {word: lexeme}, None for a stop word; the same words come again, so cached."""
+    """Return {word: lexeme}, with None for a stop word; cached, because words recur."""
     cache = _stem_cache.setdefault(language, {})
     stems = {word: cache[word] for word in words if word in cache}
     if missing := words - stems.keys():
@@ -205,8 +207,9 @@ def _stems(words: set[str], language: str) -> dict[str, str | None]:
 # {language: {word: lexeme}}, as PostgreSQL has stemmed them for this process.
 _stem_cache: dict[str, dict[str, str | None]] = {}
 
-# PostgreSQL has one dictionary for ASCII words (token type 1), which is the English one in
-# Russian, and one for other words (type 2). A word with digits is a lexeme as it is.
+# A language of PostgreSQL has one dictionary for ASCII words (token type 1) and one for
+# other words (token type 2). For Russian, the dictionary for ASCII words is the English
+# one. A word with digits is not stemmed.
 STEMS = r"""
 WITH stemmer AS (
     SELECT maptokentype = 1 AS is_ascii, mapdict::regdictionary AS dictionary

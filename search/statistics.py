@@ -15,20 +15,21 @@ from search.models import Corpus, LexemeStat
 
 log = structlog.get_logger(__name__)
 
-# A project is counted again once this many rows, or this share, are new since the last
-# count (docs/ranking.md, "Counts"): with 20 % stale rows 0.97 of the answers still agree.
+# A project is counted again when this many rows, or this share of the rows, are new since
+# the last count (docs/ranking.md, "Counts"). With 20 % stale rows, 0.97 of the answers are
+# still equal.
 ROWS_SINCE = 50
 SHARE_SINCE = 0.05
-# A project of fewer rows is counted after any write: it takes about 30 ms.
+# A project with fewer rows is counted after any write, because the count takes about 30 ms.
 SMALL = 1_000
 
 
 def refresh(rows: QuerySet[Model], *, projects: Iterable[uuid.UUID], name: str) -> None:
     """Count again the projects with enough new rows.
 
-    A project that cannot be counted keeps its old count and does not stop the others. Its
-    error is raised after them: people notice a task that fails and misses its heartbeat,
-    but not an error that is only logged.
+    A project that cannot be counted keeps its old count, and the other projects are still
+    counted. The error is raised after all projects. People notice a task that fails and
+    misses its heartbeat, but they do not notice an error that is only logged.
     """
     first: Error | None = None
     for project_id in projects:
@@ -61,7 +62,7 @@ def _lock_name(project_id: uuid.UUID, name: str) -> str:
 
 
 def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool:
-    """Whether there are enough new rows since the last count; ids are time-ordered."""
+    """Return whether enough rows are new since the last count; ids are time-ordered."""
     corpus = Corpus.objects.filter(project_id=project_id, name=name).first()
     newer = rows.filter(project_id=project_id)
     if corpus is None or corpus.newest_id is None:
@@ -74,7 +75,7 @@ def is_stale(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> bool
 
 
 def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpus:
-    """Count the lexemes of a project's rows; readers see the old count until it ends."""
+    """Count the lexemes of a project's rows; readers see the old count until the end."""
     chosen = rows.filter(project_id=project_id)
     with transaction.atomic():
         locks.lock_in_transaction(_lock_name(project_id, name))
@@ -95,7 +96,8 @@ def rebuild(rows: QuerySet[Model], *, project_id: uuid.UUID, name: str) -> Corpu
     return corpus
 
 
-# ts_stat runs a query given as text. A count of 1 is not stored: an absent lexeme means 1.
+# ts_stat runs a query that is given as text. A count of 1 is not stored, because a lexeme
+# without a count is taken to have the count 1.
 INSERT = r"""
 INSERT INTO search_lexemestat (corpus_id, lexeme, df)
 SELECT %s, word, ndoc FROM ts_stat(%s)
@@ -104,7 +106,7 @@ WHERE ndoc > 1 AND word !~ '^[pom]:[0-9a-f-]{36}$'
 
 
 def _literal(sql: str, params: Sequence[object]) -> str:
-    """The text of a query with its parameters, quoted by the driver."""
+    """Return the text of a query with its parameters filled in, quoted by the driver."""
     with connection.cursor() as cursor:
         filled: str = cursor.mogrify(sql, params)
     return filled

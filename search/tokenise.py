@@ -1,8 +1,8 @@
 """Cut text into words, for the index and for queries alike: docs/ranking.md, "Words".
 
-PostgreSQL's parser alone takes `src/auth.py` for one file name, `List<String>` for a
-list and a tag, and a Japanese sentence for one word. This module cuts identifiers into
-their parts first and keeps the whole beside them; PostgreSQL does the stemming.
+PostgreSQL's own parser takes `src/auth.py` for one file name, `List<String>` for a list and
+a tag, and a Japanese sentence for one word. This module therefore cuts identifiers into
+their parts first. It also keeps the whole identifiers. PostgreSQL then stems the words.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from itertools import accumulate
 
 from common.text import literals
 
-# Characters. PostgreSQL refuses lexemes over 2,046 bytes; nobody searches for longer ones.
+# The longest word, in characters. PostgreSQL refuses lexemes over 2,046 bytes, and nobody
+# searches for longer words.
 MAX_LEXEME_LENGTH = 200
-# Characters of a row after cutting, where one may have become three. The worst case, rare
-# CJK pairs of about 14 bytes each, then stays under the 1 MB that a tsvector holds.
+# The most characters of a row after the text is cut into words. Cutting can make three
+# characters of one. In the worst case, rare CJK pairs of about 14 bytes each, the row then
+# stays under the 1 MB that a tsvector holds.
 MAX_CHARACTERS = 180_000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# Separators are all but letters, digits, the point in a number, and the hyphen in a
-# compound, which PostgreSQL cuts itself. The lookbehinds come last: in front, they made the
-# pattern take twice as long.
+# Every character is a separator except letters, digits, the point in a number, and the
+# hyphen in a compound. PostgreSQL itself cuts compounds with hyphens. The lookbehinds come
+# last, because the pattern took twice as long with lookbehinds in front.
 _SEPARATOR = re.compile(
     r"[^\w\s.-]|_|-(?:(?<![^\W\d_]-)|(?![^\W\d_]))|\.(?:(?<!\d\.)|(?!\d))",
 )
-# From the start of a word only, or the pattern would try each letter of a long one.
+# The pattern matches only from the start of a word. Otherwise it would try to match from
+# each letter of a long word.
 _RUN = re.compile(r"(?<![^\W_])[^\W_]*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Scripts without spaces: kana, Han, and the supplementary ideographs.
@@ -39,14 +42,14 @@ _WORD = re.compile(
     rf"[{_UNSPACED_LETTERS}]+|[^\W_{_UNSPACED_LETTERS}]+(?:(?<=\d)\.(?=\d)[^\W_{_UNSPACED_LETTERS}]+)*"
 )
 
-# The same for ASCII texts, in half the time.
+# This pattern does the same for ASCII texts, in half the time.
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?<=[0-9])\.(?=[0-9])[A-Za-z0-9]+)*")
 
 Span = tuple[int, int]
 
 
 def separate_words(value: str, limit: int = MAX_CHARACTERS) -> str:
-    """Put spaces between the words of a text, for `to_tsvector`; cut it at the limit.
+    """Put spaces between the words of a text for `to_tsvector`; cut the text at the limit.
 
     `getUserName` becomes `get User Name getUserName`, `page_index` becomes two words, and
     scripts without spaces become pairs of adjacent characters.
@@ -65,7 +68,7 @@ def _add_parts(word: str) -> str:
 
 
 def compounds(value: str) -> list[str]:
-    """Identifiers that stay whole beside their words: paths, flags, snake_case."""
+    """Return identifiers that are also kept whole: paths, flags and snake_case names."""
     clean = _UNSTORABLE.sub(" ", value)
     return [
         word.lower()
@@ -75,17 +78,17 @@ def compounds(value: str) -> list[str]:
 
 
 def has_digit(compound: str) -> bool:
-    """Whether an identifier is an id or a version rather than a name made of words."""
+    """Return whether an identifier is an id or a version, not a name made of words."""
     return any(map(str.isdecimal, compound))
 
 
 def camel_case_parts(run: str) -> list[str]:
-    """The words of a camelCase name."""
+    """Return the words of a camelCase name."""
     return _JOINT.split(run)
 
 
 def character_pairs(run: str) -> list[str]:
-    """All pairs of adjacent characters; a single character stays as it is."""
+    """Return all pairs of adjacent characters; return a single character as it is."""
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
@@ -95,7 +98,7 @@ def find_words(value: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 
 def part_spans(word: str) -> list[Span]:
-    """The places of the parts of a camelCase name or of an unspaced text."""
+    """Return the start and end of each part of a camelCase name or of an unspaced text."""
     if word.islower() or word.istitle():
         return []
     if _UNSPACED.match(word):
@@ -110,5 +113,5 @@ def fold(word: str) -> str:
     """Normalise a word for comparison, before stemming."""
     if word.isascii():
         return word.lower()
-    # Python lowers this letter to two characters, PostgreSQL to one.
+    # Python's lower case of this letter has two characters; PostgreSQL's has one.
     return unicodedata.normalize("NFKC", word).replace("İ", "i").lower()

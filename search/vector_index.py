@@ -20,21 +20,23 @@ from inference.embedding.embedder import Embedder
 
 LOCK = "vector indexes"
 PREFIX = "hnsw_"
-# Rows of a project that gets an index. An exact scan of this many takes about as long as
-# the rest of a search (docs/ranking.md).
+# A project with this many rows gets an index. An exact scan of this many rows takes about
+# as long as the rest of a search (docs/ranking.md).
 MIN_ROWS = 10_000
-# The rows of a project with an index count this many times, so that no index comes and
-# goes: it stays down to four fifths of MIN_ROWS, or until a much larger project needs its
-# place.
+# The number of rows of a project with an index is multiplied by this factor, so that an
+# index does not come and go. The project keeps its index until it has fewer than four
+# fifths of MIN_ROWS, or until a much larger project needs the index's place.
 KEEP_FACTOR = 1.25
-# Each insert evaluates the condition of every index: 500 cost it 1.4 ms.
+# The most indexes. Each insert evaluates the condition of every index, and 500 indexes add
+# 1.4 ms to an insert.
 MAX_INDEXES = 500
-# An index is rebuilt when its rows take this many times the bytes of a fresh one.
+# An index is rebuilt when a row takes this many times the bytes that it takes in a fresh
+# index.
 BLOAT_FACTOR = 2.0
-# Twice the default: a build takes 2.4 times as long, and a search then reads a third less
-# for the same recall (docs/ranking.md).
+# These values are twice the defaults. A build takes 2.4 times as long, but a search reads a
+# third less for the same recall (docs/ranking.md).
 OPTIONS = "ef_construction=128"
-# HNSW indexes no wider `halfvec`; wider vectors are always scanned.
+# HNSW cannot index a `halfvec` with more dimensions. Wider vectors are always scanned.
 MAX_DIMENSIONS = 4_000
 
 
@@ -50,7 +52,7 @@ class InvalidIndex(Exception):
 class VectorIndex:
     """An index in the database; `row_bytes` is the size of a row when it was fresh.
 
-    `is_current`: it was built with today's OPTIONS.
+    `is_current` says whether the index was built with the present OPTIONS.
     """
 
     name: str
@@ -96,7 +98,7 @@ ORDER BY relname
 
 
 def plan_changes(vectors: type[Model]) -> IndexPlan:
-    """Compare the existing indexes with those that the sizes of the projects call for."""
+    """Compare the existing indexes with the indexes that projects of these sizes need."""
     model = active_model.get()
     rows = _project_rows(vectors, model.name)
     if rows and not 0 < model.dimensions <= MAX_DIMENSIONS:
@@ -133,7 +135,7 @@ def decide_changes(
 
 
 def _project_rows(vectors: type[Model], model: str) -> dict[uuid.UUID, int]:
-    """The number of rows of each project that is large enough for an index, or nearly."""
+    """Return the number of rows of each project that is (nearly) large enough for an index."""
     return dict(
         vectors._base_manager.filter(model=model)
         .order_by()
@@ -147,10 +149,11 @@ def _project_rows(vectors: type[Model], model: str) -> dict[uuid.UUID, int]:
 def maintain(
     vectors: type[Model], step: Callable[[int, int], None]
 ) -> dict[str, list[str]]:
-    """Drop, build and rebuild indexes, and return the names and projects of each.
+    """Drop, build and rebuild indexes; return a dict of the changed indexes and projects.
 
-    Runs outside any transaction, in one process at a time; searches and writes go on
-    meanwhile. Calls `step(done, total)` before each change. Raises IndexWorkRunning.
+    The function runs outside any transaction, in one process at a time. Searches and writes
+    go on meanwhile. The function calls `step(done, total)` before each change. Raises
+    IndexWorkRunning if another process does the work.
     """
     with locks.try_advisory_lock(LOCK) as is_mine:
         if not is_mine:
@@ -182,16 +185,17 @@ def _drop(index: str) -> None:
 
 
 def build(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build a project's index while it is read and written. Raises InvalidIndex."""
+    """Build a project's index while the project is read and written. Raises InvalidIndex."""
     model = active_model.get()
     _build(vectors, project_id, model, index_name(vectors, project_id, model.name))
 
 
 def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
-    """Build a new index and swap it in. Raises InvalidIndex.
+    """Build a new index and replace the old one with it. Raises InvalidIndex.
 
-    REINDEX would need ALTER INDEX first to set new options: searches wait for that, and
-    the options would describe a graph that does not exist yet.
+    REINDEX is not used, because new options would first need ALTER INDEX. Searches wait for
+    ALTER INDEX, and until REINDEX ends the options would describe a graph that does not
+    exist yet.
     """
     model = active_model.get()
     index = index_name(vectors, project_id, model.name)
@@ -206,7 +210,7 @@ def rebuild(vectors: type[Model], project_id: uuid.UUID) -> None:
 def _build(
     vectors: type[Model], project_id: uuid.UUID, model: Embedder, index: str
 ) -> None:
-    # Without IF NOT EXISTS, which would accept an invalid index of that name.
+    # The statement has no IF NOT EXISTS, which would accept an invalid index of that name.
     create = CREATE_INDEX.format(
         name=index, table=vectors._meta.db_table, dimensions=model.dimensions
     )
@@ -227,7 +231,7 @@ WHERE project_id = %s AND model = %s
 def _record_row_bytes(
     vectors: type[Model], index: str, project_id: uuid.UUID, model: str
 ) -> None:
-    """Record the bytes of a row in a fresh index, to recognise a bloated one later."""
+    """Record the bytes of a row in a fresh index, so that a bloated index is found later."""
     fresh = next((each for each in list_indexes(vectors) if each.name == index), None)
     if fresh is None or not fresh.is_valid:
         raise InvalidIndex(index)
