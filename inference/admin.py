@@ -73,7 +73,7 @@ class ModelCallAdmin(RowsAdmin):
 
 @admin.register(ActiveModel)
 class ActiveModelAdmin(GlobalAdmin):
-    """Changed by `manage.py reembed`, never by hand."""
+    """The active model; only `manage.py reembed` changes it, never a person here."""
 
     list_display = ["name", "since_display"]
     search_fields = ["name"]

@@ -12,7 +12,8 @@ from inference.embedding import embedder, minilm
 from inference.errors import ProviderMisconfiguration
 from inference.language import language_model
 
-# Seconds: less than the lease of a job (jobs.runner), of which a run needs the rest.
+# In seconds. It is less than the lease of a job (jobs.runner), because a run needs the rest
+# of the lease for other work.
 LONGEST_RUN = 90
 
 

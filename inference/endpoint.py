@@ -30,7 +30,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024  # bytes
 MIN_WAIT = 0.01  # seconds; with 0 the socket would not wait at all
 MAX_WAIT = 3600.0  # seconds; a longer Retry-After would stop a job for too long
 RETRYABLE_STATUSES = {408, 409, 425}
-NOT_IMPLEMENTED = 501  # the server does not learn it by waiting
+NOT_IMPLEMENTED = 501  # another attempt later gets the same answer
 MAX_QUOTED = 200  # characters of the provider's message that are passed on
 
 
@@ -39,10 +39,12 @@ class Endpoint:
         self._key = key
         self._client = openai.OpenAI(
             base_url=url,
-            # Never None: the client would send OPENAI_API_KEY to whatever URL is set.
+            # The key is never None, because the client would then send OPENAI_API_KEY to
+            # any URL that is set.
             api_key=key or "unused",
             timeout=timeout,
-            # The caller retries; the client would sleep for the Retry-After.
+            # The caller retries, so the client does not. The client would sleep for the
+            # Retry-After.
             max_retries=0,
             http_client=openai.DefaultHttpxClient(transport=_BoundedTransport()),
         )
@@ -50,9 +52,9 @@ class Endpoint:
     def post(
         self, path: str, body: Mapping[str, object], *, timeout: float | None = None
     ) -> Any:
-        """Return the decoded JSON answer, within about the timeout.
+        """Post a request and return the decoded JSON answer, within about the timeout.
 
-        `timeout`, in seconds, replaces the endpoint's own.
+        `timeout`, in seconds, replaces the endpoint's own timeout.
         """
         options: RequestOptions = {} if timeout is None else {"timeout": timeout}
         with _translate_errors(self._key):
@@ -80,7 +82,7 @@ def _translate_errors(key: str) -> Iterator[None]:
 
 def _error_of_status(error: openai.APIStatusError, key: str) -> InferenceError:
     status = error.status_code
-    # Errors are stored and displayed, and some servers repeat the key in them.
+    # Errors are stored and displayed, and some servers repeat the key in their errors.
     message = error.message.replace(key, "[key]") if key else error.message
     detail = (
         f"The model provider answered {status}: {make_storable(message[:MAX_QUOTED])}"
@@ -121,7 +123,8 @@ class _BoundedTransport(httpx2.HTTPTransport):
         timeouts = request.extensions["timeout"]
         deadline = time.monotonic() + timeouts["read"]
         response = super().handle_request(request)
-        # The rest of the time: else an answer that stops half-way gets the whole again.
+        # The read timeout is the rest of the time. Otherwise an answer that stops half-way
+        # would get the whole timeout again.
         timeouts["read"] = max(deadline - time.monotonic(), MIN_WAIT)
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _BoundedStream(response.stream, deadline=deadline)

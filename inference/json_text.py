@@ -8,9 +8,9 @@ from typing import Any
 
 # The thoughts of a reasoning model come before its answer and may hold braces.
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-# Braces tried: each can cost a pass over the rest of the text.
+# The number of braces that are tried. Each brace can cost a pass over the rest of the text.
 MAX_STARTS = 50
-# What PostgreSQL cannot hold: NUL, and halves of UTF-16 pairs.
+# Characters that PostgreSQL cannot hold: NUL, and halves of UTF-16 pairs.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 

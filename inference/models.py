@@ -12,7 +12,11 @@ from common.ids import uuid7
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def since(self, moment: datetime) -> Self:
-        """Filter by id too: ids begin with the time, so that the primary key serves all projects."""
+        """Return the calls since a time.
+
+        The query also filters by id. Ids begin with the time, so the primary key serves a
+        query for all projects.
+        """
         first = uuid.UUID(int=int(moment.timestamp() * 1000) << 80)
         return self.filter(pk__gte=first, at__gte=moment)
 
@@ -42,7 +46,7 @@ class ModelCall(models.Model):
     attempt = models.PositiveSmallIntegerField(default=1)
     prompt_tokens = models.PositiveIntegerField(default=0)
     answer_tokens = models.PositiveIntegerField(default=0)
-    # In the currency that LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT are given in.
+    # The cost has the same currency as LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT.
     cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     took_ms = models.PositiveIntegerField(default=0)
     at = models.DateTimeField(auto_now_add=True)
@@ -67,7 +71,7 @@ class ModelCall(models.Model):
 
 
 class ActiveModel(models.Model):
-    """The embedding model that searches use, and how it is reached; one row.
+    """The embedding model that searches use, and how to reach it; the table has one row.
 
     `choice` is an `embedder.EmbeddingChoice`, without its key.
     """

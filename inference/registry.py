@@ -16,11 +16,12 @@ Provider = TypeVar("Provider")
 
 
 class Registry(Generic[Provider]):
-    """The provider that the settings name, one instance for each process.
+    """The provider that the settings name; each process has one instance.
 
-    `table` maps each value of the setting `choice` to the dotted path of a class that
-    needs no constructor arguments. A change of a setting in `reads` creates a new instance,
-    and so does a fork, because a child has none of its parent's worker threads.
+    `table` maps each value of the setting `choice` to the dotted path of a class that needs
+    no constructor arguments. When a setting in `reads` changes, a new instance is created.
+    After a fork, a new instance is created too, because a child process has none of its
+    parent's worker threads.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 MAX_THREADS = 32  # started on demand
-CACHED_QUERIES = 512  # about 12 KB each at 384 dimensions: 6 MB a process
+CACHED_QUERIES = 512  # a query takes about 12 KB at 384 dimensions: 6 MB per process
 
 
 class UnavailableEmbedder(Embedder):
@@ -42,16 +42,17 @@ class UnavailableEmbedder(Embedder):
         return self._name
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        # Retryable: another model may become the active one.
+        # The error is retryable, because another model may become the active one.
         raise ProviderMisconfiguration(
             f"{self.name} cannot be loaded: {self._why}", retryable=True
         )
 
 
 def get() -> Embedder:
-    """Return the active model: the recorded one, else the model of the settings.
+    """Return the recorded model, or the model of the settings if none is recorded.
 
-    A new model becomes the active one once every text has its vector (`reembed`).
+    A new model becomes the active one when every text has a vector of the new model
+    (`reembed`).
     """
     recorded = model_record.read()
     if recorded is None:
@@ -67,7 +68,7 @@ def get() -> Embedder:
 
 @lru_cache(maxsize=2)
 def _load_recorded(choice: EmbeddingChoice, name: str, key: str, pid: int) -> Embedder:
-    """Load a model that the settings no longer name; again when its key changes."""
+    """Load a model that the settings no longer name; load it again when its key changes."""
     try:
         model = registry.create(choice.provider, choice)
     except InferenceError as error:
@@ -97,9 +98,9 @@ def embed_query(text: str) -> Vector:
 
 
 def begin_query(text: str) -> Future[Vector]:
-    """Run `embed_query` in another thread; the future raises its errors.
+    """Run `embed_query` in another thread; the returned future raises its errors.
 
-    This thread looks up the model, because that may query the database.
+    The calling thread looks up the model, because the look-up may query the database.
     """
     return _submit(_embed_query_with, text)
 
@@ -122,7 +123,7 @@ def _submit(work: Callable[[Embedder, T], V], argument: T) -> Future[V]:
 
 @lru_cache(maxsize=1)
 def _threads(pid: int) -> ThreadPoolExecutor:
-    """The threads of this process. They stay: a model's first run in a thread is slower."""
+    """Return the threads of this process; they stay, because a first run in a thread is slow."""
     return ThreadPoolExecutor(MAX_THREADS, "embedding")
 
 
@@ -140,10 +141,11 @@ def _cached_query(model: Embedder, text: str) -> tuple[float, ...]:
 
 
 def is_active(vector: Vector, before: Sequence[Statement] = ()) -> bool:
-    """Whether the vector's model is the active one, fixed until this transaction ends.
+    """Return whether the vector's model is the active one, and pin the active model.
 
-    The first vector of an installation makes its model the active one. The statements
-    `before` run first, in the same round trip.
+    The active model cannot change until this transaction ends. The first vector of an
+    installation makes its model the active one. The statements `before` run first, in the
+    same round trip.
     """
     name = model_record.pin(before)
     if name is None:

@@ -1,4 +1,4 @@
-"""Whether the machine has a core to spare at this moment."""
+"""Find out whether the machine has an idle core at this moment."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 
 
 def has_idle() -> bool:
-    """Whether there are at least two cores and no more runnable threads than cores.
+    """Return whether there are at least two cores and no more runnable threads than cores.
 
-    The calling thread counts as runnable. Reads /proc/loadavg (proc(5)), so it is always
-    False on systems other than Linux.
+    The calling thread counts as runnable. The function reads /proc/loadavg (proc(5)), so it
+    always returns False on systems other than Linux.
     """
     try:
         runnable = int(os.pread(_load_file(), 64, 0).split()[3].partition(b"/")[0])
@@ -21,5 +21,5 @@ def has_idle() -> bool:
 
 @functools.cache
 def _load_file() -> int:
-    """Open the file once: each system call lets other threads run first."""
+    """Return the file, opened only once, because each system call lets other threads run."""
     return os.open("/proc/loadavg", os.O_RDONLY)

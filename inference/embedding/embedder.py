@@ -31,7 +31,7 @@ class EmbeddingChoice:
 
     @property
     def key(self) -> str:
-        """The key of this endpoint: none is sent the key of another."""
+        """The key of this endpoint; an endpoint never receives the key of another endpoint."""
         if self.url == settings.EMBEDDING_URL:
             return str(settings.EMBEDDING_API_KEY)
         return str(settings.EMBEDDING_PREVIOUS_API_KEY)
@@ -41,7 +41,7 @@ class Embedder(ABC):
     """Turns texts into vectors; one instance serves all threads of a process."""
 
     def __init__(self, choice: EmbeddingChoice | None = None) -> None:
-        """Without a `choice`, use that of the settings."""
+        """Without a `choice`, use the choice of the settings."""
         self.choice = choice or EmbeddingChoice.of_settings()
 
     @property
@@ -52,15 +52,15 @@ class Embedder(ABC):
     @property
     @abstractmethod
     def dimensions(self) -> int:
-        """The width of the vectors; may ask the provider, so may raise InferenceError."""
+        """The width of the vectors; may ask the provider, and may then raise InferenceError."""
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector of length 1 for each text, in their order.
+        """For each text, return a vector of length 1, in the order of the texts.
 
-        The vector of a text does not depend on the other texts. Their number is unlimited;
-        each call or model run holds at most EMBEDDING_BATCH of them. Raises InferenceError
-        if any text has no vector.
+        The vector of a text does not depend on the other texts. The number of texts is
+        unlimited. Each call or model run has at most EMBEDDING_BATCH texts. Raises
+        InferenceError if any text has no vector.
         """
 
 

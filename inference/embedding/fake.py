@@ -16,10 +16,10 @@ _outages: list[object] = []
 
 
 class FakeEmbedder(embedder.Embedder):
-    """Give each word a fixed random direction, and a text the sum of its words.
+    """Give each word a fixed random direction, and each text the sum of its words' directions.
 
-    The cosine of two texts is about the share of the words they have in common, and
-    0 ± 0.05 if they have none.
+    The cosine of two texts is about the share of words that both texts have. If the texts
+    have no word in common, the cosine is 0 ± 0.05.
     """
 
     def __init__(self, choice: embedder.EmbeddingChoice | None = None) -> None:
@@ -28,12 +28,12 @@ class FakeEmbedder(embedder.Embedder):
 
     @property
     def name(self) -> str:
-        """With EMBEDDING_DIMENSIONS also the width, as `fake@64`."""
+        """The model's name; with EMBEDDING_DIMENSIONS it includes the width, as in `fake@64`."""
         return f"fake@{self._requested}" if self._requested else "fake"
 
     @property
     def dimensions(self) -> int:
-        """A multiple of 8, at most 512."""
+        """The width of the vectors: a multiple of 8, at most 512."""
         return self._requested or 384
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -45,7 +45,7 @@ class FakeEmbedder(embedder.Embedder):
 @contextmanager
 def outage() -> Iterator[None]:
     """Make every call fail as if the provider were down, in all threads."""
-    # A cached query would still be answered.
+    # During an outage, a query whose vector is cached would still be answered.
     active_model.forget_queries()
     mark = object()
     _outages.append(mark)
@@ -63,7 +63,7 @@ def _vector(text: str, width: int) -> list[float]:
 
 @lru_cache(maxsize=4096)
 def _direction(word: str, width: int) -> tuple[int, ...]:
-    """Return `width` times 1 or -1."""
+    """Return a list of `width` numbers, each 1 or -1."""
     digest = hashlib.blake2b(
         word.encode("utf-8", "surrogatepass"), digest_size=width // 8
     ).digest()

@@ -41,7 +41,8 @@ class FastEmbed(Embedder):
         if not texts:
             return []
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        # One text in each run: with quantised models a vector depends on its batch.
+        # Each run has only one text, because a quantised model's vector depends on its
+        # batch.
         rows = self._get_model().embed(clean, batch_size=1)
         vectors = [normalise(vector.tolist()) for vector in rows]
         if len(vectors) != len(texts):

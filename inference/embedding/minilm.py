@@ -35,14 +35,16 @@ TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 MAX_TOKENS = 256  # tokens; the length the model was trained for
-# Padded tokens in one run. Measured: more is no faster, needs more memory in each thread,
-# and makes the query of another thread wait longer.
+# The number of tokens in one run, with padding. Measurements show that larger runs are no
+# faster. They need more memory in each thread, and the query of another thread waits
+# longer.
 TOKENS_PER_RUN = 256
-# Runs at the same time, each in one thread. With two threads each they would leave no core
-# to the search that goes on during a query's run.
+# The number of runs at the same time; each run has one thread. If each run had two threads,
+# no core would be left for the search that goes on during a query's run.
 PARALLEL_RUNS = 2
-# A single run of this many tokens has two threads if a core is idle. Measured: 39 tokens
-# take 4.9 instead of 8.9 ms, 100 take 11.5 instead of 19.2, and 10 gain nothing.
+# A single run of at least this many tokens has two threads if a core is idle. Measured: 39
+# tokens take 4.9 ms instead of 8.9 ms, 100 tokens take 11.5 ms instead of 19.2 ms, and 10
+# tokens gain nothing.
 LONG_TEXT = 20
 
 
@@ -81,7 +83,7 @@ class MiniLM(Embedder):
 
 
 def split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Split the places of texts into runs of similar length, for little padding."""
+    """Group the indexes of texts of similar length into runs, so that there is little padding."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         size = len(batch) + 1
@@ -95,7 +97,10 @@ def split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 class _Model:
-    """The loaded model: half a second and 200 MB, 110 more with the session of two threads."""
+    """The loaded model.
+
+    Loading takes half a second and 200 MB. The session with two threads takes 110 MB more.
+    """
 
     def __init__(self) -> None:
         from tokenizers import Tokenizer
@@ -112,7 +117,8 @@ class _Model:
     def tokens(self, text: str) -> list[int]:
         # The tokenizer refuses lone surrogates.
         clean = text.encode("utf-8", "replace").decode("utf-8")
-        # One by one: encode_batch starts a thread pool that does not survive a fork.
+        # The texts are encoded one by one, because encode_batch starts a thread pool that
+        # does not survive a fork.
         ids: list[int] = self._tokenizer.encode(clean).ids
         return ids
 
@@ -124,7 +130,7 @@ class _Model:
         return [self.run(rows, self._session_for(rows)) for rows in runs]
 
     def _session_for(self, rows: Sequence[Sequence[int]]) -> Any:
-        """The session for a single run; nobody waits while that of two threads loads."""
+        """Return the session for a single run; nobody waits for the two-thread session to load."""
         if sum(map(len, rows)) < LONG_TEXT or not cores.has_idle():
             return self._session
         if self._wide_lock.acquire(blocking=False):  # once, and never released
@@ -162,7 +168,7 @@ def load_session(threads: int) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # Otherwise its threads spin for a while after each run.
+    # Without this option, the session's threads spin for a while after each run.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     return onnxruntime.InferenceSession(
         verify_file(*WEIGHTS), options, providers=["CPUExecutionProvider"]

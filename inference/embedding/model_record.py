@@ -34,21 +34,21 @@ def forget() -> None:
 def pin(before: Sequence[Statement] = ()) -> str | None:
     """Return the active model's name and keep it from changing in this transaction.
 
-    Writers share the lock. The statements `before` run first, then the lock, then the
-    read.
+    Writers share the lock. The statements `before` run first. Then the lock is taken, and
+    then the record is read.
     """
     *_, rows = execute_many(*before, shared_lock_statement(LOCK), (ACTIVE_NAME, []))
     return rows[0][0] if rows else None
 
 
 def lock() -> str | None:
-    """Return the active model's name under an exclusive lock: no writer of vectors runs."""
+    """Return the active model's name under an exclusive lock, so that nobody writes vectors."""
     lock_in_transaction(LOCK)
     return ActiveModel.objects.values_list("name", flat=True).first()
 
 
 def record_first(name: str, choice: dict[str, Any]) -> str:
-    """Record the first model and return its name, or that of a faster process."""
+    """Record the first model; return its name, or the name that a faster process recorded."""
     first, _ = ActiveModel.objects.get_or_create(
         pk=ActiveModel.ONLY, defaults={"name": name, "choice": choice}
     )

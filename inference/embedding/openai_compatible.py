@@ -15,9 +15,11 @@ from inference.errors import BadAnswer, ProviderMisconfiguration, RequestRefusal
 if TYPE_CHECKING:
     from inference.endpoint import Endpoint
 
-# Longer texts are cut: this is under the 8,191 tokens of hosted models, CJK included.
+# Longer texts are cut to this length. It is under the 8,191 tokens of hosted models, even
+# for CJK text.
 MAX_CHARACTERS = 8000
-# A refused text is cut to this and sent again: under the 512 tokens of small models.
+# A refused text is cut to this length and sent again. It is under the 512 tokens of small
+# models.
 RETRY_CHARACTERS = 500
 TOO_LONG = {400, 413, 422}  # statuses with which servers refuse a text as too long
 
@@ -37,7 +39,7 @@ class OpenAICompatible(Embedder):
 
     @property
     def name(self) -> str:
-        """The model's name; with EMBEDDING_DIMENSIONS also the width, as `m@512`."""
+        """The model's name; with EMBEDDING_DIMENSIONS it includes the width, as in `m@512`."""
         return f"{self._model}@{self._requested}" if self._requested else self._model
 
     @property
@@ -57,7 +59,8 @@ class OpenAICompatible(Embedder):
         except RequestRefusal as refusal:
             if refusal.status not in TOO_LONG:
                 raise
-        # One by one, so that a long text does not change the vectors of its batch.
+        # The texts are sent one by one, so that a long text does not change the other
+        # vectors.
         return [self._embed_one(text) for text in texts]
 
     def _embed_one(self, text: str) -> list[float]:
@@ -106,7 +109,7 @@ class OpenAICompatible(Embedder):
 
 
 def vectors_in_order(answer: Any, *, count: int) -> list[Any]:
-    """Return the vectors of an answer, unchecked, in the order of the texts."""
+    """Return the vectors of an answer in the order of the texts, without checking the vectors."""
     try:
         rows = {row["index"]: row["embedding"] for row in answer["data"]}
     except (KeyError, TypeError) as error:

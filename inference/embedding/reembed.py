@@ -1,11 +1,13 @@
 """Change the embedding model: make new vectors while searches use the old ones.
 
-1. Every text gets a vector of the configured model, beside that of the active one.
-2. Once none is missing, the configured model becomes the active one, under a lock that
-   excludes writers. Under the lock only rows written since the last pass are checked.
-3. Once every process knows, the vectors of other models are removed.
+1. Every text gets a vector of the configured model and keeps its vector of the active one.
+2. When no vector is missing, the configured model becomes the active one. This happens
+   under a lock that excludes writers. Under the lock, only rows written since the last
+   pass are checked.
+3. When every process knows the new active model, the vectors of other models are removed.
 
-The rows themselves show what is left, so that a killed or cancelled job can go on.
+The rows themselves show which texts are left, so that a new job can continue after a killed
+or cancelled one.
 """
 
 from __future__ import annotations
@@ -34,25 +36,27 @@ from jobs.models import Job
 
 KIND = "reembed"
 BATCH = 32  # texts embedded between two steps of the job
-# Rows checked in one query. For a query over all rows the planner has statistics that know
-# little of the new model, and it may read all vectors each time.
+# The number of rows checked in one query. The planner's statistics contain little about the
+# new model, so for a query over all rows the planner may read all vectors each time.
 WINDOW = 1000
 # Writers of vectors wait at most this long, which is less than their lock timeout.
 SWITCH_MILLISECONDS = 5_000
-# A vector's id has the time of its making, by the clock of another process, but the vector
-# is visible only when its transaction ends. A longer write is found before old vectors go.
+# A vector's id contains the time at which another process made the vector, by that
+# process's clock. The vector becomes visible only when the transaction of that process
+# ends. A vector of a longer transaction is found before the old vectors are removed.
 LONGEST_WRITE = timedelta(minutes=5)
 DELETE_BATCH = 1000  # old vectors deleted in one transaction
-# Old vectors stay this long after the switch: a process may not know of it yet
-# (model_record.CACHE_SECONDS), and a request may have begun with them.
+# Old vectors stay this long after the change of the active model. A process may not know of
+# the change yet (model_record.CACHE_SECONDS), and a request may have begun with the old
+# vectors.
 GRACE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class EmbeddedTable:
-    """A table of vectors, and the rows whose texts they embed.
+    """A table of vectors, and the rows whose texts the vectors embed.
 
-    A row needs a vector if it matches `due`, or if it has one of another model.
+    A row needs a vector if the row matches `due`, or if it has a vector of another model.
     """
 
     vectors: type[Model]
@@ -67,7 +71,7 @@ class EmbeddedTable:
     finish: Callable[[Callable[[], None]], None] = lambda step: None
 
     def without_vector(self, model: str) -> QuerySet[Any]:
-        """Rows that need a vector of this model and have none."""
+        """Return the rows that need a vector of this model and have none."""
         vectors = self.vectors._base_manager.filter(**{self.owner: OuterRef("pk")})
         by_model = Exists(vectors.filter(model=model))
         return self.rows.filter(~by_model, self.due | Q(Exists(vectors)))
@@ -75,7 +79,7 @@ class EmbeddedTable:
     def without_vector_among(
         self, ids: Sequence[uuid.UUID], model: str
     ) -> QuerySet[Any]:
-        """The same among a few rows; the cost does not depend on the table's size."""
+        """Like `without_vector`, among a few rows; the cost does not depend on the table's size."""
         vectors = self.vectors._base_manager.filter(**{f"{self.owner}__in": ids})
         models = list(vectors.values_list(self.owner, "model"))
         due = self.rows.filter(self.due, pk__in=ids).values_list("pk", flat=True)
@@ -84,9 +88,9 @@ class EmbeddedTable:
         return self.rows.filter(pk__in=missing).order_by("pk")
 
     def without_vector_since(self, moment: datetime, model: str) -> QuerySet[Any]:
-        """The same among rows that another model has embedded since then.
+        """Like `without_vector`, among rows that another model has embedded since a time.
 
-        Rows without any vector are left to the table's own embedding job.
+        The table's own embedding job embeds rows without any vector.
         """
         new = self.vectors._base_manager.filter(pk__gte=lowest_id_at(moment))
         ids = new.exclude(model=model).values_list(self.owner, flat=True)
@@ -113,7 +117,7 @@ class ReembedAttempt:
     total: int = 0
 
     def count(self) -> None:
-        """Count the texts to embed, for the job's progress; this may take long."""
+        """Count the texts to embed, for the job's progress; the count may take long."""
         if self.run.job.total:  # counted in an earlier turn
             self.total = self.run.job.total
             return
@@ -125,7 +129,7 @@ class ReembedAttempt:
         self.total = self.done + left
 
     def fill(self, *, in_turns: bool = False) -> None:
-        """Embed every text without a vector, from where the last turn stopped."""
+        """Embed every text without a vector; start where the last turn stopped."""
         _analyze()
         first = self.run.job.cursor.get("shelf", 0)
         for place, table in enumerate(EMBEDDED_TABLES[first:], start=first):
@@ -160,7 +164,8 @@ class ReembedAttempt:
             last = window[-1]
             rows = table.without_vector_among(window, self.model.name)
             yield from batches(list(self._skip_refusals(rows)), size=BATCH)
-            # Extends the lease: millions of rows with vectors take longer than it lasts.
+            # This extends the lease. A pass over millions of rows with vectors takes longer
+            # than a lease lasts.
             self.run.step(self.done, cursor={"shelf": place, "after": str(last)})
 
     def _since(self, table: EmbeddedTable, moment: datetime) -> QuerySet[Any]:
@@ -172,9 +177,10 @@ class ReembedAttempt:
 
 @write
 def start() -> Job:
-    """Start the change to the configured model, or return the job that already runs it.
+    """Start the change to the configured model, or return the job that already makes the change.
 
-    A change to another model is cancelled; its vectors go with the old ones.
+    A running change to another model is cancelled. The vectors of that model are removed
+    together with the old vectors.
     """
     model = embedder.from_settings().name
     unfinished = Job.objects.filter(kind=KIND).unfinished().order_by("pk")
@@ -219,7 +225,7 @@ def reembed_all(run: runner.JobRun) -> dict[str, Any]:
 
 @write
 def _store(table: EmbeddedTable, pairs: Sequence[tuple[Any, Vector]]) -> None:
-    """Store the vectors in one transaction: a commit takes longest of all for a row."""
+    """Store the vectors in one transaction, because a commit for each row would take longest."""
     for row, vector in pairs:
         table.store(row, vector)
 
@@ -235,10 +241,10 @@ def _model_of(job: Job) -> Embedder:
 
 
 def _switch(attempt: ReembedAttempt) -> bool:
-    """Make the model the active one once no vector is missing; False if it already is.
+    """Make the model the active one when no vector is missing; False if it already is active.
 
-    Check all rows before writers have to wait, and then, under the lock, those written
-    since.
+    Check all rows before writers have to wait. Then, under the lock, check the rows that
+    were written in the meantime.
     """
     began = timezone.now() - LONGEST_WRITE
     attempt.fill()

@@ -31,11 +31,11 @@ def embed_rows(
     model: Embedder | None = None,
     pending: Future[list[Vector]] | None = None,
 ) -> Iterator[tuple[R, Vector]]:
-    """Yield each row with its vector, by the active model unless `model` is given.
+    """Yield each row with its vector; the active model makes it unless `model` is given.
 
-    A row whose text is refused is skipped and added to `refusals`. `pending` has the
-    vectors of all rows, if they are already being made. Raises Later if the model may
-    answer later, Permanent if it refuses every text.
+    A row whose text is refused is skipped and added to `refusals`. If the vectors of all
+    rows are already being made, `pending` is their future. Raises Later if the model may
+    answer later, and Permanent if the model refuses every text.
     """
     if not rows:
         return
@@ -65,7 +65,8 @@ def embed_waiting(
 ) -> dict[str, Any]:
     """Embed rows until none is left: the work of a job. Return the job's result.
 
-    `rows` is called for each batch, as the active model may change meanwhile.
+    `rows` is called for each batch, because the active model may change between two
+    batches.
     """
     done, refusals = run.job.done, Refusals()
     while batch := list(rows().exclude(pk__in=list(refusals)).order_by("pk")[:BATCH]):
@@ -80,7 +81,7 @@ def embed_waiting(
 
 
 def describe(refusals: Mapping[uuid.UUID, str]) -> list[str]:
-    """List refusals for the result of a job."""
+    """Return a line `id: reason` for each refusal, for the result of a job."""
     return [f"{pk}: {reason}" for pk, reason in refusals.items()]
 
 
@@ -89,7 +90,7 @@ def _vectors(texts: Sequence[str], model: Embedder | None) -> list[Vector]:
 
 
 def _probe(model: Embedder | None) -> None:
-    """Tell a text that the model refuses from a model that refuses every text."""
+    """Find out whether the model refuses only this text or every text."""
     try:
         _vectors([PROBE], model)
     except InferenceError as error:

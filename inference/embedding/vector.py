@@ -24,7 +24,7 @@ def normalise(numbers: object) -> list[float]:
         raise BadAnswer("The embedding provider's vector is not a list of numbers.")
     length = _length(numbers)
     if not math.isfinite(length) or length == 0:
-        # Not retryable: the same text gives the same NaN again.
+        # The error is not retryable, because the same text gives the same NaN again.
         raise BadAnswer(
             "The embedding provider's vector has no direction: it is empty, zero, "
             "infinite or not a number.",
@@ -53,14 +53,15 @@ class Vector(list[float]):
 
     @functools.cached_property
     def text(self) -> str:
-        """The literal in SQL, with enough digits to tell all 32-bit numbers apart.
+        """The vector as an SQL literal, with enough digits to distinguish all 32-bit numbers.
 
-        Tables hold 16 bits of each. Cached for the insert and the neighbour query.
+        Tables hold 16 bits of each number. The literal is cached, because the insert and
+        the neighbour query both use it.
         """
         return "[" + ",".join(["%.9g"] * len(self)) % tuple(self) + "]"
 
     def cosine(self, other: Vector) -> float:
-        """Return the cosine; both vectors have length 1, as all providers' have."""
+        """Return the cosine of two vectors of length 1; all providers return such vectors."""
         return math.fsum(map(operator.mul, self, other))
 
 

@@ -19,7 +19,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class DailyBudget:
-    """The project and run that ask, and the project's limits for a day (UTC), if any."""
+    """The project and the run that ask, and the project's daily limits (days are UTC), if any."""
 
     project_id: uuid.UUID
     run_id: uuid.UUID | None = None
@@ -28,7 +28,11 @@ class DailyBudget:
 
 
 def price(usage: Usage) -> Decimal:
-    """The cost, in the currency of LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT (per million)."""
+    """Return the cost of the tokens.
+
+    LANGUAGE_PRICE_IN and LANGUAGE_PRICE_OUT are prices for a million tokens. The cost has
+    the same currency as these prices.
+    """
     prompt = usage.prompt_tokens * Decimal(str(settings.LANGUAGE_PRICE_IN))
     answer = usage.answer_tokens * Decimal(str(settings.LANGUAGE_PRICE_OUT))
     return (prompt + answer) / MILLION
@@ -37,7 +41,8 @@ def price(usage: Usage) -> Decimal:
 def refuse_over_budget(budget: DailyBudget, largest: Usage) -> None:
     """Raise BudgetExceeded if the call could exceed a daily limit of the project.
 
-    `largest` is the most that the call can use. Concurrent calls do not see each other.
+    `largest` is the most that the call can use. A call does not count other calls that are
+    still running.
     """
     used = use_today(budget.project_id)
     limit, more = budget.tokens_per_day, largest.prompt_tokens + largest.answer_tokens
@@ -59,7 +64,7 @@ class DailyUse:
 
 
 def use_today(project_id: uuid.UUID | None = None) -> DailyUse:
-    """The use of a project, or of the whole service, since midnight (UTC)."""
+    """Return the use of a project, or of the whole service, since midnight (UTC)."""
     rows = ModelCall.objects.since(_midnight())
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
@@ -72,7 +77,10 @@ def use_today(project_id: uuid.UUID | None = None) -> DailyUse:
 
 
 def seconds_left(budget: DailyBudget) -> float:
-    """The rest of the LANGUAGE_TIMEOUT that all calls of a run share, resumed or not."""
+    """Return the seconds that the calls of a run have left of LANGUAGE_TIMEOUT.
+
+    All calls of a run share one LANGUAGE_TIMEOUT, even if the run was resumed.
+    """
     whole = float(settings.LANGUAGE_TIMEOUT)
     if budget.run_id is None:
         return whole

@@ -32,16 +32,18 @@ from inference.models import ModelCall
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-# Failed calls of one question. A refusal of the request's form does not count.
+# The most failed calls of one question. A call does not count if the server refused the
+# request's form.
 TRIES = 3
 # Seconds before the second and the third try; a server may name a longer wait.
 PAUSES = (0.5, 2.0)
 MAX_PAUSE = 10.0  # seconds; the caller is waiting
-# After this many failed questions in a row nothing is asked for REST seconds, so that a
-# server that hangs does not block every thread of the service.
+# After this many failed questions in a row, the client asks no question for REST seconds,
+# so that a server that hangs does not block every thread of the service.
 MAX_FAILURES = 3
 REST = 30.0
-# Characters of an unusable answer that are sent back: enough to show what is wrong.
+# The most characters of an unusable answer that are sent back. They are enough to show what
+# is wrong.
 MAX_ANSWER_QUOTED = 8_000
 MAX_ERRORS_LISTED = 10
 
@@ -69,7 +71,8 @@ def ask(
     """Ask a question and return an answer that validates as `shape`.
 
     An unusable answer is sent back once, for correction. All calls of a run together take
-    at most LANGUAGE_TIMEOUT seconds. Raises InferenceError; the caller then does without.
+    at most LANGUAGE_TIMEOUT seconds. Raises InferenceError; the caller then continues
+    without an answer.
     """
     model = language_model.from_settings()
     if model is None:
@@ -94,7 +97,7 @@ def _refuse_during_rest(model: LanguageModel) -> None:
 
 
 def _note_failure(model: LanguageModel, error: InferenceError) -> None:
-    """Count a failure of the server; a spent budget or an unusable answer is none."""
+    """Count a failure of the server; a spent budget or an unusable answer does not count."""
     if isinstance(error, BadAnswer | BudgetExceeded) or not error.retryable:
         return
     model.failures += 1
@@ -138,7 +141,10 @@ class _Exchange(Generic[Shape]):
         )
 
     def call_until_answered(self, prompt: str) -> Shape:
-        """Call until the model answers; wait as long as the server says, up to MAX_PAUSE."""
+        """Call until the model answers; between calls, wait as long as the server says.
+
+        A pause is at most MAX_PAUSE.
+        """
         failed = 0
         while True:
             try:
@@ -154,7 +160,7 @@ class _Exchange(Generic[Shape]):
                     raise
 
     def wait(self, pause: float) -> bool:
-        """Wait if there is time for the pause; return whether there was."""
+        """Wait if there is time for the pause; return whether there was time."""
         if pause > MAX_PAUSE or time.monotonic() + pause >= self.deadline:
             return False
         time.sleep(pause)
@@ -198,7 +204,7 @@ class _Exchange(Generic[Shape]):
             ) from error
 
     def usage_of(self, error: InferenceError, prompt: str) -> Usage:
-        """The usage of a failed call: a server that has read the prompt may charge for it."""
+        """Return the usage of a failed call; a server may charge for a prompt that it has read."""
         if isinstance(error, BadAnswer):
             return error.usage or self.estimate_usage(prompt, error.text)
         if isinstance(error, ProviderTimeout):
@@ -231,7 +237,7 @@ class _Exchange(Generic[Shape]):
 
 
 def _pause(error: InferenceError, failed: int) -> float | None:
-    """Seconds to wait; None if the next call has another form, so that it goes at once."""
+    """Return the seconds to wait; None if the next call has another form and need not wait."""
     if isinstance(error, RequestRefusal):
         return None
     if error.retry_after is not None:

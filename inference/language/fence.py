@@ -1,4 +1,7 @@
-"""Fence text from outside in a prompt: marker lines that it cannot contain make it data."""
+"""Fence text from outside in a prompt, so that the model reads the text as data.
+
+The fence is made of marker lines that the text cannot contain.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ class FencedText:
 
 
 def fence_texts(texts: Sequence[FencedText]) -> str:
-    """Put each text under its marker line; after the last line comes no more data.
+    """Put each text under its marker line; no data comes after the last marker line.
 
     Secrets are masked whatever the project stores, because another company may run the
     model.
@@ -28,7 +31,7 @@ def fence_texts(texts: Sequence[FencedText]) -> str:
 
 
 def _marker(texts: Sequence[FencedText]) -> str:
-    """A random word, unknown before the prompt exists, that no text contains."""
+    """Return a random word that no text contains; nobody can know it before the prompt exists."""
     while True:
         marker = token_hex(8)
         if not any(marker in each.text or marker in each.name for each in texts):
@@ -36,7 +39,7 @@ def _marker(texts: Sequence[FencedText]) -> str:
 
 
 def keep_ends(text: str, limit: int) -> str:
-    """Cut the middle of a long text: a log has its important lines at both ends."""
+    """Cut out the middle of a long text, because a log's important lines are at both ends."""
     if len(text) <= limit:
         return text
     head, tail = limit // 2, limit - limit // 2

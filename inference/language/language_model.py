@@ -47,9 +47,9 @@ class LanguageModel(ABC):
     ) -> Completion:
         """Return the model's answer, a JSON object, within `timeout` seconds.
 
-        The request asks for an answer that follows `schema`, but not every server enforces
-        it, so the caller validates the answer. Raises InferenceError; a RequestRefusal is
-        retryable if the next call will have a form that more servers know.
+        The request asks for an answer that follows `schema`. Not every server enforces the
+        schema, so the caller validates the answer. Raises InferenceError. A RequestRefusal
+        is retryable if the next call will have a form that more servers know.
         """
 
 

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 FORMS = ("json_schema", "json_object", "text")
 # Statuses with which servers refuse an unknown form.
 UNKNOWN_FORM = {400, 415, 422, 501}
-# The parameter's name at older and local servers, and at newer hosted models.
+# The name of the parameter for older and local servers, and its name for newer hosted
+# models.
 TOKEN_LIMIT, NEWER_TOKEN_LIMIT = "max_tokens", "max_completion_tokens"
-MAX_TOKEN_COUNT = 2**31 - 1  # of a valid count; some servers answer -1
+MAX_TOKEN_COUNT = 2**31 - 1  # the largest valid count; some servers answer -1
 
 
 class OpenAILanguage(LanguageModel):
     """Any endpoint that speaks OpenAI's chat completions API, hosted or local.
 
-    For the life of the process it keeps the form that the server has not refused.
+    The provider keeps the form that the server has not refused, until the process ends.
     """
 
     def __init__(self) -> None:
@@ -76,7 +77,8 @@ class OpenAILanguage(LanguageModel):
             return True
         if refusal.status not in UNKNOWN_FORM:
             return False
-        # Refused in every form, so not for its form: the next prompt starts with the first.
+        # The server refused the prompt in every form, so the form was not the reason. The
+        # next prompt starts with the first form.
         self._form = (form + 1) % len(FORMS)
         return self._form > 0
 
@@ -92,7 +94,7 @@ class OpenAILanguage(LanguageModel):
 
 
 def _system_prompt(system: str, schema: dict[str, Any], form: int) -> str:
-    """The system prompt, with the schema if the server does not enforce it."""
+    """Return the system prompt; it includes the schema if the server does not enforce it."""
     if form == 0:
         return system
     return (
@@ -118,7 +120,7 @@ def parse_completion(completion: Any) -> Completion:
         raise BadAnswer("The language model's answer has no message.") from error
     usage = _usage(completion)
     if reason == "length":
-        # The same limit cuts the same answer again.
+        # Another call with the same limit would cut the answer again.
         raise BadAnswer(
             "The language model's answer was cut off.", retryable=False, usage=usage
         )

@@ -19,13 +19,13 @@ UNSUPPORTED_KEYWORDS = {
 
 
 def one_of(values: Sequence[str]) -> Any:
-    """The type of a field that holds one of these values, for values known at run time."""
+    """Return the type of a field that holds one of these values, which are known at run time."""
     literal: Any = Literal
     return literal[tuple(values)]
 
 
 def strict_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model: every property is required, and no other is allowed."""
+    """Return the schema of a model: every property is required, and no other is allowed."""
     schema: dict[str, Any] = _strict(shape.model_json_schema())
     return schema
 
@@ -49,5 +49,5 @@ def _strict(node: Any) -> Any:
 
 
 def _is_supported(name: str, value: Any) -> bool:
-    """Whether to keep a key: a property may be called `title`, and then has a schema."""
+    """Return whether to keep a key; the key `title` is kept if it is a property's name."""
     return name not in UNSUPPORTED_KEYWORDS or isinstance(value, dict)
