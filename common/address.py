@@ -1,4 +1,4 @@
-"""The client's address, as the trusted proxies report it."""
+"""Find the client's address, as the trusted proxies report it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORWARD_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
 def client_address(request: HasMeta) -> str:
     """Return the client's address, as the outermost of NUM_PROXIES proxies reports it.
 
-    Empty if there is none, as over a Unix socket.
+    Return "" if there is no address, as over a Unix socket.
     """
     proxies = int(str(settings.REST_FRAMEWORK["NUM_PROXIES"]))
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
@@ -30,7 +30,10 @@ def client_address(request: HasMeta) -> str:
 
 
 def address_or_none(request: HasMeta) -> str | None:
-    """Return None instead of "": django-axes finds no attempts of an empty address."""
+    """Return the client's address, or None instead of "".
+
+    With the address "", django-axes finds no attempts.
+    """
     return client_address(request) or None
 
 
@@ -43,7 +46,7 @@ def is_loopback(request: HasMeta) -> bool:
 
 
 def is_host_an_address(request: HasMeta) -> bool:
-    """Return whether the header Host is an address: a page of another site has a name."""
+    """Return whether the header Host is an IP address, as a page of another site never has."""
     host, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
     return bool(_valid_address(host.strip("[]")))
 

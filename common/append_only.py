@@ -1,6 +1,7 @@
 """Append-only tables: a row trigger refuses UPDATE and DELETE.
 
-TRUNCATE has no trigger, because tests flush with it; production revokes the right.
+There is no trigger for TRUNCATE, because tests flush tables with TRUNCATE. In production,
+the right to TRUNCATE is revoked.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def guard(table: str) -> migrations.RunSQL:
 def allow_changes() -> Iterator[None]:
     """Let this transaction change append-only tables while the block runs.
 
-    Use it inside `atomic()`, and only to remove data for good: a purge, the end of a
-    deleted project, the audited pruning command.
+    Use this function inside `atomic()`, and only to remove data for good. Examples are a
+    purge, the end of a deleted project, and the audited pruning command.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memory.purge', 'on', true)")

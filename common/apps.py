@@ -13,5 +13,6 @@ class CommonConfig(AppConfig):
         from common import logs
 
         bind_extra_request_metadata.connect(logs.bind_address)
-        # In the order of INSTALLED_APPS, which is the order of the erasure handlers.
+        # The modules are imported in the order of INSTALLED_APPS. The erasure handlers have
+        # the same order.
         autodiscover_modules("personal_data")

@@ -15,15 +15,15 @@ from redis.retry import Retry
 
 T = TypeVar("T")
 
-TIMEOUT = 0.25  # seconds; a healthy answer over the network takes a hundredth of it
-AWAY_SECONDS = 10.0  # without a call after a failure
+TIMEOUT = 0.25  # seconds; a healthy answer over the network takes a hundredth of this
+AWAY_SECONDS = 10.0  # how long Redis is not called after a failure
 WARN_INTERVAL = 60.0  # seconds
 
 log = structlog.get_logger(__name__)
 
 
 class Outage:
-    """The times of the next call and of the next warning, while Redis is away."""
+    """The times of the next call and of the next warning, while Redis does not answer."""
 
     until = 0.0
     warn_at = 0.0
@@ -51,7 +51,7 @@ def client(url: str) -> redis.Redis:
 
 
 def call(work: Callable[[redis.Redis], T]) -> T | None:
-    """Call a function with the Redis client; return None while Redis is away."""
+    """Call a function with the Redis client; return None while Redis does not answer."""
     if time.monotonic() < Outage.until:
         return None
     try:

@@ -1,6 +1,6 @@
-"""The caller of a request, and its roles.
+"""The caller of a request, and the caller's roles.
 
-A view builds it once and passes it to every function that reads or writes.
+A view builds the caller once and passes the caller to every function that reads or writes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Role(models.IntegerChoices):
 
 @dataclass(frozen=True)
 class Caller:
-    """A person or a key, with its role in each project.
+    """A person or a key, with a role in each project.
 
-    `everywhere` is a role in all projects of the installation. A caller bound to
-    `agent_id` writes only as that agent; one bound to `user_id` reaches only the user
-    and session scopes of that user.
+    `everywhere` is a role in all projects of the installation. A caller that is bound to
+    `agent_id` writes only as that agent. A caller that is bound to `user_id` reaches only
+    the user and session scopes of that user.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Caller:
         return own is not None and own >= role
 
     def require(self, role: Role, project_id: uuid.UUID) -> None:
-        """Refuse with 404 if the caller cannot see the project, with 403 below the role."""
+        """Refuse with 404 if the caller cannot see the project, with 403 if its role is low."""
         if self.role_in(project_id) is None:
             raise errors.NotFound
         if not self.may(role, project_id):
@@ -71,7 +71,7 @@ class Caller:
             )
 
     def agent_id_for(self, agent_id: str) -> str:
-        """Return the agent id to write under; a bound key cannot use another one."""
+        """Return the agent id to write under; a key bound to an agent cannot use another id."""
         if self.agent_id and agent_id and agent_id != self.agent_id:
             raise AgentMismatch
         return self.agent_id or agent_id or self.name

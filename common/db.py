@@ -1,6 +1,7 @@
 """Database access beside the ORM: retried writes, several statements in one message, inserts.
 
-What goes around the ORM is measured: each function says which cost it avoids.
+Code that avoids the ORM does so because of a measurement. Each function says which cost it
+avoids.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ Statement = tuple[str, Sequence[Any]]
 
 log = structlog.get_logger(__name__)
 
-# Another writer was faster; the second attempt sees what it wrote.
+# Another writer was faster. The second attempt sees the rows of that writer.
 RETRYABLE = (pg.DeadlockDetected, pg.SerializationFailure, pg.UniqueViolation)
 DELETE_BATCH = 5_000  # rows deleted in one statement
 
 
 def write(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function in one transaction; repeat it once if it loses a race.
+    """Run a function in one transaction; run it a second time if the first run loses a race.
 
-    It loses to a deadlock, or to another writer that takes a unique name first. Inside
-    a caller's transaction it only opens a savepoint: the outermost writer repeats.
+    A run loses a race if there is a deadlock, or if another writer takes a unique name
+    first. Inside a caller's transaction, `write` only opens a savepoint, and the outermost
+    `write` repeats.
     """
 
     @functools.wraps(function)
@@ -65,9 +67,9 @@ def execute_many(
 ) -> list[list[tuple[Any, ...]]]:
     """Send several statements in one message; return the rows of each.
 
-    A round trip wakes two processes, so one message is faster than several. The
-    statements run one after the other: each sees what was committed before it began. If
-    one fails, those after it do not run.
+    A round trip wakes two processes, so one message is faster than several messages. The
+    statements run one after the other, and each statement sees what was committed before
+    the statement began. If a statement fails, the statements after it do not run.
     """
     command = "; ".join(sql for sql, _ in statements)
     params = [value for _, values in statements for value in values]
@@ -81,9 +83,9 @@ def execute_many(
 
 
 def insert_new(rows: Sequence[Model]) -> set[Any]:
-    """Insert rows of one model, skip those that conflict; return the keys of the new ones.
+    """Insert rows of one model; skip rows that conflict; return the keys of the new rows.
 
-    `bulk_create` does not say which rows it skipped: a second query would have to.
+    `bulk_create` does not say which rows it skipped, so it would need a second query.
     """
     if not rows:
         return set()
@@ -100,7 +102,8 @@ def insert_statement(
 ) -> Statement:
     """Build the statement that inserts rows of one model; the rows stay unsaved objects.
 
-    It leaves out columns that are null in every row: a quarter of a memory's columns.
+    The statement leaves out columns that are null in every row. In a memory, a quarter of
+    the columns are null.
     """
     query = InsertQuery(type(rows[0]), on_conflict=on_conflict)
     fields = [
@@ -109,7 +112,8 @@ def insert_statement(
         if not (field.generated or (field.null and _is_null(field.attname, rows)))
     ]
     query.insert_values(fields, list(rows))
-    # With the connection itself: a look-up for each column takes half of the time.
+    # The connection is passed on, because a look-up of the connection for each column takes
+    # half of the time.
     compiler = query.get_compiler(connection=connections[DEFAULT_DB_ALIAS])
     ((sql, params),) = compiler.as_sql()
     return sql, params
@@ -120,7 +124,7 @@ def _is_null(name: str, rows: Sequence[Model]) -> bool:
 
 
 def delete_in_batches(rows: QuerySet[Any]) -> None:
-    """Delete rows in batches: one huge statement would hold its locks too long."""
+    """Delete rows in batches, because one huge statement would hold its locks too long."""
     while True:
         batch = list(rows.order_by("pk").values_list("pk", flat=True)[:DELETE_BATCH])
         if not batch:
@@ -129,9 +133,10 @@ def delete_in_batches(rows: QuerySet[Any]) -> None:
 
 
 class RowReader(Generic[M]):
-    """Read model instances by SQL that selects `columns` first, then anything else.
+    """Read model instances with SQL that selects `columns` first and then other values.
 
-    A raw queryset inspects what was selected, which takes longer than a short statement.
+    A raw queryset inspects the selected columns, and this inspection takes longer than a
+    short statement.
     """
 
     def __init__(self, model: type[M], without: Collection[str] = ()) -> None:
@@ -149,7 +154,7 @@ class RowReader(Generic[M]):
     def read(
         self, sql: str, params: Sequence[Any], using: str = DEFAULT_DB_ALIAS
     ) -> list[tuple[M, Sequence[Any]]]:
-        """Return each instance, and the other values that were selected with it."""
+        """For each row, return the instance and the other values that the statement selected."""
         connection = connections[using]
         with connection.cursor() as cursor:
             cursor.execute(sql, params)

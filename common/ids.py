@@ -11,8 +11,8 @@ from datetime import datetime
 def uuid7() -> uuid.UUID:
     """Make a time-ordered id (RFC 9562, version 7).
 
-    The 12 bits after the milliseconds hold the fraction of the millisecond, so that the
-    ids of one process sort in the order in which it made them.
+    The 12 bits after the milliseconds hold the fraction of the millisecond. The ids of one
+    process therefore sort in the order in which the process made them.
     """
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     fraction = nanoseconds * 4096 // 1_000_000
@@ -22,6 +22,6 @@ def uuid7() -> uuid.UUID:
 
 
 def lowest_id_at(moment: datetime) -> uuid.UUID:
-    """Return the lowest id of a row made at that time: an index on ids orders by time."""
+    """Return the lowest id that a row made at this time can have; ids sort by time."""
     milliseconds = int(moment.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)

@@ -31,7 +31,7 @@ def advisory_lock(name: str) -> Iterator[None]:
 
 @contextmanager
 def try_advisory_lock(name: str) -> Iterator[bool]:
-    """Like `advisory_lock`, without waiting: False if another session holds it."""
+    """Like `advisory_lock`, but do not wait; yield False if another session holds the lock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock_number(name)])
         is_mine = bool(cursor.fetchone()[0])
@@ -51,7 +51,8 @@ def lock_in_transaction(name: str) -> None:
 def shared_lock_statement(name: str) -> Statement:
     """Return the statement that holds a shared lock until the transaction ends.
 
-    A later statement of the same message sees what was committed before the lock.
+    A later statement of the same message sees everything that was committed before the lock
+    was taken.
     """
     return "SELECT pg_advisory_xact_lock_shared(%s)", [lock_number(name)]
 
@@ -60,8 +61,8 @@ def shared_lock_statement(name: str) -> Statement:
 def no_timeouts() -> Iterator[None]:
     """Let statements of this session run, and wait for locks, as long as they need.
 
-    Indexes are built serially: a parallel build takes every core, and shared memory
-    that containers rarely have.
+    Indexes are built serially. A parallel build would use every core, and it would need
+    shared memory that containers rarely have.
     """
     values = {
         "statement_timeout": "0",

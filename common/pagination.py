@@ -1,4 +1,4 @@
-"""Cursor pagination by id: pages stay stable while rows are added."""
+"""Cursor pagination by id, so that pages stay stable while rows are added."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InvalidCursor(errors.Refusal):
 
 @dataclass(frozen=True)
 class Cursor:
-    """The id at the edge of a page, and which side of it to read."""
+    """The id at the edge of a page, and on which side of this id to read."""
 
     side: Side
     edge: Any
@@ -51,7 +51,7 @@ class Cursor:
 
 
 class IdCursorPagination(BasePagination):
-    """Read newest first, or oldest first; `next` continues in that order."""
+    """Read the newest rows first, or the oldest first; `next` continues in the same order."""
 
     def __init__(self, *, oldest_first: bool = False, limit: int | None = None) -> None:
         """Take `limit` from the view, or else from the request's query."""
@@ -61,7 +61,7 @@ class IdCursorPagination(BasePagination):
     def paginate_queryset(  # type: ignore[override]  # a list cannot be paged by id
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
-        """Read one row more than the limit: it shows whether another page exists."""
+        """Read one row more than the limit; the extra row shows whether another page exists."""
         self.request = request
         limit = self.view_limit or self.limit(request)
         text = request.query_params.get("cursor")

@@ -1,8 +1,8 @@
 """Route reads of searches and context to a replica of the database.
 
-A replica answers if it has everything that the primary had written before the read
-began, or is at most DATABASE_REPLICA_LAG seconds behind. The primary answers inside a
-transaction, after a write, and for tables of apps that are not in REPLICA_APPS.
+A replica answers if it has everything that the primary had written before the read began,
+or if the replica is at most DATABASE_REPLICA_LAG seconds behind. The primary answers inside
+a transaction, after a write, and for tables of apps that are not in REPLICA_APPS.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ R = TypeVar("R")
 log = structlog.get_logger(__name__)
 
 PREFIX = "replica"
-# Seconds without a read from a replica, by the outcome of the last one.
+# {outcome of the last read from a replica: seconds until the next read from that replica}
 REST_SECONDS = {"answered": 0.0, "behind": 1.0, "down": 10.0}
 CATCH_UP_SECONDS = 0.02  # the longest wait of a read for a replica to catch up
 POLL_SECONDS = 0.001  # between two checks of a replica
@@ -101,7 +101,7 @@ def read_from_replica(function: Callable[[], R]) -> R:
         try:
             answer = function()
         except (OperationalError, InterfaceError) as error:
-            # A query that was too slow here is too slow there.
+            # A query that was too slow on the replica is also too slow on the primary.
             if reading.has_written or isinstance(error.__cause__, QueryCanceled):
                 raise
             _set_aside(alias, error)
@@ -137,7 +137,7 @@ def _use(alias: str) -> Iterator[ReplicaRead]:
 
 
 def _choose() -> str | None:
-    """Return a replica that is fresh enough, in random order; None if there is none."""
+    """Return a replica that is fresh enough, chosen at random; None if there is none."""
     candidates = [alias for alias in aliases() if not _is_resting(alias)]
     if not candidates or connection.in_atomic_block:
         return None
@@ -168,7 +168,7 @@ SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn() >= %s::pg_lsn,
 
 
 def _is_fresh(alias: str, written: str) -> bool:
-    """Return whether a replica has replayed what was written; wait a moment for it."""
+    """Return whether a replica has replayed what was written; wait a moment for the replica."""
     deadline = time.monotonic() + CATCH_UP_SECONDS
     try:
         while not _has_replayed(alias, written):
@@ -193,7 +193,7 @@ def _has_replayed(alias: str, written: str) -> bool:
 
 
 def _set_aside(alias: str, error: Exception) -> None:
-    """Stop using a replica for a while; searches read the primary."""
+    """Stop using a replica for a while; during this time searches read the primary."""
     log.warning("replica_down", replica=alias, error=str(error))
     connections[alias].close()
     _record_contact(alias, "down", why=str(error).strip())

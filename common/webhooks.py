@@ -1,4 +1,4 @@
-"""POST JSON to an address that a user entered, but to none inside the network."""
+"""POST JSON to an address that a user entered, unless it is inside the network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WebhookFailed(Exception):
 
 
 def is_webhook_url(url: str) -> bool:
-    """Return whether it is an http or https address with a host and no password."""
+    """Return whether a text is an http or https address with a host and without a password."""
     if not url.isprintable() or " " in url:
         return False
     try:
@@ -40,8 +40,8 @@ def is_webhook_url(url: str) -> bool:
 def post(url: str, body: Mapping[str, Any]) -> None:
     """Deliver a message; raise unless the response is a 2xx.
 
-    The host is resolved once, and the request goes to the IP address: a second look-up
-    could return another one. Redirects are not followed.
+    The host is resolved once, and the request goes to the IP address. A second look-up
+    could return another address. Redirects are not followed.
     """
     import httpx2  # takes long to load
 
@@ -100,6 +100,6 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 def is_public(ip: str) -> bool:
-    """Neither loopback, private, link-local, shared, reserved nor multicast."""
+    """Return whether an IP address is public: not private, loopback, reserved or multicast."""
     address = ipaddress.ip_address(ip.partition("%")[0])
     return address.is_global and not address.is_multicast

@@ -14,8 +14,9 @@ from common.text import plain_text
 class ApplyMixin(forms.BaseForm):
     """Call `apply()` as the last step of validation; show a refusal as form errors.
 
-    So the page keeps its input when the function refuses. `result` is the function's
-    return value. `changed_data` ignores what a browser and the fields do to every text.
+    The page therefore keeps its input when the function refuses. `result` is the return
+    value of `apply()`. `changed_data` ignores changes that a browser and the fields make to
+    every text.
     """
 
     caller: Caller
@@ -56,7 +57,7 @@ class ApplyMixin(forms.BaseForm):
 
 
 class ActionForm(ApplyMixin, forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
-    """The form of a row; `apply()` returns the row and checks that it is unique."""
+    """The form of a row; `apply()` returns the row and checks that the row is unique."""
 
     def validate_unique(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Actions on a row: a button on its page, and an action of the list."""
+"""Actions on a row: each is a button on the row's page and an action of the list."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def _always(row: Any) -> bool:
 class AdminAction:
     """Call one function, `call(row, caller, text)`; its refusals become messages.
 
-    `text` is the content of a field labelled `text_label`; without a label it is empty.
-    With `choices` the field is a select; with `initial_text(row)` it is a text area.
-    An action that `needs_text` is not offered in lists. It is refused if the row has
-    changed since the page was rendered.
+    `text` is the content of a field with the label `text_label`. Without a label, `text` is
+    empty. With `choices`, the field is a select. With `initial_text(row)`, the field is a
+    text area. An action that `needs_text` is not offered in lists. Such an action is
+    refused if the row has changed since the page was rendered.
     """
 
     name: str
@@ -32,7 +32,7 @@ class AdminAction:
     text_label: str = ""
     choices: tuple[str, ...] = ()
     initial_text: Callable[[Any], str] | None = None
-    max_length: int = 500  # characters of the text
+    max_length: int = 500  # the most characters of the text
     needs_text: bool = False
     is_final: bool = False
 

@@ -18,7 +18,7 @@ from common.text import plain_text
 
 
 def filter_input(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
-    """Filter by a person's input; input that cannot be a value of the column matches none."""
+    """Filter by a person's input; input that is no valid value of the column matches no row."""
     if any(
         isinstance(v, str) and plain_text.find_unstorable(v) for v in lookups.values()
     ):
@@ -30,7 +30,7 @@ def filter_input(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
 
 
 class ProjectFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """Filter by one of the projects that the person may see; show no other names."""
+    """Filter by one of the projects that the person may see; do not show other projects."""
 
     title = "project"
     parameter_name = "project"

@@ -1,4 +1,4 @@
-"""Base classes of every model admin: rows through `visible_to(caller)`, rights by role.
+"""Base classes of every model admin: `visible_to(caller)` selects rows, roles give rights.
 
 The admin middleware sets `caller` and `projects` ({id: name}) on the request.
 """
@@ -34,9 +34,10 @@ MAX_ACTION_ROWS = 500  # rows that one list action works through
 
 class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
     def get_results(self, request: HttpRequest) -> None:
-        """Set the project's name on each row of the page, and its hit of a search."""
+        """Set on each row of the page the name of its project and, after a search, its hit."""
         super().get_results(request)
-        # The header would show an exact count beside the footer's bounded one.
+        # Otherwise the header would show an exact count, while the footer shows a bounded
+        # count.
         self.full_result_count = self.result_count
         hits = getattr(request, "hits", {})
         for row in self.result_list:
@@ -47,11 +48,11 @@ class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
 class RowsAdmin(PagesAdmin):
     """A read-only list and page; `row_actions` are the changes that a person can make.
 
-    `search_fields` are exact lookups, so that an index answers them; a row matches if
-    one of them does.
+    `search_fields` are exact lookups, so that an index can be used. A row matches if one of
+    the lookups matches.
     """
 
-    # The path to a row's project; empty for rows of the whole installation.
+    # The lookup path from a row to its project; empty for rows of the whole installation.
     project_path = "project_id"
     view_role = Role.VIEWER
     add_role: Role | None = None
@@ -132,7 +133,7 @@ class RowsAdmin(PagesAdmin):
     def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
         """Return whether the caller has the role in the row's project.
 
-        Without a row: whether it has the role in any project.
+        Without a row, return whether the caller has the role in any project.
         """
         caller = caller_of(request)
         if role is None:
@@ -156,8 +157,8 @@ class RowsAdmin(PagesAdmin):
         return self.may(request, self.add_role)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # The page of a refused action is at the action's address: its form fields
-        # would be sent to the action.
+        # The page of a refused action has the action's address, so its form fields would be
+        # sent to the action.
         is_refused = hasattr(request, "refused_texts")
         return not is_refused and self.may(request, self.change_role, obj)
 
@@ -176,7 +177,7 @@ class RowsAdmin(PagesAdmin):
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
-        """Do nothing: the form has called the product's function."""
+        """Do nothing, because the form has already called the product's function."""
 
     def save_related(
         self, request: HttpRequest, form: Any, formsets: Any, change: bool
@@ -218,7 +219,7 @@ class RowsAdmin(PagesAdmin):
         )
 
     def row_version(self, row: Any) -> str:
-        """Return a value that changes with the row: its version, if it has one."""
+        """Return a value that changes whenever the row changes: its version, if it has one."""
         return str(getattr(row, "version", ""))
 
     def perform(
@@ -232,7 +233,8 @@ class RowsAdmin(PagesAdmin):
     ) -> bool:
         """Perform an action; return whether it was done. A refusal becomes a message.
 
-        `seen` is the row's version on the page; None if the page did not show the row.
+        `seen` is the row's version that the page showed, or None if the page did not show
+        the row.
         """
         caller = caller_of(request)
         if not self.may(request, action.role, row):
@@ -289,20 +291,21 @@ class RowsAdmin(PagesAdmin):
         return response
 
     def _action_offers(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """Return the template's data of each action; a refused one has its text."""
+        """For each action, return the data for the template; a refused action keeps its text."""
         refused: dict[str, str] = getattr(request, "refused_texts", {})
         return [
             {
                 "action": action,
                 "url": self.url_of(row, "do", action.name),
                 "is_refused": action.name in refused,
-                # A template would call the function.
+                # The template does not get the function, because a template would call it.
                 "has_initial_text": action.initial_text is not None,
                 "text": refused.get(action.name, action.initial_text_for(row)),
             }
             for action in self.row_actions
             if self.may(request, action.role, row)
-            # A person's text stays on the page even if the row has moved on.
+            # A person's text stays on the page even if the row has changed and the action
+            # is not offered.
             and (
                 action.is_possible(row)
                 or (refused.get(action.name) and not action.choices)
@@ -343,7 +346,7 @@ class RowsAdmin(PagesAdmin):
                 "links": self.links(request, obj),
                 "panels": list(self.panels(request, obj)),
             }
-        # After saving, the person sees the row before making the next one.
+        # After saving, the person sees the new row before creating another one.
         context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         response: HttpResponse = super().render_change_form(
             request, context, add=add, change=change, form_url=form_url, obj=obj
@@ -356,7 +359,7 @@ class RowsAdmin(PagesAdmin):
         object_id: str,
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Render the product's own record: Django's log covers only this admin."""
+        """Render the product's own record, because Django's log covers only this admin."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped

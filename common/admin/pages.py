@@ -1,4 +1,4 @@
-"""Pages of the admin beside lists and rows: a form, and the panels that answer it."""
+"""Admin pages that are neither lists nor rows: a form, and panels with its result."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class PageForm(ApplyMixin, forms.Form):
         self.fields["project"].choices = choices  # type: ignore[attr-defined]  # a choice
 
     def context_panels(self) -> Iterable[Panel]:
-        """Panels above the form: the rows that it is about."""
+        """Return panels above the form; they show the rows that the form is about."""
         return ()
 
 
 class ProjectPageForm(PageForm):
-    """The form of a page about one project, chosen where the person has the role."""
+    """The form of a page about one project; it offers projects where the person has the role."""
 
     project = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
 
 
 PageRenderer = Callable[[HttpRequest, Any], Iterable[Panel] | HttpResponse]
 QueryFields = Mapping[str, object]
-MAX_SELECTED = 100  # rows of a list that a page is about: their ids are in its address
+MAX_SELECTED = 100  # rows that a page can be about; the page's address has their ids
 
 
 def _no_query(row: Any) -> None:
@@ -60,9 +60,10 @@ def _no_query(row: Any) -> None:
 class AdminPage:
     """Call one function, `form.apply()`, and render its result with `render`.
 
-    The form is sent in the address, unless the page `uses_post`. The page of a row
-    links here with the fields that `query_for_row` returns; None makes no link. The
-    selected rows of a list lead here with those of `query_for_rows`.
+    The form is sent in the address, unless the page `uses_post`. The page of a row links
+    here with the fields that `query_for_row` returns. If `query_for_row` returns None,
+    there is no link. From the selected rows of a list, a person gets here with the fields
+    that `query_for_rows` returns.
     """
 
     name: str
@@ -78,7 +79,7 @@ class AdminPage:
     query_for_rows: Callable[[Sequence[Any]], QueryFields] | None = None
 
     def bind_form(self, request: HttpRequest) -> PageForm:
-        """Fill the form from the address; bind it when every required field is there."""
+        """Fill the form from the address; bind the form if all required fields are there."""
         make = functools.partial(self.form, request=request, role=self.role)
         if self.uses_post:
             if request.method == "POST":
@@ -124,7 +125,7 @@ class PagesAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         return response
 
     def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
-        """Return the links from the page of a row to pages about it."""
+        """Return the links from the page of a row to the pages about this row."""
         queries = [
             (page, page.query_for_row(row))
             for page in self.pages

@@ -1,4 +1,4 @@
-"""A paginator for large tables: it stops counting at a limit."""
+"""A paginator for large tables that stops counting at a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COUNT_LIMIT = 10_000
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not generic at run time
-    """Count up to the limit only: an exact COUNT of a large list takes seconds."""
+    """Count only up to the limit, because an exact COUNT of a large list takes seconds."""
 
     template_name = "admin/pagination.html"
 
@@ -27,7 +27,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not generic at r
 
 
 def count_bounded(rows: QuerySet[Any]) -> int:
-    """Count the rows, up to one more than COUNT_LIMIT."""
+    """Count the rows, but stop at COUNT_LIMIT + 1."""
     return rows.order_by()[: COUNT_LIMIT + 1].count()
 
 

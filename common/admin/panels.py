@@ -1,4 +1,4 @@
-"""Tables and pieces of text for admin pages. All of it is escaped: texts come from outside."""
+"""Render tables and texts for admin pages; every text is escaped."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 LIST_LIMIT = 140  # characters of a text in a cell of a list
 PANEL_LIMIT = 600
 SHORT_LIMIT = 60  # characters of a text that is never broken inside a word
-# A stored request can have 1 MiB, too much for a page.
+# A stored request can have 1 MiB, which is too much for a page.
 PAGE_LIMIT = 20_000
 ROW_LIMIT = 50
-# A block with more than this may be higher than its box.
+# A block with more characters than this may be higher than its box.
 SCROLL_CHARACTERS, SCROLL_LINES = 600, 15
 TAGS = {"same": "span", "removed": "del", "added": "ins"}
-MARK_LIMIT, MARK_CONTEXT = 2_000, 160  # characters of a quote, and at either side
+MARK_LIMIT, MARK_CONTEXT = 2_000, 160  # characters of a quote, and on each side of it
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def table(
     empty: str = "Nothing here.",
     most: int = ROW_LIMIT,
 ) -> Panel:
-    """Return a panel of at most `most` rows; with more rows its note says so."""
+    """Return a panel of at most `most` rows; if there are more rows, its note says so."""
     all_rows = list(rows)
     note = f"Only the first {most} are shown." if len(all_rows) > most else ""
     return Panel(title, head, all_rows[:most], empty, note)
@@ -96,7 +96,7 @@ def highlight(text: str, start: int, end: int) -> SafeString:
 
 
 def pre_block(*parts: str) -> SafeString:
-    """Join parts of a text to one block; a long block scrolls, so it takes the focus."""
+    """Join parts of a text into one block; a long block can be focused, because it scrolls."""
     html = format_html_join("", "{}", ((part,) for part in parts))
     scrolls = len(html) > SCROLL_CHARACTERS or html.count("\n") > SCROLL_LINES
     focus = SafeString(' tabindex="0"') if scrolls else ""
@@ -131,7 +131,7 @@ def tag_list(names: Sequence[str]) -> SafeString:
 def row_link(
     model: str, pk: object, text: object = "", limit: int = LIST_LIMIT
 ) -> SafeString:
-    """Link to the page of a row; `model` is `app_model`, as in the URL's name."""
+    """Link to the page of a row; `model` has the form `app_model`, as in the URL's name."""
     if pk is None or pk == "":
         return SafeString("")
     url = reverse(f"admin:{model}_change", args=[pk])

@@ -15,8 +15,8 @@ PREFIX = "/api/"
 class ProblemMiddleware:
     """Answer errors under /api with a problem, also those that reach no view.
 
-    It stands inside the request log, so that the request's id is known, and outside the
-    other middleware, whose errors Django answers with HTML.
+    This middleware is inside the request log, so that the request's id is known. It is
+    outside the other middleware, because Django answers their errors with HTML.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

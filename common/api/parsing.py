@@ -20,7 +20,7 @@ from common.text import plain_text
 
 SAFE_DIGITS = 18  # every number of so many characters is below 2**63
 MAX_DIGITS = 20  # characters of a signed 64-bit number
-# Every body with text that cannot be stored has a match.
+# This pattern matches in every body that has text which cannot be stored.
 BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
@@ -133,7 +133,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; refuse a key that occurs twice, which other parsers read otherwise."""
+    """Make an object; refuse a repeated key, because parsers disagree on its value."""
     parsed = dict(pairs)
     if len(parsed) != len(pairs):
         names = Counter(name for name, _ in pairs)
@@ -181,7 +181,7 @@ def refuse_depth(body: dict[str, Any]) -> None:
 
 
 def refuse_content(body: dict[str, Any]) -> None:
-    """Refuse text that cannot be stored; the error names its path as `a.b.0`."""
+    """Refuse text that cannot be stored; the error names the text's path as `a.b.0`."""
     level: list[tuple[str, Any]] = [("", body)]
     while level:
         level = [
@@ -190,7 +190,7 @@ def refuse_content(body: dict[str, Any]) -> None:
 
 
 def _check_container(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Check a container's keys and strings; return the containers inside it."""
+    """Check a container's keys and strings; return the containers inside this container."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for name, inner in pairs:
         if isinstance(name, str):

@@ -18,8 +18,8 @@ from common.pagination import DEFAULT_LIMIT, MAX_LIMIT
 class PlainSerializer(serializers.Serializer[Any]):
     """Mixin for a serializer whose fields are plain attributes that always exist.
 
-    DRF decides for each field of each row how to read it, whether it exists and whether
-    to call it: half of the time for ten memories.
+    For each field of each row, DRF decides how to read the field, whether it exists and
+    whether to call it. For ten memories, these decisions take half of the time.
     """
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _reader(source: str) -> Callable[[Any], Any]:
 
 
 class InProject(serializers.Serializer[Any]):
-    """Mixin for a body or a query that names its project; see `ProjectView.project`."""
+    """Mixin for a body or a query that names a project; see `ProjectView.project`."""
 
     project_id = serializers.CharField(
         max_length=200, help_text="The project's id or name."
@@ -110,7 +110,7 @@ def validate(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, An
 
 @functools.cache
 def _instance(kind: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
-    """Share one instance among requests: creating its fields takes longer than using it."""
+    """Share one instance among requests, because creating the fields takes longest."""
     return kind()
 
 

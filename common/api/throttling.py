@@ -31,7 +31,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Window:
-    """The use of a rate in the current window, which ends in `reset` seconds."""
+    """How much of a rate is used in the current window; the window ends in `reset` seconds."""
 
     limit: int
     used: int
@@ -52,7 +52,7 @@ def parse_rate(text: str) -> Rate | None:
 
 
 def count_request(name: str, rate: Rate) -> Window | None:
-    """Count one request in the current window; return None while Redis is away."""
+    """Count one request in the current window; return None while Redis does not answer."""
     now = time.time()
     number = int(now // rate.seconds)
     key = f"memory:throttle:{name}:{number}"
@@ -72,7 +72,7 @@ def count_request(name: str, rate: Rate) -> Window | None:
 
 
 def charge(request: Any, name: str, text: str) -> None:
-    """Count a request once under a name; refuse it when the rate is used up."""
+    """Count a request once under a name; refuse the request when the rate is used up."""
     limit = parse_rate(text)
     windows = windows_of(request)
     if limit is None or name in windows:
@@ -105,7 +105,7 @@ def charge_address(request: Any) -> None:
 
 
 def set_headers(request: Any, response: HttpResponseBase) -> None:
-    """Set the headers of the window with the fewest requests left; Reset is in seconds."""
+    """Set headers about the window with the fewest requests left; Reset is in seconds."""
     windows = windows_of(request).values()
     if not windows:
         return

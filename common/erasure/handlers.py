@@ -1,4 +1,4 @@
-"""Registry of the columns that can hold a person's text, and of what a purge does to them.
+"""Register the columns that can hold a person's text, and how a purge changes each column.
 
 An app registers one `ErasureHandler` in its module `personal_data`. Django imports these
 modules in the order of INSTALLED_APPS, lower apps first.
@@ -24,9 +24,10 @@ RowQuery = Callable[[ErasureScope], QuerySet[Any]]
 class ErasableColumns:
     """Columns of a table, and the query for the rows that a purge changes.
 
-    A row without `redactors` is deleted, and `deleted` names its columns with text.
-    `derived` columns follow from the others: `recompute` sets them on a redacted row.
-    If `rows` is None, the handler itself recomputes the table in `finish`.
+    If there are no `redactors`, a purge deletes the rows, and `deleted` names the columns
+    with text. `derived` columns are computed from other columns; `recompute` sets the
+    derived columns of a redacted row. If `rows` is None, the handler itself recomputes the
+    table in `finish`.
     """
 
     model: type[Model]
@@ -46,25 +47,25 @@ class ErasableColumns:
 
 
 class ErasureHandler:
-    """The part of a purge that one app does. Higher apps come first in every step."""
+    """The part of a purge that one app does. In every step, higher apps come first."""
 
     erasable: Sequence[ErasableColumns] = ()
-    # Why a column that could hold text holds no personal text: {model: {column: why}}.
+    # {model: {column: reason}}: the reason why a text column holds no personal text.
     no_text: Mapping[type[Model], Mapping[str, str]] = {}
 
     def expand(self, erasure: ErasureScope) -> None:
-        """Add rows that depend on rows in the scope; called until nothing is new."""
+        """Add rows that depend on rows in the scope; it is called until it adds no new row."""
 
     def lock(self, erasure: ErasureScope) -> None:
-        """Lock the rows, or refuse; in the order of docs/tables.md."""
+        """Lock the rows in the order of docs/tables.md, or refuse."""
 
     def prepare(
         self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
     ) -> None:
-        """Take the rows out of use, while their texts are still known."""
+        """Take the rows out of use before their texts are erased."""
 
     def finish(self, erasure: ErasureScope) -> None:
-        """Recompute statistics that were taken over the erased texts."""
+        """Recompute statistics that were computed from the erased texts."""
 
 
 ERASURE_HANDLERS: list[ErasureHandler] = []
@@ -76,7 +77,7 @@ def register(handler: type[ErasureHandler]) -> type[ErasureHandler]:
 
 
 def all_handlers() -> Iterator[ErasureHandler]:
-    """Iterate from the highest app to the lowest: its rows refer to those below."""
+    """Iterate from the highest app to the lowest, because rows refer to rows of lower apps."""
     return reversed(ERASURE_HANDLERS)
 
 
@@ -85,7 +86,7 @@ def erasable_columns() -> Iterator[ErasableColumns]:
 
 
 def expand_scope(erasure: ErasureScope) -> None:
-    """Let every handler add dependent rows, until nothing is new."""
+    """Let every handler add dependent rows, until no handler adds a new row."""
     size = -1
     while size != len(erasure.all_ids):
         size = len(erasure.all_ids)

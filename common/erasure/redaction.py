@@ -1,6 +1,6 @@
 """Replace a purged text by `[purged]` and its HMAC.
 
-The same text has the same replacement everywhere, so equal values stay equal.
+A text has the same replacement everywhere, so equal values stay equal.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 
 REDACTED = re.compile(r"\[purged\] [0-9a-f]{32}")
-# Ids and times hold no personal text, and they link the rows that remain.
+# Ids and times hold no personal text. They link the rows that remain after a purge.
 ID_OR_TIME = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 )
-# Fields of JSON whose keys come from outside: they are emptied, not searched.
+# Fields of JSON whose keys come from clients. These fields are emptied, not searched.
 FREE_FORM_KEYS = frozenset(
     ["metadata", "value", "provenance", "arguments", "steps", "tool_usage"]
 )
 
-# Takes the value of a column, returns its replacement.
+# A function that takes the value of a column and returns its replacement.
 Redactor = Callable[[Any], Any]
 
 
@@ -32,7 +32,7 @@ def hmac_of(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the replacement of a text; an empty or a redacted one stays as it is."""
+    """Return the replacement of a text; return an empty or redacted text unchanged."""
     if not text or is_redacted(text):
         return text
     return f"[purged] {hmac_of(text)}"
@@ -48,7 +48,7 @@ def redact_name(value: str) -> str:
 
 
 def empty(value: Any) -> Any:
-    """Return an empty value of the same type, for lists and objects from outside."""
+    """Return an empty value of the given value's type; it redacts clients' lists and objects."""
     if isinstance(value, list):
         return []
     return {} if isinstance(value, dict) else None
@@ -75,7 +75,7 @@ def json_redactor(*plain_keys: str) -> Redactor:
 
 
 def columns_redactor(redactors: Mapping[str, Redactor]) -> Redactor:
-    """Redact JSON of {column: value} as the columns themselves are redacted."""
+    """Redact JSON of the form {column: value}, each value with the redactor of its column."""
     return lambda value: {
         column: redactors[column](old)
         if column in redactors and old is not None
@@ -85,7 +85,7 @@ def columns_redactor(redactors: Mapping[str, Redactor]) -> Redactor:
 
 
 def removed_texts(old: Any, new: Any) -> Iterator[str]:
-    """Iterate over the texts of a value that its replacement has no more."""
+    """Iterate over the texts of a value that the value's replacement no longer contains."""
     if old == new:
         return
     if isinstance(old, str):

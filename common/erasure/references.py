@@ -16,10 +16,10 @@ BATCH_SIZE = 200  # rows in memory at a time
 def rows_referencing(
     rows: QuerySet[Any], ids: Sequence[uuid.UUID], *columns: str
 ) -> QuerySet[Any]:
-    """Filter to the rows whose JSON in these columns names one of the ids anywhere.
+    """Return the rows whose JSON in these columns contains one of the ids anywhere.
 
-    Each statement reads one batch: 50 kB of JSON take 2 ms, and there may be a million
-    rows.
+    Each statement reads one batch of rows, because 50 kB of JSON take 2 ms and there may be
+    a million rows.
     """
     table = rows.model._meta.db_table
     texts = ", ".join(f'"{table}"."{column}"' for column in columns)

@@ -36,9 +36,10 @@ def count_rows(erasure: ErasureScope) -> dict[str, int]:
 
 
 def erase_rows(erasure: ErasureScope) -> tuple[dict[str, int], list[TextTrace]]:
-    """Redact or delete the rows; return the number of rows by table, and the HMACs.
+    """Redact or delete the rows; return the number of rows in each table, and the HMACs.
 
-    Call it inside `append_only.allow_changes()`, in the one transaction of the purge.
+    Call this function inside `append_only.allow_changes()`, in the transaction of the
+    purge.
     """
     counts: dict[str, int] = {}
     traces: dict[str, TextTrace] = {}
@@ -97,7 +98,8 @@ def _erase_batch(columns: ErasableColumns, batch: Sequence[RowChange]) -> None:
     pk = columns.model._meta.pk
     assert pk
     # Every row exists, so every insert conflicts and becomes an update.
-    # `bulk_update` builds a CASE for each row and column, ten times as slow.
+    # `bulk_update` would build a CASE for each row and column, and would take ten times as
+    # long.
     manager.bulk_create(
         [_apply_values(columns, row, values) for row, values in batch],
         update_conflicts=True,

@@ -1,4 +1,4 @@
-"""The rows that one purge erases, and the rows that were made of them."""
+"""The rows that one purge erases, and the rows that were made from those rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Descendant:
-    """A row made of purged texts: purged with them, or left to a person."""
+    """A row made from purged texts; the purge erases it too, or a person decides about it."""
 
     kind: str
     id: uuid.UUID

@@ -8,14 +8,16 @@ from django.db.backends.postgresql import base
 from psycopg import Connection
 from psycopg.pq import TransactionStatus
 
-# After a longer pause the server is queried: it may have gone without closing the socket.
+# After a longer pause the server is queried, because it may have gone without closing the
+# socket.
 RECENT_SECONDS = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Skip the health check's round trip for a connection that is in use.
 
-    Each request checks, and a round trip takes a fiftieth of a short search.
+    Each request checks its connection, and a round trip takes a fiftieth of the time of a
+    short search.
     """
 
     _checked_at = float("-inf")
@@ -29,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _is_idle(connection: Connection[Any] | None) -> bool:
-    """Return whether the socket has nothing to read: neither its end nor a notice."""
+    """Return whether there is nothing to read from the socket: neither its end nor a notice."""
     if connection is None or connection.closed:
         return False
     if connection.info.transaction_status != TransactionStatus.IDLE:

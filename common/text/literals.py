@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# No name, path or address that people type is longer: a longer term is data.
+# No name, path or address that people type is longer than this. A longer term is data.
 MAX_IDENTIFIER_LENGTH = 256
 
 _TRAILING = ".,:;!?*…"
-# A closing tag is its own chunk: `</div>` is not a path.
+# A closing tag is a separate chunk, because `</div>` is not a path.
 _CHUNK = re.compile(r"</\w*|[^\s,;()\[\]{}<>\"'`|=\u201c\u201d\u2018\u2019«»]+")
 _URL = re.compile(
     r"(?<![\w+.-])[a-z][a-z0-9+.-]{1,30}://[^\s<>\"'`()\[\]{}]{1,2048}", re.IGNORECASE
@@ -21,7 +21,7 @@ _PATH_ROOTS = (
     "|scripts|src|static|templates|test|tests|tmp|tools|usr|var"
     "|application|audio|image|multipart|text|video"
 )
-# Used with fullmatch on one chunk, so that no part needs anchors.
+# The pattern is used with fullmatch on one chunk, so no part needs anchors.
 _CODE_LIKE = re.compile(
     "|".join(
         (
@@ -61,10 +61,10 @@ _QUOTED = re.compile(
 
 
 def find_identifiers(text: str) -> list[str]:
-    """Find code-like terms, each whole and once, in order of appearance.
+    """Find the identifiers of a text: return each whole and once, in order of appearance.
 
-    These are names in snake_case, camelCase or with dots, paths, error codes, versions,
-    flags and addresses. Plain words and plain numbers are not identifiers.
+    Identifiers are names in snake_case, in camelCase or with dots, and also paths, error
+    codes, versions, flags and addresses. Plain words and plain numbers are not identifiers.
     """
     calls = set(_CALL.findall(text)) if "()" in text else ()
     terms = dict.fromkeys(_terms(text))
@@ -74,8 +74,8 @@ def find_identifiers(text: str) -> list[str]:
 def find_paths(text: str) -> list[str]:
     """Find identifiers that can be files of a code base, without a leading `./`.
 
-    Examples: `src/auth.py`, `setup.py`, `bin/up`. A dotted name such as `os.path` looks
-    like a file, so it is included; addresses, folders and patterns are not.
+    Examples are `src/auth.py`, `setup.py` and `bin/up`. A dotted name such as `os.path`
+    looks like a file, so it is included. Addresses, folders and patterns are not included.
     """
     terms = (term.removeprefix("./") for term in find_identifiers(text))
     return list(dict.fromkeys(term for term in terms if _PATH.fullmatch(term)))
@@ -84,7 +84,7 @@ def find_paths(text: str) -> list[str]:
 def find_literals(text: str) -> set[str]:
     """Find the terms that a merge must keep and that a lesson must take from its evidence.
 
-    They are identifiers, numbers (without thousands separators) and quoted or
+    These terms are identifiers, numbers (without thousands separators) and quoted or
     back-ticked strings (without their quotes).
     """
     strings = {

@@ -1,4 +1,4 @@
-"""Plain text: what can be stored, line breaks, length, and a hash of its wording."""
+"""Check and change plain text: storable characters, line breaks, length, wording hash."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def find_unstorable(text: str) -> str | None:
 
 
 def with_newlines(text: str) -> str:
-    """Replace CR LF, which a browser sends for each line break, by LF."""
+    """Replace each CR LF by LF; browsers send CR LF for each line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def similarity_hash(text: str) -> str:
-    """Hash a text without case, spacing and Unicode form, so that copies are equal."""
+    """Hash a text without its case, spacing and Unicode form, so that copies have one hash."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Invisible characters: a reader cannot judge what they hide.
+# Invisible characters. A reader cannot judge text that invisible characters hide.
 HIDDEN = r"[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 DOT = "·"  # joins the words of a defused phrase
 
@@ -72,7 +72,7 @@ PATTERNS = tuple(
 
 
 def defuse(text: str) -> str:
-    """Mark each such phrase and join its words, so that it is no instruction any more.
+    """Mark each phrase that gives instructions and join its words, so that it gives none.
 
     `ignore all previous instructions` becomes `[neutralised:
     ignore·all·previous·instructions]`, which stays visible and searchable.
@@ -87,7 +87,7 @@ def defuse(text: str) -> str:
 
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
-    """Return the spans of such phrases; overlapping ones are merged."""
+    """Return the spans of phrases that give instructions; merge overlapping spans."""
     spans = sorted(
         match.span()
         for _, pattern in PATTERNS

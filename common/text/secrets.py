@@ -63,7 +63,7 @@ _PLUGINS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("twilio-key", ("ac", "sk"), "twilio.TwilioKeyDetector"),
 )
 
-# A token starts a word, or follows the `\n` of text that was escaped twice.
+# A token is at the start of a word, or after the `\n` of text that was escaped twice.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 _TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[\w-]{20,}"),
@@ -93,7 +93,7 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?>(?:[^-]|-(?!----))*)-----END [A-Z0-9 ]{0,50}-----"
-    # A key that is cut off: only the part that looks like a key's body.
+    # For a key that is cut off, only the part that looks like a key's body is the secret.
     r"|(?>(?:\s|\\[rn]|[A-Za-z0-9+/=]{16,})*))"
 )
 _PUTTY = re.compile(r"Private-Lines: \d+(?P<secret>(?:\s+[A-Za-z0-9+/=]{16,})+)")
@@ -132,7 +132,7 @@ _PLACEHOLDER = re.compile(
     r"|.*(?:change_?-?me|placeholder|redacted|example|password|secret|token).{0,3}",
     re.IGNORECASE,
 )
-# Words in the place of a password: types, messages and settings.
+# Words that stand in the place of a password but are not one: types, messages and settings.
 _PLAIN_WORDS = frozenset(
     [
         "boolean",
@@ -185,7 +185,7 @@ def _ranks() -> dict[str, int]:
     return {kind: rank for rank, kind in enumerate(kinds)}
 
 
-# Kinds without a prefix: a match inside a longer word is a coincidence.
+# Kinds of secrets without a prefix. A match inside a longer word is a coincidence.
 _WEAK = frozenset({"discord-token", "telegram-token", "twilio-key", "mailchimp-key"})
 _NAMED_PATTERNS = (
     (("bearer", "authorization"), _BEARER),
@@ -268,7 +268,7 @@ def _is_whole_token(text: str, start: int, value: str) -> bool:
 
 
 def _merge_spans(text: str) -> list[Span]:
-    """Merge overlapping spans; the more specific kind names the result."""
+    """Merge overlapping spans; the merged span has the more specific kind."""
     merged: list[Span] = []
     for span in sorted(_find_spans(text), key=lambda span: (span.start, span.end)):
         last = merged[-1] if merged else Span(0, 0, span.kind)
@@ -282,7 +282,7 @@ def _merge_spans(text: str) -> list[Span]:
 
 
 def _word_end(text: str, end: int, *, minimum: int = 0) -> int:
-    """Extend a span to the end of its word: newer keys are longer than their pattern."""
+    """Extend a span to the end of its word, because newer keys are longer than the pattern."""
     if end <= minimum or not text[end - 1].isalnum():
         return end
     match = _WORD_CHARACTERS.match(text, end)

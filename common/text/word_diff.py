@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# Words with the whitespace after them: joined, they are the text again.
+# Each match is a word with the whitespace after the word. All matches joined are the text.
 WORDS = re.compile(r"\A\s+|\S+\s*")
 # A comparison takes a step for each pair of equal words. Texts that repeat one word have
 # millions of pairs; beyond this number the whole text counts as replaced.
@@ -19,7 +19,7 @@ CONTEXT_CHARACTERS = 120  # unchanged characters on either side of a change
 
 @dataclass(frozen=True)
 class DiffPart:
-    """A run of words that is in both texts, or only in the older or the newer one."""
+    """A run of words that is in both texts, only in the older text or only in the newer one."""
 
     kind: Literal["same", "removed", "added"]
     text: str
