@@ -71,7 +71,7 @@ def find_key(secret: str) -> Any:
     return None
 
 
-# Every request runs this: building a queryset takes longer than the query.
+# Every request runs this query, and building a queryset takes longer than the query itself.
 KEY_ROWS = RowReader(ApiKey)
 KEY_BY_HASH = f"""
 SELECT {KEY_ROWS.columns}, ARRAY(
@@ -84,7 +84,7 @@ WHERE hash = %s
 
 
 def record_use(key: ApiKey) -> None:
-    """Update `last_used_at` once a minute: a write for each request would cost more."""
+    """Update `last_used_at` at most once a minute; a write for each request would cost more."""
     now = timezone.now()
     due = now - LAST_USED_INTERVAL
     if key.last_used_at and key.last_used_at > due:

@@ -1,6 +1,6 @@
-"""Idempotency keys: a repeated write gets the first answer again.
+"""Idempotency keys: a client that repeats a write gets the first answer again.
 
-The transaction of the write inserts the key's row first. The row is in PostgreSQL,
+The transaction of the write first inserts a row for the key. The row is in PostgreSQL,
 because Redis may be flushed.
 """
 
@@ -70,7 +70,7 @@ class RequestIdentity:
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """A stored answer; its status is None while the work is running."""
+    """A stored answer; the status is None while the request is still running."""
 
     status: int | None
     body: Any
@@ -116,8 +116,9 @@ def replay(identity: RequestIdentity) -> StoredAnswer | None:
 def claim(identity: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
     """Insert the key's row in the caller's transaction; return None if the key has one.
 
-    Wait for another open transaction with the same key, and then refuse. A replay gets
-    `answer` until `store_answer` is called, for work in more than one transaction.
+    If another open transaction has the same key, wait for that transaction and then refuse.
+    `answer` is for work that takes more than one transaction: a replay gets `answer` until
+    `store_answer` is called.
     """
     row = IdempotencyKey(body_hash=identity.body_hash, answer=answer, **identity.lookup)
     with connection.cursor() as cursor:
@@ -133,7 +134,7 @@ def claim(identity: RequestIdentity, answer: Any = None) -> uuid.UUID | None:
 
 
 def store_answer(key_id: uuid.UUID, status: int, answer: Any) -> Any:
-    """Store the answer of a claimed key; return it as the client will see it."""
+    """Store the answer of a claimed key; return the answer as the client will see it."""
     plain = json.loads(json.dumps(answer, cls=JSONEncoder))
     IdempotencyKey.objects.filter(pk=key_id).update(status=status, answer=plain)
     return plain

@@ -45,7 +45,7 @@ def issue(
     expires_at: datetime | None = None,
     caller: Caller = SYSTEM,
 ) -> IssuedKey:
-    """Create a key for the given projects; without any, for every project."""
+    """Create a key for the given projects, or for every project if none is given."""
     bound = list(projects)
     require_issuer(caller, role=role, projects=bound, everywhere=not bound)
     require_same_bounds(caller, agent_id=agent_id, user_id=user_id)
@@ -73,8 +73,8 @@ def rotate(
 ) -> IssuedKey:
     """Replace a key by a new one with the same rights.
 
-    The old key stays usable for the overlap. The new one has the lifetime that the old
-    one had.
+    The old key stays usable for the overlap. The new key has the same lifetime as the old
+    key had.
     """
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
@@ -132,7 +132,7 @@ def _account_of(caller: Caller) -> int | None:
 def require_issuer(
     caller: Caller, *, role: int, projects: Iterable[Project], everywhere: bool
 ) -> None:
-    """Allow only owners to issue keys, for their projects, and none above their role."""
+    """Refuse unless the caller owns the key's projects and has at least the key's role."""
     if everywhere and (caller.everywhere or 0) < Role.OWNER:
         raise errors.Forbidden(
             "Only an owner of every project can issue keys for all; name the projects."
@@ -153,7 +153,7 @@ def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
 
 
 def require_control(caller: Caller, key: ApiKey) -> None:
-    """Allow a key to control itself; any other key needs the right to issue it."""
+    """Allow a key to control itself; for another key, require the right to issue that key."""
     if caller.key_id == key.pk:
         return
     require_issuer(
@@ -170,7 +170,8 @@ def _record(caller: Caller, verb: str, key: ApiKey, **detail: Any) -> None:
     record(
         caller,
         verb,
-        # The owner of a key's only project sees its events there.
+        # If a key has only one project, the project's owner sees the key's events in that
+        # project.
         project_id=projects[0] if len(projects) == 1 else None,
         object_type="key",
         object_id=key.pk,

@@ -17,11 +17,11 @@ from common.ids import uuid7
 from projects.models import Project
 
 SECRET_PREFIX = "am_"
-VISIBLE_CHARACTERS = 8  # of a secret, to distinguish keys
+VISIBLE_CHARACTERS = 8  # the part of a secret that is shown to distinguish keys
 
 
 def hash_secret(secret: str) -> str:
-    """Hash with SHA-256: a slow hash adds nothing to 256 random bits."""
+    """Hash a secret with SHA-256; a slow hash adds no safety to 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -35,9 +35,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         )
 
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
-        """Return keys of projects that the caller owns, and its own key.
+        """Return keys of projects that the caller owns, and the caller's own key.
 
-        A caller bound to an agent or a user sees only keys with the same bounds.
+        A caller that is bound to an agent or a user sees only keys that are bound to the
+        same agent or user.
         """
         bounds = {"agent_id": caller.agent_id, "user_id": caller.user_id}
         rows = self.filter(**{name: value for name, value in bounds.items() if value})
@@ -55,18 +56,18 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         ).distinct()
 
 
-# PostgreSQL's LEAST ignores null. All accounts share this one object, because a deletion
-# updates each pair of field and value once, in the order in which it was added.
+# PostgreSQL's LEAST ignores null. All accounts share this one object. A deletion updates
+# each pair of field and value once, in the order in which the pairs were added.
 NOW_OR_EARLIER = Least(models.F("revoked_at"), Now())
 
 
 def end_keys(collector: Any, field: Any, keys: Any, using: str) -> None:
-    """`on_delete`: revoke the keys of an account, however it is deleted.
+    """An `on_delete` function: revoke the keys of an account, however the account is deleted.
 
-    The page that confirms a deletion calls it, too, so it writes no audit rows:
-    `keys.revoke_all` does.
+    The page that confirms a deletion also calls this function, so the function writes no
+    audit rows. `keys.revoke_all` writes the audit rows.
     """
-    # Before SET_NULL: the update finds the keys by their account.
+    # This update comes before SET_NULL, because it finds the keys by their account.
     collector.add_field_update(
         ApiKey._meta.get_field("revoked_at"), NOW_OR_EARLIER, keys
     )
@@ -85,7 +86,8 @@ class ApiKey(models.Model):
     hash = models.CharField(max_length=64, unique=True, editable=False)
     role = models.PositiveSmallIntegerField(choices=Role, default=Role.WRITER)
 
-    # A key has projects, or explicitly all of them: an empty list is no accident.
+    # A key has a list of projects, or it is explicitly for all projects. An empty list
+    # therefore never gives all projects by accident.
     everywhere = models.BooleanField(default=False)
     projects = models.ManyToManyField(Project, blank=True, related_name="api_keys")
     agent_id = models.CharField(max_length=255, blank=True)
@@ -138,7 +140,7 @@ class ApiKey(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """The stored answer of a write, for when the client repeats it."""
+    """The stored answer of a write; a client that repeats the write gets this answer."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     actor = models.CharField(max_length=200)

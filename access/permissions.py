@@ -1,4 +1,4 @@
-"""Who may send requests at all; views check the role in a project."""
+"""Decide who may send requests at all; the views check the role in a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class IsCaller(BasePermission):
 
 
 class IsCallerOrLoopback(IsCaller):
-    """Also allow this machine itself, for the schema, its pages and the metrics."""
+    """Also allow requests from this machine, for the schema, its pages and the metrics."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return is_loopback(request) or super().has_permission(request, view)

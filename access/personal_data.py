@@ -16,7 +16,7 @@ from common.erasure.handlers import ErasableColumns, ErasureHandler, register
 from common.erasure.redaction import json_redactor
 from common.erasure.references import rows_referencing
 
-# What a client needs of the answer when it repeats a request.
+# The part of the answer that a client needs when it repeats a request.
 KEPT_KEYS = ("status", "state", "kind", "operation", "memory_type", "category")
 SIGN_IN = "who signed in and from where, for the login throttle; deleted after a time"
 ACCOUNT = "an account of the browser, ended by deleting it"

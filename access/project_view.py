@@ -19,7 +19,7 @@ from projects.models import Project
 
 
 class ProjectView(ApiView):
-    """Find the project of a request, check the caller's role in it, act once per key."""
+    """Find a request's project, check the caller's role, and act once per Idempotency-Key."""
 
     # The role that each method needs in the project; `project()` checks it.
     required_roles: ClassVar[dict[str, Role]] = {
@@ -34,9 +34,10 @@ class ProjectView(ApiView):
     audited_project: uuid.UUID | None = None
 
     def project(self, data: Mapping[str, Any], role: Role | None = None) -> Project:
-        """Return the project that `project_id` or `project` gives, by id or by name.
+        """Return the project that `project_id` or `project` names, by id or by name.
 
-        404 if the caller cannot see it, 403 if its role there is too low.
+        Refuse with 404 if the caller cannot see the project, and with 403 if the caller's
+        role in the project is too low.
         """
         id_or_name = str(data.get("project_id") or data.get("project") or "")
         if not id_or_name:
@@ -56,10 +57,10 @@ class ProjectView(ApiView):
         *,
         hidden: tuple[str, ...] = (),
     ) -> Response:
-        """Call `act`; with an Idempotency-Key only the first time that the key is sent.
+        """Call `act`; if the request has an Idempotency-Key, call `act` only the first time.
 
-        One transaction holds the key's row, the write and its answer: a refusal stores
-        nothing. Fields in `hidden` are null when the answer is replayed.
+        One transaction stores the key's row, the write and the answer. A refusal therefore
+        stores nothing. Fields in `hidden` are null when the answer is replayed.
         """
         identity = self.request_identity(project_id)
         if identity is None:

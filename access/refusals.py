@@ -1,4 +1,4 @@
-"""Audit refused requests, at a limited rate so that they cannot fill the table."""
+"""Audit refused requests, at a limited rate, so that refusals cannot fill the table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from common.address import client_address
 from common.caller import Caller
 from common.request_id import request_id
 
-AUDIT_INTERVAL = 60.0  # seconds between two rows of a caller, in each process
-MAX_REMEMBERED = 10_000  # keys and addresses
+AUDIT_INTERVAL = 60.0  # seconds between two audit rows of a caller, in each process
+MAX_REMEMBERED = 10_000  # the most keys and addresses that a process remembers
 
 _next_audit: dict[str, float] = {}
 
@@ -23,7 +23,7 @@ _next_audit: dict[str, float] = {}
 def audit_refusal(
     request: Any, response: HttpResponseBase, project_id: uuid.UUID | None = None
 ) -> None:
-    """Audit a 403, and a 401 to a request with a key."""
+    """Audit a request that was refused with 403, or with 401 if it had a key."""
     caller = getattr(request, "_auth", None)
     header = request.META.get("HTTP_AUTHORIZATION", "")
     if response.status_code == 401 and header:

@@ -100,7 +100,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
         ),
         ("Dates", {"fields": ["last_login", "date_joined"]}),
     ]
-    # The theme's fieldsets are empty.
+    # The fieldsets of the theme's own class are empty.
     add_fieldsets = DjangoUserAdmin.add_fieldsets
     readonly_fields = ["last_login", "date_joined"]
 
@@ -111,7 +111,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Allow memberships, which have no delete page, to go with their account."""
+        """Allow memberships, which have no delete page, to be deleted with their account."""
         rows, counts, forbidden, protected = super().get_deleted_objects(objs, request)
         return rows, counts, forbidden - {Membership._meta.verbose_name}, protected
 
@@ -122,7 +122,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
 
 
 class SignInAdmin(GlobalAdmin):
-    """Rows of the login throttle, which alone writes them."""
+    """Rows of the login throttle; only the throttle writes these rows."""
 
     list_filter = [
         exact_filter("username"),

@@ -59,7 +59,7 @@ OVERLAPS = {
 
 @dataclass(frozen=True)
 class ActionNotes:
-    """The result of an action, whose notes become messages."""
+    """The result of an action; its notes are displayed as messages."""
 
     notes: tuple[str, ...]
 
@@ -72,7 +72,7 @@ def _rotate(key: ApiKey, caller: Caller, text: str) -> ActionNotes:
 
 
 def _secret_message(key: ApiKey, secret: str) -> SafeString:
-    """Render the secret with a button, which `copy.js` makes visible and handles."""
+    """Render the secret with a copy button; `copy.js` shows and handles the button."""
     return format_html(
         'The secret of {}, displayed only once: <code class="am-secret">{}</code> '
         '<button type="button" class="am-button" data-copy hidden>Copy</button>',
@@ -219,7 +219,7 @@ class ApiKeyAdmin(RowsAdmin):
         return super().get_queryset(request).prefetch_related("projects")
 
     def may(self, request: HttpRequest, role: Role | None, row: Any = None) -> bool:
-        """Ignore the row: `visible_to` returns only keys that the caller controls."""
+        """Ignore the row, because `visible_to` returns only keys that the caller controls."""
         return super().may(request, role)
 
     @admin.display(description="role", ordering="role")
