@@ -1,4 +1,4 @@
-"""Append-only record of who did what: plain ids and names, no foreign keys.
+"""The append-only record of who did what, with plain ids and names, without foreign keys.
 
-May import `common` only.
+The app may import `common` only.
 """

@@ -23,8 +23,8 @@ from common.admin.model_admin import RowsAdmin
 from common.admin.panels import Panel, format_time, short_text
 from common.caller import Caller, Role
 
-CHUNK = 2_000  # events of a CSV read at once
-# The admin page of an event's object, by object type; other types have none.
+CHUNK = 2_000  # the number of events that a CSV export reads at once
+# {object type: the admin page of such an object}. Objects of other types have no page.
 PAGES = {
     "memory": "memories_memory",
     "tag": "memories_tag",
@@ -130,7 +130,7 @@ class AuditEventAdmin(RowsAdmin):
 def history_panel(object_id: object, caller: Caller, object_type: str = "") -> Panel:
     """Return a panel of one object's audit rows that the caller may see.
 
-    Pass `object_type` for ids that rows of another kind can have, too.
+    Pass `object_type` if a row of another kind can have the same id.
     """
     rows = AuditEvent.objects.visible_to(caller).filter(object_id=str(object_id))
     if object_type:

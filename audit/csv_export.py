@@ -1,4 +1,4 @@
-"""Write audit events as CSV, one line at a time: a log of years does not fit in memory."""
+"""Write audit events as CSV, one line at a time, because a long log does not fit in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = [
     "request_id",
     "address",
 ]
-# A spreadsheet runs a cell that begins so as a formula.
+# A spreadsheet runs a cell that begins with one of these characters as a formula.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -38,7 +38,7 @@ class Echo:
 
 def csv_lines(events: Iterable[AuditEvent]) -> Iterator[str]:
     writer: Any = csv.writer(Echo())
-    # The byte order mark: a spreadsheet reads the rest as UTF-8.
+    # The byte order mark makes a spreadsheet read the rest as UTF-8.
     yield "\ufeff" + writer.writerow(COLUMNS)
     for event in events:
         yield writer.writerow([escape_cell(getattr(event, name)) for name in COLUMNS])

@@ -8,7 +8,7 @@ from common.ids import uuid7
 
 class AuditQuerySet(models.QuerySet["AuditEvent"]):
     def visible_to(self, caller: Caller) -> AuditQuerySet:
-        """Return events of projects that the caller owns, and those of its own key."""
+        """Return events of projects that the caller owns, and events of the caller's own key."""
         if caller.everywhere == Role.OWNER and not caller.user_id:
             return self
         own = models.Q(key_id=caller.key_id) if caller.key_id else models.Q(pk=None)
@@ -19,7 +19,10 @@ class AuditQuerySet(models.QuerySet["AuditEvent"]):
 
 
 class AuditEvent(models.Model):
-    """Who did what to which row, and when. No foreign keys: it outlives every row."""
+    """Who did what to which row, and when.
+
+    An event has no foreign keys, because the event outlives the rows that it names.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(auto_now_add=True)

@@ -58,7 +58,8 @@ def build_event(
 ) -> AuditEvent:
     """Build a row without saving it.
 
-    Of a state only the hash is stored: its text is in the row's own history.
+    For a state, the event stores only the hash. The text of the state is in the row's own
+    history.
     """
     return AuditEvent(
         verb=verb,
