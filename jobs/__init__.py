@@ -1,4 +1,4 @@
-"""One table of jobs: outbox, lease, progress and dead letters.
+"""One table of jobs, with their outbox, leases, progress and dead letters.
 
-Celery only notifies a worker. May import `common` only.
+Celery only notifies a worker. The app may import `common` only.
 """

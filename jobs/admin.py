@@ -126,7 +126,7 @@ class JobAdmin(RowsAdmin):
         )
 
     def get_ordering(self, request: HttpRequest) -> list[Any]:
-        """Sort jobs first that may need a person's attention."""
+        """Show the jobs first that may need a person's attention."""
         return [URGENCY.asc(), "-id"]
 
 

@@ -1,4 +1,4 @@
-"""Notify a worker of a job; a write never waits for a broker that is away."""
+"""Notify a worker of a job; a write never waits for a broker that does not answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kombu import Connection, pools
 from kombu.exceptions import KombuError
 
 RUN_TASK = "jobs.tasks.run"
-# Seconds: a healthy broker answers in a hundredth of it. Celery's own broker settings are
-# for workers, which wait much longer in one blocking read.
+# In seconds. A healthy broker answers in a hundredth of this time. Celery's own broker
+# settings are for workers, which wait much longer in one blocking read.
 TIMEOUT = 0.25
 AWAY_SECONDS = (
     10.0  # seconds for which nobody asks again: as long as the sweep takes to come by
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 class BrokerOutage:
-    """The time until which nobody calls the broker."""
+    """The time until which no thread calls the broker."""
 
     until = 0.0
 
@@ -45,7 +45,7 @@ def connection(url: str) -> Connection:
 
 
 def wake_worker(job_id: uuid.UUID) -> None:
-    """Send a job's id to a worker; without a broker, the next sweep finds the job."""
+    """Send a job's id to a worker; if that fails, the next sweep finds the job."""
     if time.monotonic() < BrokerOutage.until:
         return
     try:

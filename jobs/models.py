@@ -11,7 +11,7 @@ from common.ids import uuid7
 
 class JobQuerySet(models.QuerySet["Job"]):
     def visible_to(self, caller: Caller) -> JobQuerySet:
-        """Return no jobs to a key bound to a user: jobs are about a whole project."""
+        """Return no jobs to a key bound to a user, because jobs are about a whole project."""
         if caller.user_id:
             return self.none()
         if caller.everywhere:
@@ -92,7 +92,7 @@ class Job(models.Model):
                 condition=models.Q(state__in=["waiting", "running"]),
                 name="job_unfinished",
             ),
-            # Each health check counts these.
+            # Each health check counts these jobs.
             models.Index(
                 fields=["id"],
                 condition=models.Q(state="failed"),

@@ -12,7 +12,7 @@ KEPT_KEYS = ("actor", "kind", "by", "state", "model")
 
 
 def _jobs(erasure: ErasureScope) -> QuerySet[Job]:
-    """Return the jobs of the project, and those of all projects, which can name any row."""
+    """Return the project's jobs and the jobs for all projects, which can name any row."""
     return Job.objects.filter(Q(project_id=erasure.project_id) | Q(project_id=None))
 
 

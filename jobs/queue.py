@@ -1,4 +1,4 @@
-"""Insert jobs, in the transaction that causes them; retry, discard and cancel them."""
+"""Insert jobs in the transaction that causes them; retry, discard and cancel jobs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WrongJobState(errors.StateConflict):
 def retry(job: Job) -> Job:
     """Let a failed job continue where it stopped.
 
-    Refuse if a job with the same key waits: that one does the work.
+    Refuse if another job with the same key waits, because the waiting job does the work.
     """
     same = Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.WAITING)
     if job.key and same.exists():

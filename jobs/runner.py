@@ -46,9 +46,10 @@ def handler(
 ]:
     """Register a function for jobs of one kind.
 
-    It returns the job's result, may raise `errors.Permanent` or `errors.Later`, and calls
-    `run.step()` more often than its lease lasts. If its jobs can take long, it also calls
-    `run.yield_turn()`, and continues where it stopped.
+    The function returns the job's result and may raise `errors.Permanent` or
+    `errors.Later`. It must call `run.step()` at least once within each lease. If its jobs
+    can take long, the function also calls `run.yield_turn()`, and in its next turn it
+    continues where it stopped.
     """
 
     def register(
@@ -82,9 +83,10 @@ class JobRun:
     ) -> None:
         """Record progress and extend the lease; raise JobCancelled if the lease is lost.
 
-        It also updates the worker's heartbeat, because no sweep runs while all workers
-        are busy. `cursor` is what the next attempt needs to continue from here. Inside
-        the transaction of the step's own writes, both are committed or neither.
+        A step also updates the worker's heartbeat, because no sweep runs while all workers
+        are busy. `cursor` is what the next attempt needs to continue from here. If the
+        caller calls `step` inside the transaction of its own writes, the writes and the
+        progress are committed together.
         """
         columns = {"done": done, "lease_until": timezone.now() + self.handler.lease}
         if total is not None:
@@ -93,7 +95,8 @@ class JobRun:
             columns["cursor"] = self.job.cursor = cursor
         if not self._leased_row.update(**columns):
             raise errors.JobCancelled
-        # After the commit: every worker writes this row, so its lock must be short.
+        # This happens after the commit. Every worker writes this row, so its lock must be
+        # short.
         beat = functools.partial(Heartbeat.beat, Heartbeat.WORKER)
         transaction.on_commit(beat, robust=True)
 
@@ -108,7 +111,7 @@ class JobRun:
             raise errors.TurnExpired
 
     def requeue(self) -> None:
-        """Wait for the next turn; this one does not count as an attempt."""
+        """Let the job wait for its next turn; the present turn does not count as an attempt."""
         self._wait(run_after=timezone.now(), attempts=F("attempts") - 1)
         broker.wake_worker(self.job.pk)
 
@@ -146,7 +149,7 @@ class JobRun:
         try:
             with transaction.atomic():
                 self._leased_row.update(state=Job.State.WAITING, **columns)
-        # Another job with this key waits by now, and does the work.
+        # By now another job with this key waits, and that job does the work.
         except IntegrityError:
             columns["finished_at"] = timezone.now()
             self._leased_row.update(state=Job.State.CANCELLED, **columns)
@@ -190,7 +193,7 @@ def run(job_id: uuid.UUID) -> None:
         return
     attempt = JobRun(job, handler)
     if job.attempts > handler.attempts:
-        # No attempt recorded an error: the job killed its worker.
+        # No attempt recorded an error, so the job must have killed its worker.
         attempt.fail(errors.Permanent("its worker died each time"), for_good=True)
         return
     with structlog.contextvars.bound_contextvars(job_id=str(job_id)):

@@ -9,8 +9,8 @@ from celery.signals import task_success, worker_ready
 from jobs import broker, runner
 from jobs.models import Heartbeat, Job
 
-SCHEDULE_PREFIX = "task:"  # of the heartbeats of scheduled tasks
-SWEEP_LIMIT = 500  # jobs sent again in one pass
+SCHEDULE_PREFIX = "task:"  # begins the names of heartbeats of scheduled tasks
+SWEEP_LIMIT = 500  # the most jobs sent again in one pass
 
 
 @shared_task
