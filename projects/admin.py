@@ -97,7 +97,7 @@ class ProjectAdmin(RowsAdmin):
     )
 
     def visible_to(self, caller: Caller) -> Any:
-        """Include deleted projects that the caller owns."""
+        """Return the caller's live projects, and deleted projects that the caller owns."""
         live = Project.objects.visible_to(caller)
         return live | Project.objects.deleted_for(caller)
 
@@ -106,7 +106,7 @@ class ProjectAdmin(RowsAdmin):
         return pk
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Allow any account: a person who creates a project owns it."""
+        """Allow any account, because a person who creates a project owns the project."""
         return caller_of(request).account_id is not None
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -30,8 +30,9 @@ REMOVERS: list[Remover] = []
 def register(remover: Remover) -> Remover:
     """Register a function that deletes an app's rows of a project.
 
-    It deletes in batches of its own transactions, calls `run.step` and `run.yield_turn`
-    between them, and does no harm when it is run again.
+    The function deletes the rows in batches, each in its own transaction. Between two
+    batches, it calls `run.step` and `run.yield_turn`. It must do no harm when it runs
+    again.
     """
     if remover not in REMOVERS:
         REMOVERS.append(remover)
@@ -77,6 +78,7 @@ def delete(run: JobRun) -> dict[str, Any] | None:
 
 @transaction.atomic
 def _is_past_grace(project_id: uuid.UUID) -> bool:
-    # With a lock: a restore in time commits first, and a later one is refused.
+    # The lock orders this deletion and a restore. A restore in time commits first, and a
+    # later restore is refused.
     rows = Project.objects.past_grace().select_for_update(no_key=True)
     return bool(rows.filter(pk=project_id))

@@ -51,7 +51,7 @@ class ProjectForm(ActionForm):
 def merge_patch(old: Mapping[str, Any], new: Any) -> Any:
     """Return the merge patch (RFC 7396) from `old` to `new`; a missing name becomes null.
 
-    It leaves out what is equal, because a search language in the patch starts a job.
+    The patch leaves out equal values, because a search language in the patch starts a job.
     """
     if not isinstance(new, Mapping):
         return new
@@ -65,7 +65,7 @@ def merge_patch(old: Mapping[str, Any], new: Any) -> Any:
 
 
 class MemberForm(ActionForm):
-    """The person is a text field, not a choice: owners may not list the accounts."""
+    """The form of a member; the person is a text field, as owners may not list the accounts."""
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget

@@ -29,7 +29,7 @@ def create(
     organization: str = DEFAULT_ORGANIZATION,
     settings: Mapping[str, Any] | None = None,
 ) -> Project:
-    """Create a project; a person who creates one owns it."""
+    """Create a project; a person who creates a project owns it."""
     require_may_create(caller)
     refuse_id_as_name(fields["name"])
     owner, _ = Organization.objects.get_or_create(slug=organization)
@@ -64,7 +64,8 @@ def update(
 ) -> Project:
     """Change the given fields; merge `settings` into the stored ones.
 
-    The same search language again restarts a reindex job that ended before it was done.
+    If the search language is given again unchanged, a reindex job that ended too early is
+    started again.
     """
     caller.require(Role.OWNER, project.pk)
     project = lock_project(project, version)
@@ -119,7 +120,7 @@ def restore(project: Project, caller: Caller) -> Project:
 
 
 def lock_project(project: Project, version: int | None = None) -> Project:
-    """Lock the project's row; refuse if it is not at the given version."""
+    """Lock the project's row; refuse if the row does not have the given version."""
     row = (
         Project.objects.select_for_update(no_key=True, of=("self",))
         .select_related("organization")

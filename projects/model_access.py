@@ -1,4 +1,4 @@
-"""Whether a project may call the language model, and with which limits."""
+"""Find out whether a project may call the language model, and with which limits."""
 
 from __future__ import annotations
 

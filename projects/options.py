@@ -19,26 +19,27 @@ class SettingsSection(BaseModel):
 
 class DedupSettings(SettingsSection):
     enabled: bool = True
-    # Cosine at or above which a memory is a near-duplicate (REQ-MEM-DEDUP-001).
+    # A memory is a near-duplicate if its cosine is at least this value (REQ-MEM-DEDUP-001).
     threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.95
 
 
 class BudgetSettings(SettingsSection):
-    # Tokens of the live playbook; beyond it additions are refused (docs/ace.md, "Gates").
+    # The most tokens of the live playbook. Additions beyond this are refused (docs/ace.md,
+    # "Gates").
     playbook_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 60_000
     # Tokens of one rendering for an agent.
     render_tokens: Annotated[int, Field(ge=50, le=200_000)] = 8_000
 
 
 class PlaybookSettings(SettingsSection):
-    # Days until an entry that nobody has verified needs a review; None is never.
+    # Days until an entry that nobody has verified needs a review; None means never.
     review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
 
 
 class ReviewSettings(SettingsSection):
     """Who is notified when proposals wait too long; docs/playbook.md, "Review alarm"."""
 
-    # Hours that the oldest proposal may wait; None is no limit.
+    # Hours that the oldest proposal may wait; None means no limit.
     alarm_hours: Annotated[int, Field(ge=1, le=8760)] | None = None
     webhook_url: Annotated[str, Field(max_length=2000)] = ""
     email: Annotated[str, Field(max_length=254)] = ""
@@ -113,7 +114,7 @@ class LanguageSettings(SettingsSection):
     """Whether the project may call a language model, and how much."""
 
     enabled: bool = True
-    # In a day (UTC). Without a cost there is no limit of cost.
+    # The limits are for one day (UTC). Without a maximum cost, the cost has no limit.
     tokens_per_day: Annotated[int, Field(ge=0, le=10**9)] = 1_000_000
     cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
@@ -124,11 +125,12 @@ Maximum = Annotated[int, Field(ge=1, le=10**9)] | None
 
 
 class CompactionSettings(SettingsSection):
-    """Which memories the daily compaction merges; it leaves out facts with a key."""
+    """Which memories the daily compaction merges; the compaction leaves out facts with a key."""
 
     enabled: bool = False
     older_than_days: Annotated[int, Field(ge=1, le=3650)] = 30
-    # Memories of one scope, kind, sensitivity and expiry in one compaction.
+    # The number of memories with the same scope, kind, sensitivity and expiry in one
+    # compaction.
     at_least: Annotated[int, Field(ge=2, le=500)] = 10
     at_most: Annotated[int, Field(ge=2, le=500)] = 50
     kinds: Annotated[list[MemoryKind], Field(min_length=1, max_length=4)] = [
@@ -156,7 +158,7 @@ class KindQuotas(SettingsSection):
 
 
 class QuotaSettings(SettingsSection):
-    """The maximum number of live memories; None is no limit."""
+    """The maximum number of live memories; None means no limit."""
 
     memories: Maximum = None
     per_user: Maximum = None

@@ -24,7 +24,7 @@ def find_project(id_or_name: str, caller: Caller) -> Project:
     )
 
 
-# Every request runs this: building a queryset takes longer than the query.
+# Every request runs this query, and building a queryset takes longer than the query itself.
 PROJECT_ROWS = RowReader(Project)
 FIND_SQL = f"SELECT {PROJECT_ROWS.columns} FROM projects_project WHERE {{column}} = %s"
 

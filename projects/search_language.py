@@ -1,4 +1,4 @@
-"""The language in which a project's texts are stemmed, and the job after a change."""
+"""The language in which a project's texts are stemmed, and the job after its change."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ KIND = "reindex"  # run by `search.reindex`
 def pin_language(project_id: uuid.UUID) -> str:
     """Return the language, and keep it from changing until this transaction ends.
 
-    Writers share the lock, and take it before any row. The language is read after it.
+    Writers share the lock and take the lock before they lock any row. The language is read
+    after the lock is taken.
     """
     *_, rows = execute_many(*pin_statements(project_id))
     return read_pinned(rows)
 
 
 def pin_statements(project_id: uuid.UUID) -> list[Statement]:
-    """Return the statements of `pin_language`, to send with others.
+    """Return the statements of `pin_language`, to send together with other statements.
 
-    `read_pinned` takes the rows of the last one.
+    `read_pinned` reads the language from the rows of the last statement.
     """
     language = LANGUAGE_SQL, [SearchSettings().language, project_id]
     return [shared_lock_statement(_lock(project_id)), language]
@@ -43,7 +44,7 @@ def read_pinned(rows: Sequence[tuple[Any, ...]]) -> str:
     return str(language)
 
 
-# Every write runs this: building a queryset takes longer than the query.
+# Every write runs this query, and building a queryset takes longer than the query itself.
 LANGUAGE_SQL = """
 SELECT coalesce(settings #>> '{search,language}', %s)
 FROM projects_project WHERE id = %s
