@@ -1,4 +1,4 @@
-"""Child processes that end with their parent and are restarted when they die."""
+"""Start child processes that end with their parent, and restart children that die."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def die_with_parent(parent: int, signal_number: int) -> None:
-    """Run in the child after the change of user, which would clear the request."""
+    """Ask the kernel to kill this child when its parent dies.
+
+    Run this function after the change of user, because that change would clear the request.
+    """
     if libc:
         libc.prctl(SET_DEATH_SIGNAL, signal_number)
     if os.getppid() != parent:
@@ -71,8 +74,8 @@ class ChildProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Its own group: a Ctrl-C reaches the parent alone, which stops the
-                # children in order.
+                # The child has its own process group. A Ctrl-C then reaches only the
+                # parent, and the parent stops the children in order.
                 process_group=0,
                 preexec_fn=functools.partial(
                     die_with_parent, os.getpid(), self.stop_signal
@@ -87,9 +90,9 @@ class ChildProcess:
         return self.process is not None and self.process.poll() is None
 
     def restart_if_dead(self) -> str | None:
-        """Restart a dead child, after a longer delay each time it dies.
+        """Restart a dead child; the delay is longer each time the child dies.
 
-        Return a message when this call finds it dead, else None.
+        Return a message if this call finds that the child has died, else None.
         """
         self.rotate_log()
         now = time.monotonic()
@@ -125,13 +128,14 @@ class ChildProcess:
         self.process.wait()
 
     def kill_group(self) -> None:
-        """Kill what a dead leader leaves behind in its group."""
+        """Kill the processes that a dead group leader leaves behind in its group."""
         assert self.process
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def rotate_log(self) -> None:
-        # The child appends, so the file can be truncated under it.
+        # The child opens the log for appending, so the file can be truncated while the
+        # child runs.
         if self.log.stat().st_size > MAX_LOG_BYTES:
             shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
             os.truncate(self.log, 0)

@@ -1,7 +1,7 @@
-"""The data folder of one service: its paths, its permissions and who owns it.
+"""The data folder of one service: its paths, its permissions and its owner.
 
-It imports neither Django nor a third-party package: manage.py needs it before the
-settings are read.
+This module imports neither Django nor a third-party package, because manage.py needs it
+before the settings are read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 SYSTEM_FOLDER = Path("/var/lib/agent-memory")
-SYSTEM_USER = "nobody"  # exists everywhere; PostgreSQL refuses to run as root
+SYSTEM_USER = "nobody"  # this user exists everywhere; PostgreSQL refuses to run as root
 SOCKET_LIMIT = 107  # bytes of a Unix socket's path, from Linux's sockaddr_un
 SOCKET_NAME = ".s.PGSQL.5432"
 
@@ -75,9 +75,9 @@ class DataFolder:
 
     @property
     def server_user(self) -> pwd.struct_passwd | None:
-        """The user that root runs the servers as: the owner of the data, if there is any.
+        """The user as which root runs the servers: the owner of the data, if there is data.
 
-        None when this process is not root: then the servers run as its own user.
+        None if this process is not root. The servers then run as the user of this process.
         """
         if os.geteuid() != 0:
             return None
@@ -90,10 +90,10 @@ def short_hash(path: Path) -> str:
 
 
 def locate(option: str | None = None) -> Path:
-    """Return the path of the data folder: `--data`, else DATA_DIR, else the default.
+    """Return the path of the data folder: `--data`, or else DATA_DIR, or else the default.
 
-    The default belongs to this checkout alone. Root's is under /var/lib, because an
-    unprivileged server can rarely enter a checkout.
+    No other checkout uses the same default. For root, the default is under /var/lib,
+    because an unprivileged server can rarely enter a checkout.
     """
     path = option or os.environ.get("DATA_DIR")
     if path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class FileLock:
-    """The kernel releases it when its process ends, however it ends."""
+    """A lock that the kernel releases when the lock's process ends for any reason."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -21,7 +21,7 @@ class FileLock:
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
     def try_acquire(self) -> bool:
-        """Acquire it without waiting; return whether that succeeded."""
+        """Try to acquire the lock without waiting; return whether the lock is acquired."""
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,6 +1,7 @@
 """The folder in which all processes of one start keep the counters of `/metrics`.
 
-It imports no Django: gunicorn.conf.py and `up` need it before Django is loaded.
+This module imports no Django, because gunicorn.conf.py and `up` need it before Django is
+loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ LINK_NAME = "counts"  # in the data folder; it points to the folder of the count
 def create() -> Path:
     """Create the folder, in shared memory if there is any.
 
-    The counters are mapped files: on a full disk a write into one kills its process.
+    The counters are memory-mapped files. If the disk is full, a write into such a file
+    kills the writing process.
     """
     parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
     return Path(tempfile.mkdtemp(prefix="agent-memory-counts-", dir=parent))

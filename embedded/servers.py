@@ -30,9 +30,10 @@ READY = "ready"
 class ServerUse:
     """One command's use of the servers of a data folder, from `begin` to `end`.
 
-    Three locks make it safe against every kill. Commands share `users`, and who stops
-    the servers holds it exclusively. The supervisor holds `keeper` while it runs. A
-    command holds `starting` while it looks for a supervisor and starts one.
+    Three locks make this class safe when any process is killed. Commands share the lock
+    `users`, and the process that stops the servers holds `users` exclusively. The
+    supervisor holds `keeper` while it runs. A command holds `starting` while it looks for a
+    supervisor and starts one.
     """
 
     def __init__(self, data: DataFolder, *, for_tests: bool = False) -> None:
@@ -63,7 +64,7 @@ class ServerUse:
             lock.release()
 
     def end(self) -> None:
-        """Leave; the last command to leave stops the servers and waits for their end."""
+        """End the use; the last command stops the servers and waits for their end."""
         # A forked child shares its parent's lock and must not release it.
         if os.getpid() != self.process:
             return
@@ -113,7 +114,7 @@ def start_supervisor(data: DataFolder, *, for_tests: bool) -> None:
             # Leaving the block waits for the supervisor, which waits for this process.
             supervisor.terminate()
             raise
-        # Popen would otherwise wait for a process that is meant to stay.
+        # Otherwise Popen would wait for a process that is meant to keep running.
         supervisor.returncode = 0
 
 
@@ -136,7 +137,7 @@ def use(path: Path, *, for_tests: bool = False) -> ServerUse:
 
 
 def is_set(name: str) -> bool:
-    """Whether the environment sets a name, as a value or as the path of a file."""
+    """Return whether the environment sets a name, as a value or as the path of a file."""
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
 
 
@@ -157,12 +158,12 @@ def ensure(path: Path) -> ServerUse | None:
 
 
 def read_or_make_secret_key(path: Path) -> str:
-    """Return the key of this data folder, made once and readable by its owner only."""
+    """Return the data folder's key, which is made once; only its owner can read the key."""
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(50))
-        # A link never replaces a file, so two first starts read the same key.
+        # Linking a file never replaces another file, so two first starts read the same key.
         with suppress(FileExistsError):
             path.hardlink_to(draft)
         draft.unlink()

@@ -1,7 +1,8 @@
 """The process that owns PostgreSQL and Redis of a data folder while commands use them.
 
-Run as `python -m embedded.supervisor FOLDER`. It prints `ready` when both answer,
-restarts a server that dies, and stops both when no command is left.
+Run it as `python -m embedded.supervisor FOLDER`. The supervisor prints `ready` when both
+servers answer. It restarts a server that dies, and it stops both servers when no command is
+left.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Supervisor:
         child.start()
 
     def watch(self, users: FileLock) -> None:
-        """Restart servers that die, until nobody uses them or a signal asks to end."""
+        """Restart servers that die, until nobody uses the servers or a signal asks to end."""
         while not self.must_end and not users.try_acquire():
             for child in self.children:
                 if message := child.restart_if_dead():
@@ -80,7 +81,8 @@ def create_sockets_folder(data: DataFolder) -> None:
 def end_stale(pid_file: Path, mark: str) -> None:
     """End a server that outlived its supervisor, and remove its pid file.
 
-    The id may belong to another process by now, which must not be harmed.
+    The process id may belong to another process by now, and that process must not be
+    killed.
     """
     if not pid_file.exists() or not Path("/proc/self").exists():
         return
@@ -113,7 +115,7 @@ def log(text: str) -> None:
 
 
 def reply(text: str) -> None:
-    """Answer the command that waits for this process; it may have ended meanwhile."""
+    """Answer the command that waits for this process; the command may have ended by now."""
     with suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), f"{text}\n".encode())
     silence = os.open(os.devnull, os.O_WRONLY)

@@ -22,9 +22,9 @@ from embedded.file_lock import FileLock
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
-STOP_SECONDS = 20.0  # for a task that runs; a killed one is leased again
+STOP_SECONDS = 20.0  # the time for a running task to end; a killed one is leased again
 RETRY_SECONDS = 5.0
-# From here on the reason of a 503 is printed, and a child that dies is restarted.
+# After this, the reason of a 503 is printed, and a child that dies is restarted.
 SLOW_START_SECONDS = 20.0
 
 
@@ -57,7 +57,7 @@ def say(text: str) -> None:
 
 
 def prepare(arguments: list[str]) -> None:
-    """Refuse what cannot work and start the servers, before the settings are read."""
+    """Refuse options that cannot work, and start the servers, before the settings are read."""
     global current_service
     parser = argparse.ArgumentParser()
     add_options(parser)
@@ -155,7 +155,7 @@ def service_processes(*, host: str, port: int, data: DataFolder) -> list[ChildPr
 
 @contextmanager
 def stop_at_end() -> Iterator[None]:
-    """Stop what `prepare` started, however the block ends."""
+    """Stop everything that `prepare` started when the block ends, even with an error."""
     assert current_service
     try:
         yield

@@ -22,7 +22,8 @@ class Command(BaseCommand):
         up.add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # The web server may run already; it is stopped however this block ends.
+        # The web server may already run. It is stopped even if this block ends with an
+        # error.
         with up.stop_at_end():
             self.get_ready(reset_admin=options["reset_admin"])
             up.run(url=address(options["host"], options["port"]))
