@@ -10,8 +10,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
 app = Celery("memory")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
-    # Redis may lose anything and the Job table is the truth: a task is acknowledged
-    # when a worker takes it, and `sweep` sends it again when its lease runs out.
+    # Redis may lose anything, so only the table of jobs is reliable. A task is acknowledged
+    # when a worker takes it, and `sweep` sends the task again when the job's lease runs
+    # out.
     task_acks_late=False,
     task_ignore_result=True,
     task_publish_retry=False,

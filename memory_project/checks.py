@@ -1,4 +1,4 @@
-"""System checks: wrong combinations of settings, each with a hint."""
+"""System checks that report wrong combinations of settings, each with a hint."""
 
 from __future__ import annotations
 

@@ -27,8 +27,9 @@ from inference.models import ModelCall
 from jobs.models import Heartbeat, Job
 
 TIMEOUT_SECONDS = 2.0  # seconds for all database checks together
-STATEMENT_SECONDS = 1.5  # less than that, so that PostgreSQL names the slow statement
-PING_SECONDS = 0.5  # of each of at most two attempts
+# This is less than TIMEOUT_SECONDS, so that PostgreSQL names the slow statement.
+STATEMENT_SECONDS = 1.5
+PING_SECONDS = 0.5  # for each attempt; there are at most two attempts
 MAX_HEARTBEAT_AGE = 60.0  # seconds; a worker writes a heartbeat every ten
 MAX_JOB_WAIT = 300.0  # seconds that a due job may wait
 
@@ -56,7 +57,7 @@ class HealthReport:
 
     @property
     def reason(self) -> str:
-        """What is wrong, in words; empty if nothing is."""
+        """The fault in words; empty if there is no fault."""
         bad = [f"{n}: {c.detail}" for n, c in self.checks.items() if not c.ok]
         return "; ".join(bad)
 
@@ -86,10 +87,11 @@ def _redis_client(url: str) -> redis.Redis:
 
 @transaction.atomic
 def check_database() -> dict[str, HealthCheck]:
-    """Run every check of the database; one that fails explains those after it."""
+    """Run every check of the database; a check that fails explains the checks after it."""
     began = time.monotonic()
     with connection.cursor() as cursor:
-        # Local to the transaction: a pooled connection must not keep the timeout.
+        # The timeout is local to the transaction, because a pooled connection must not keep
+        # it.
         milliseconds = int(STATEMENT_SECONDS * 1000)
         cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
     took = (time.monotonic() - began) * 1000
@@ -115,7 +117,7 @@ def check_database() -> dict[str, HealthCheck]:
 
 
 class MigrationState:
-    """Remembers that all migrations are applied: no process looks again after that."""
+    """Remembers that all migrations are applied, so that the process does not check again."""
 
     are_applied = False
 
@@ -171,7 +173,7 @@ def check_last_success(beats: dict[str, datetime]) -> HealthCheck:
 
 
 def check_embeddings() -> HealthCheck:
-    """Always passes: searches go on with the model that they use."""
+    """Check the embedding model; always pass, because searches keep their present model."""
     try:
         used = active_model.get().name
         configured = embedder.from_settings().name
@@ -187,14 +189,14 @@ def check_embeddings() -> HealthCheck:
 
 
 def check_replicas() -> HealthCheck:
-    """Always passes: the primary answers what a replica does not."""
+    """Check the replicas; always pass, because the primary answers if a replica does not."""
     contacts = replicas.describe_contacts()
     details = (f"{name} {contact}" for name, contact in contacts.items())
     return HealthCheck(True, "; ".join(details))
 
 
 def check_language_model() -> HealthCheck:
-    """Always passes: without the model, the rules learn."""
+    """Check the language model; always pass, because without it the built-in rules learn."""
     used = budget.use_today()
     newest = ModelCall.objects.first()
     detail = "nothing was asked yet"
@@ -208,7 +210,7 @@ def check_language_model() -> HealthCheck:
 
 
 def _last_calls() -> dict[str, str | None]:
-    """Return when a call of the last day was last answered, and when one last failed."""
+    """Return the times of the last answered call and of the last failed call of the last day."""
     recent = ModelCall.objects.since(timezone.now() - timedelta(days=1))
     answered = recent.filter(outcome=ModelCall.Outcome.ANSWERED).first()
     failed = recent.exclude(outcome=ModelCall.Outcome.ANSWERED).first()

@@ -44,7 +44,7 @@ def render() -> bytes:
 
 
 class _HealthCollector(Collector):
-    """The report of `/readyz` as numbers; a check that could not run is left out."""
+    """Convert the report of `/readyz` to numbers; leave out a check that could not run."""
 
     def __init__(self, report: HealthReport) -> None:
         self.report = report

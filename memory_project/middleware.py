@@ -31,7 +31,7 @@ METRICS = "/metrics"
 
 
 class MetricsMiddleware:
-    """Count every answer; outermost, so that it counts what other middleware refuses."""
+    """Count every answer; it is outermost, so it also counts refusals of other middleware."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -46,7 +46,7 @@ class MetricsMiddleware:
 class HostMiddleware(CommonMiddleware):
     """Refuse hosts that are not allowed, except for probes and metrics by IP address.
 
-    A probe, and a Prometheus on the same network, know no host name.
+    A probe does not know the host name, nor does a Prometheus on the same network.
     """
 
     def process_request(
@@ -61,9 +61,9 @@ class HostMiddleware(CommonMiddleware):
 class AdminMiddleware:
     """Set the caller, the time zone and the content security policy of pages.
 
-    It runs after the authentication, whose account it reads, and inside the CSP
-    middleware, which reads the policy. `request.projects` is {id: name} of the projects
-    that the person may see.
+    This middleware runs after the authentication, because it reads the account. It runs
+    inside the CSP middleware, because the CSP middleware reads the policy.
+    `request.projects` is {id: name} of the projects that the person may see.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -103,7 +103,7 @@ class AdminMiddleware:
 
 
 def time_zone_of(request: HttpRequest) -> tzinfo:
-    """Return the zone that `static/admin/zone.js` stored, else the service's."""
+    """Return the zone that `static/admin/zone.js` stored, or else the zone of the service."""
     try:
         return ZoneInfo(request.COOKIES[ZONE_COOKIE])
     except (KeyError, ValueError, OSError):  # no cookie, or no such zone

@@ -101,7 +101,7 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
 ]
 # Pages of the whole installation, for people who own all of it.
 OWNER_PAGES = {"console:schedules"}
-# Collapsed until one of their pages is open.
+# These groups are collapsed until one of their pages is open.
 COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
@@ -144,7 +144,7 @@ def page_url(model: str, where: str = "") -> str:
 
 
 def environment(request: HttpRequest) -> list[str]:
-    """Return the badge beside the person's name: the version, or that this is debug."""
+    """Return the badge beside the person's name: the version, or a note of debug mode."""
     if settings.DEBUG:
         return ["Development", "warning"]
     return [f"Version {settings.VERSION}", "info"]

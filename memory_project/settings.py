@@ -46,8 +46,8 @@ def price(name: str, default: float) -> float:
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
-        # No prepared statements: a generic plan would not use the project's own index
-        # (docs/decisions/0024-functions-and-keys-have-cached-plans.md).
+        # There are no prepared statements, because a generic plan would not use the
+        # project's own index (docs/decisions/0024-functions-and-keys-have-cached-plans.md).
         "prepare_threshold": None,
         "options": " ".join(
             f"-c {name}={value}"
@@ -69,8 +69,9 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", ""),
         "PORT": parts.get("port", ""),
-        # An hour, like that of a pool. The first hundred searches of a connection map
-        # the index into its process and take 17 to 7 ms; later ones take 6 ms.
+        # A connection is kept for an hour, as in a pool. The first hundred searches of a
+        # connection map the index into the connection's process; their time falls from 17
+        # to 7 ms. Later searches take 6 ms.
         "CONN_MAX_AGE": 0 if DATABASE_POOL else 3600,
         "CONN_HEALTH_CHECKS": not DATABASE_POOL,
         "OPTIONS": options,
@@ -226,7 +227,7 @@ AXES_ENABLE_ADMIN = False
 SIGN_IN_DAYS = 90
 AXES_VERBOSE = False  # it would print a line before the output of every command
 
-# Transport: a proxy terminates HTTPS; these follow from it.
+# Transport: a proxy terminates HTTPS, so these settings are needed.
 HTTPS = env.bool("HTTPS", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -401,9 +402,11 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# The line at a request's end says all; the one at its start helps with those that hang.
+# The line at a request's end says everything. The line at its start helps to find requests
+# that hang.
 DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
-# It would trust any X-Forwarded-For header; `common.logs` binds the address.
+# django-structlog would trust any X-Forwarded-For header, so `common.logs` binds the
+# address.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 
 # The admin
@@ -429,7 +432,7 @@ UNFOLD = {
         "command_search": True,
         "navigation": "memory_project.navigation.sidebar",
     },
-    # Its results are cached for minutes, even for a person whose role has ended.
+    # The theme caches search results for minutes, even after a person's role has ended.
     "COMMAND": {"search_models": False, "show_history": False},
 }
 

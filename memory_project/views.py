@@ -46,7 +46,7 @@ class SchemaView(ProjectView, SpectacularJSONAPIView):
 
 
 @method_decorator(
-    # Swagger's own page and bundle style themselves inline.
+    # Swagger's page and bundle use inline styles.
     csp_update({"style-src": ["'self'", "'unsafe-inline'"]}),
     name="dispatch",
 )
