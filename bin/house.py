@@ -45,7 +45,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The last part of the module's name; of a package, the folder's."""
+        """The last part of the module's name; for a package, the name of its folder."""
         path = Path(self.path)
         return path.parent.name if path.stem == "__init__" else path.stem
 
@@ -78,7 +78,7 @@ def describe_lengths(what: str, lengths: Sequence[int]) -> str:
 
 
 def file_lengths(sources: Sequence[Source]) -> list[int]:
-    """Count the lines that are not blank; empty files are left out."""
+    """Count the lines of each file that are not blank; empty files are left out."""
     lengths = [sum(map(bool, map(str.strip, s.text.splitlines()))) for s in sources]
     return [length for length in lengths if length]
 
@@ -130,7 +130,8 @@ def count_ignores(sources: Sequence[Source]) -> int:
 def is_participle(name: str) -> bool:
     """Return whether a name is a participle or gerund without a noun or a verb.
 
-    Little words do not count: `as_told` is bare, `told_lines` and `is_told` are not.
+    Little words do not count as nouns or verbs. `as_told` is a bare participle, but
+    `told_lines` and `is_told` are not.
     """
     words = [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
     weighty = [word for word in words if word not in LITTLE]
@@ -143,7 +144,7 @@ def _is_participle(word: str) -> bool:
 
 
 def names(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """Yield each name of a module, class or function with its place, Python's own aside."""
+    """Yield each name of a module, class or function with its place; skip Python's own names."""
     for source in sources:
         yield source.name, source.path
         for node in source.nodes(ast.ClassDef, *FUNCTIONS):
@@ -188,7 +189,7 @@ def _nested_classes(source: Source) -> Iterator[ast.ClassDef]:
 
 
 def build_graph(root: Path) -> grimp.ImportGraph:
-    """Read the imports between modules, those inside functions and for types included."""
+    """Read the imports between modules, including imports inside functions and for types."""
     packages = [
         path.parent.name
         for path in sorted(root.glob("*/__init__.py"))
@@ -203,9 +204,9 @@ def build_graph(root: Path) -> grimp.ImportGraph:
 
 
 def graph_inside(graph: grimp.ImportGraph, room: str) -> grimp.ImportGraph:
-    """Read the imports between the children of a room; `""` is the whole house.
+    """Read the imports between the children of a room; the room `""` is the whole house.
 
-    A child stands for all modules inside it. The room's own `__init__` is no child.
+    A child stands for all modules inside the child. The room's own `__init__` is no child.
     """
     start, inner = f"{room}." if room else "", grimp.ImportGraph()
 
@@ -223,7 +224,11 @@ def graph_inside(graph: grimp.ImportGraph, room: str) -> grimp.ImportGraph:
 
 
 def find_knots(graph: grimp.ImportGraph) -> dict[frozenset[str], frozenset[str]]:
-    """Group modules that reach each other; each group with all other modules it reaches."""
+    """Group the modules that import each other in a circle, directly or indirectly.
+
+    Return each group together with all other modules that the group imports, directly or
+    indirectly.
+    """
     below = {name: graph.find_upstream_modules(name) for name in graph.modules}
     knots = {
         frozenset({name, *(other for other in reached if name in below[other])})
@@ -237,7 +242,7 @@ def find_circles(graph: grimp.ImportGraph) -> list[list[str]]:
 
 
 def count_floors(graph: grimp.ImportGraph) -> int:
-    """Count the floors: a knot stands above all modules that it reaches."""
+    """Count the floors; a knot stands above all other modules that it imports."""
     floors: dict[str, int] = {}
     knots = find_knots(graph)
     for knot in sorted(knots, key=lambda knot: len(knots[knot] | knot)):
@@ -247,9 +252,9 @@ def count_floors(graph: grimp.ImportGraph) -> int:
 
 
 def find_arrows_up(root: Path, graph: grimp.ImportGraph) -> list[str]:
-    """List imports against a contract, those that it ignores included.
+    """List the imports against a contract, including imports that the contract ignores.
 
-    Rooms on one floor may not import each other, unless `:` stands between them.
+    Rooms on one floor may not import each other, unless `:` stands between their names.
     """
     tools = tomllib.loads((root / "pyproject.toml").read_text())["tool"]
     contracts = [c for c in tools["importlinter"]["contracts"] if c["type"] == "layers"]
@@ -275,7 +280,7 @@ def _arrows_against(
 
 
 def describe_rooms(graph: grimp.ImportGraph) -> tuple[list[str], list[str]]:
-    """Return a line for each room, and the circles between the children of a room."""
+    """Return a line for each room, and the circles between the children of each room."""
     lines, circles = [], []
     for room in ["", *sorted(graph.modules)]:
         inner = graph_inside(graph, room)
