@@ -1,4 +1,4 @@
-"""Readers of the data that is measured on: collections, pairs, questions, conversations.
+"""Readers of the benchmarks' data: collections, pairs, questions, conversations.
 
 May import `benchmarks.report` and the apps.
 """

@@ -65,7 +65,10 @@ def load_turns(data: Path, most: int) -> list[ConversationTurn]:
 
 
 def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """Return a collection: the first turn of a conversation → all its other turns."""
+    """Return a collection whose queries are the first turns of conversations.
+
+    The answers to a query are all other turns of its conversation.
+    """
     queries = []
     for first, others in _group_by_conversation(turns):
         judged = {turn.id: 1.0 for turn in others}
@@ -74,7 +77,10 @@ def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
 
 
 def reply_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """Return a collection: a turn of the assistant → the message that it answers."""
+    """Return a collection whose queries are turns of the assistant.
+
+    The answer to a query is the message that the turn replies to.
+    """
     messages: dict[tuple[int, int | None], dict[str, float]] = {}
     for turn in turns:
         of_message = messages.setdefault((turn.conversation, turn.message), {})

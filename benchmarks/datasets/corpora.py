@@ -71,7 +71,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
-    """Yield query, document and grade of each row; a header has no number as grade."""
+    """Yield the query, document and grade of each row; skip the header."""
     for line in path.read_text(encoding="utf-8").splitlines():
         parts = line.split("\t")
         if len(parts) >= 3 and parts[-1].strip().lstrip("-").isdigit():

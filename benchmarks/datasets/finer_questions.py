@@ -61,7 +61,8 @@ def load_questions(
 ) -> FinerQuestions:
     """Read `questions.jsonl` and `tags.txt` of `data/finer`, or of `data` itself.
 
-    The first questions are learned from, the last ones tested: 70 % and 30 % by default.
+    By default, the first 70 % of the questions are learned from, and the last 30 % are
+    tested.
     """
     folder = _folder(data)
     with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
@@ -103,7 +104,9 @@ def tag_words(tag: str) -> str:
 
 
 class TagAnswerer:
-    """Answers with the tag that an entry names, else with the tag of the nearest name.
+    """Answers with the tag that an entry names.
+
+    If no entry names a tag, the answer is the tag with the nearest name.
 
     The entry is the most relevant of the rendered playbook that passes the relevance
     gate and whose action names exactly one tag.

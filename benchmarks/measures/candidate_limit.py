@@ -22,7 +22,7 @@ LANES = ("keyword", "hybrid")
 
 
 def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
-    """Write a collection among a project's rows, and search it both ways."""
+    """Write a collection among a project's rows; search it with and without the limit."""
     ids, _ = search_quality.fill_project(project, collection)
     judged = [one for one in collection.queries if one.grades][:MAX_QUERIES]
     bar = ProgressBar(f"{collection.name}: uncapped", len(judged) * len(LANES))

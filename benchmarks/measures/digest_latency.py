@@ -26,7 +26,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "keyword": TAGGED,
     "keyword and semantic": {**TAGGED, "semantic": {"enabled": True}},
 }
-# The most p95 of the function, and the most that HTTP may add.
+# The limit of the p95 of the function, and the limit of what HTTP adds.
 MAX_MS = {"keyword": 40, "keyword and semantic": 60}
 MAX_ADDED_MS = 10
 

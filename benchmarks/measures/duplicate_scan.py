@@ -180,7 +180,10 @@ def _run_scan(project: Project, *, apply: bool, kills: int) -> ScanRun:
 
 
 def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
-    """Run the job in a process, to its end or to a share of it; then kill -9."""
+    """Run the job in a process, to its end or until a share of its work is done.
+
+    Then kill the process with SIGKILL.
+    """
     child = product_processes.start_program(
         ["-m", "benchmarks.product.one_job", str(scan.job.pk)]
     )

@@ -23,9 +23,10 @@ DEPTH = 20
 
 
 def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
-    """Drop the project's index and search while it is built: {ms, recall@20, searches}.
+    """Drop the project's index, rebuild it, and search during the rebuild.
 
-    Recall is against the answers from before, which used the index.
+    Return a dict of ms, recall@20 and searches. Recall compares the answers with those
+    that searches through the index gave before it was dropped.
     """
     before = {query: _timed_search(project, query)[0] for query in queries}
     index = vector_index.index_name(MemoryVector, project.pk, active_model.get().name)

@@ -1,4 +1,4 @@
-"""Measure how much a playbook helps that is learned from feedback, without a model."""
+"""Measure how much a playbook learned from feedback helps, without a language model."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _poisoned_entries(
 
 
 def _fate(entry: PlaybookEntry) -> str:
-    """Return what became of an entry; one that no answer followed has done no harm."""
+    """Return what became of an entry. An entry that no answer followed did no harm."""
     if not entry.is_live:
         return str(entry.status)
     if entry.is_contested:

@@ -139,7 +139,10 @@ def page_subjects(project: Project, passages: Passages) -> PageSubjects:
 
 
 def _newest(model: type[Model], project: Project) -> Model | None:
-    """Return the newest row of the project; of a model without projects, of all."""
+    """Return the newest row of the model in the project.
+
+    If the model has no project, return the newest of all its rows.
+    """
     registered = admin.site._registry[model]
     owner = Caller(name=OWNER, roles={project.pk: Role.OWNER})
     if isinstance(registered, RowsAdmin):
@@ -171,9 +174,9 @@ def measure_page(
 
 
 def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
-    """Return who sees a page: the owner, else the superuser. The request warms up.
+    """Return the person who can open a page: the owner, or else the superuser.
 
-    None for a page that nobody may open, such as the form of a new audit row.
+    The request that finds this out also warms up the page. Return None for a page that nobody may open, such as the form of a new audit row.
     """
     status = OK
     for name, browser in browsers.items():

@@ -37,8 +37,8 @@ TASKS = 5_000
 WINDOWS = 10
 # As for learned questions; a recording has its own feedback.
 SETTINGS = {"policy": "auto"}
-# The most entries against those after half the tasks, and the most curator time against
-# that of the second window.
+# The limits of two ratios: entries at the end to entries after half the tasks, and
+# curator time at the end to curator time in the second window.
 MAX_GROWTH, MAX_DRIFT = 1.3, 2.0
 
 

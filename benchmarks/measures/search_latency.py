@@ -1,4 +1,4 @@
-"""Measure searches over HTTP, and how much of that is their SQL and embedding."""
+"""Measure the time of searches over HTTP, and the share of their SQL and embedding."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class QueryAnswer:
 
 @dataclass(frozen=True)
 class ScoreThreshold:
-    """A `min_score`: how many unanswerable queries it empties and right answers it loses."""
+    """A `min_score`, with the unanswerable queries it empties and the right answers it loses."""
 
     min_score: float
     dropped: int
@@ -139,7 +139,10 @@ def _measure(folder: Path, options: BenchmarkOptions) -> CollectionResult:
 def fill_project(
     project: Project, collection: JudgedCollection
 ) -> tuple[dict[Any, str], Counter[str]]:
-    """Store a collection as memories: {memory id: corpus id}, and counts of changes."""
+    """Store a collection as memories.
+
+    Return a dict of memory ids and their corpus ids, and the counts of changes.
+    """
     notes: Counter[str] = Counter()
     ids: dict[Any, str] = {}
     seen: set[str] = set()
@@ -162,7 +165,7 @@ def fill_project(
 
 
 def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> Draft:
-    """Build the memory of a document; count what is changed to fit the product."""
+    """Build the memory of a document; count the changes that make it fit the product."""
     title, content = document.title, document.text
     if len(content.strip()) < 10:
         notes["texts under 10 characters: the title stands for them"] += 1

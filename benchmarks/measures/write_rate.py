@@ -68,10 +68,10 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def _collection_texts(data: Path, many: int, few: int) -> tuple[list[str], list[str]]:
-    """Return texts of the collections' documents; a number makes each differ.
+    """Return texts of the collections' documents, each made different by a number.
 
-    The few have other documents than the many, because the duplicate check of a nearly
-    equal text takes longer.
+    The single writes use other documents than the bulk writes, because the duplicate
+    check of a nearly equal text takes longer.
     """
     collections = [
         corpora.load_collection(folder) for folder in corpora.collection_folders(data)
@@ -150,7 +150,10 @@ def _in_batches(
 
 
 def _one_by_one(client: WebClient, texts: Sequence[str]) -> dict[str, Any]:
-    """Embed each text here, then write it; return what the write takes longer."""
+    """Embed each text in this process, then write it.
+
+    Return how much longer each write takes than the embedding.
+    """
     client = replace(client, path="/api/v1/memories")
     bar = ProgressBar("single", len(texts) - WARM)
     embed_ms, write_ms = [], []

@@ -1,7 +1,7 @@
 """Every page for people, with URLs at which it shows rows of a project.
 
-The pages come from the routes, so that a new page is included. For a page whose URL
-needs a row or a word, this module says which.
+The pages come from the routes, so that a new page is included. If the URL of
+a page needs a row or a word, this module chooses the row or word.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _arguments(
 
 
 def _row(name: str, subjects: PageSubjects) -> Model | None:
-    """Return the row of a page; None if there is no row of its model."""
+    """Return the row that a page shows; None if its model has no row."""
     if name == "console:inbox_marked":
         return subjects.duplicate
     if name.startswith("console:inbox_"):

@@ -45,7 +45,7 @@ class WebClient:
         self.ask_each([body])
 
     def ask_by(self, clients: int, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
-        """Return the milliseconds of each answer to so many clients at the same time."""
+        """Return the milliseconds of each answer when several clients ask at the same time."""
         shares = [bodies[start::clients] for start in range(clients)]
         with ThreadPoolExecutor(clients) as pool:
             return [ms for spent in pool.map(self.ask_each, shares) for ms in spent]
@@ -53,9 +53,11 @@ class WebClient:
     def ask_every(
         self, seconds: float, bodies: Sequence[Mapping[str, Any]]
     ) -> list[float]:
-        """Send a request every so many seconds; return each delay since it was due.
+        """Send requests at a fixed interval.
 
-        A request is sent whether or not the one before is answered.
+        Return, for each request, the time from the moment it was due to its answer.
+
+        A request is sent even if the previous request has no answer yet.
         """
         started = time.perf_counter()
 

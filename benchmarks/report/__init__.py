@@ -1,4 +1,4 @@
-"""What a benchmark reports with: quality metrics, a progress bar and SVG charts.
+"""Tools for reporting results: quality metrics, a progress bar and SVG charts.
 
 Imports no other room.
 """
