@@ -98,7 +98,10 @@ class ProjectPage(View):
 
 
 def projects_for(request: HttpRequest, role: Role) -> dict[uuid.UUID, str]:
-    """Return {id: name} of the projects in which the person holds the role, by name."""
+    """Return the projects in which the person holds the role, sorted by name.
+
+    The dict maps the id of each project to its name.
+    """
     caller = caller_of(request)
     names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
     allowed = ((pk, name) for pk, name in names.items() if caller.may(role, pk))

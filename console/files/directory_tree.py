@@ -74,7 +74,10 @@ def list_directory(project: Project, path: str, caller: Caller) -> Directory:
 
 
 def _child_rows(files: Any) -> list[dict[str, Any]]:
-    """Return directories, then files, each by name; one more than the page lists."""
+    """Return the directories by name, then the files by name.
+
+    Return at most one row more than the page lists: it shows that there are more.
+    """
     is_directory = ExpressionWrapper(Q(name__endswith="/"), output_field=BooleanField())
     children = (
         files.annotate(is_directory=is_directory)
@@ -106,7 +109,10 @@ SELECT DISTINCT name, memories, suspect FROM counted JOIN child USING (number)
 
 
 def _count_memories(files: Any, memories: Any) -> dict[str, tuple[int, int]]:
-    """Return {child: (current memories, suspect ones among them)}."""
+    """Return a dict of each child and its counts.
+
+    The counts are the current memories, and the suspect memories among them.
+    """
     current = memories.current().order_by().values("pk").query
     try:
         chosen_files = files.order_by().values("id", "name").query.sql_with_params()

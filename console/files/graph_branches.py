@@ -18,7 +18,7 @@ from playbook.models import PlaybookEntry
 from projects.models import Project
 
 T = TypeVar("T")
-MAX_LEAVES = 12  # leaves of a branch; the list beside the drawing has all
+MAX_LEAVES = 12  # leaves of a branch; the list beside the drawing shows all leaves
 MAX_TITLE = 300  # characters of a leaf's full title
 
 

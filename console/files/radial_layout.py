@@ -41,11 +41,11 @@ class PlacedNode:
 
     @property
     def is_left(self) -> bool:
-        """Whether its label would be upside down."""
+        """Whether the label of a node at this angle would be upside down."""
         return 90 < self.angle % 360 < 270
 
     def point_at(self, radius: float) -> str:
-        """Return the point of that radius on its ray, as `x y`."""
+        """Return the point at this radius on the node's ray, as `x y`."""
         turn = math.radians(self.angle)
         return f"{radius * math.cos(turn):.1f} {radius * math.sin(turn):.1f}"
 
@@ -98,7 +98,7 @@ def _leaf_nodes(branch: Branch, middle: float, step: float) -> Iterator[PlacedNo
 
 
 def _edge(hub: PlacedNode, node: PlacedNode) -> Edge:
-    """Return a curve that leaves along the hub's ray and arrives along the leaf's."""
+    """Return a curve that starts along the hub's ray and ends along the leaf's ray."""
     bend = (HUB_RADIUS + LEAF_RADIUS) / 2
     assert node.leaf
     controls = f"{hub.point_at(bend)} {node.point_at(bend)}"

@@ -1,4 +1,4 @@
-"""How many proposals were accepted, rejected or reverted, by producer."""
+"""Count the proposals of each producer that were accepted, rejected or reverted."""
 
 from __future__ import annotations
 

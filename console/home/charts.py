@@ -69,7 +69,10 @@ class Chart:
 
     @property
     def options(self) -> str:
-        """Return the options of Chart.js; the theme's neither stack nor name the series."""
+        """Return the options of Chart.js.
+
+        The options of the theme neither stack the series nor name them.
+        """
         stacked = self.kind == "bar"
         ticks = {"color": AXIS_COLOUR}
         title = {"display": bool(self.unit), "text": self.unit, "color": AXIS_COLOUR}

@@ -132,7 +132,10 @@ DECISION_ACTIONS = {
 def undo_last_decision(
     delta: PlaybookDelta, caller: Caller, version: str
 ) -> DecisionResult:
-    """Redo what was undone; reopen what was decided otherwise."""
+    """Undo the last decision.
+
+    Put a reverted proposal in force again; reopen any other proposal.
+    """
     is_undone = delta.status == PlaybookDelta.DeltaStatus.REVERTED
     return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
 

@@ -64,7 +64,7 @@ class InboxPage(ProjectPage):
 
     @property
     def wants_json(self) -> bool:
-        """Whether the page's script asks, which puts the answer into the page."""
+        """Whether the request comes from the page's script, which shows the answer itself."""
         return self.request.headers.get("Accept") == "application/json"
 
     @property
@@ -126,9 +126,10 @@ class InboxPage(ProjectPage):
     ) -> HttpResponse:
         """Send a message to the script, or redirect to the list, which shows it.
 
-        A button takes the decision back, unless a later one depends on it: `undo`, {id:
-        version of the decision}, for proposals, `reopen` for a conflict. `link` is the
-        page that takes it back instead; `next_card` is the card to go to.
+        A button takes the decision back, unless a later decision depends on it. For
+        proposals, `undo` is a dict of each id and the version of its decision; for a
+        conflict, pass `reopen`. `link` is a page that takes the decision back instead
+        of the button. `next_card` is the card to go to.
         """
         flash: dict[str, Any] = {"words": message, "link": link, "bad": status >= 400}
         flash["undo"] = [

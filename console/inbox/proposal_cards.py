@@ -121,7 +121,7 @@ class ProposalCard:
 
 
 def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
-    """Return the initial values of the edit form: none that the form could not send."""
+    """Return the initial values of the edit form, without values that it cannot send."""
     return {
         "content": "" if _is_long(delta) else delta.content,
         "category": delta.category,
@@ -201,7 +201,7 @@ def token_difference(
 
 
 def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
-    """Compare the entry's text with what the proposal would make of it."""
+    """Compare the entry's text with the text that the proposal would give the entry."""
     current = delta.entry.content if delta.entry else ""
     if delta.operation == Operation.ADD:
         return text_diff.compare(delta.content, delta.content)
@@ -271,7 +271,10 @@ def _target_entries(
 def _texts_before(
     deltas: Iterable[PlaybookDelta], caller: Caller
 ) -> dict[uuid.UUID, str]:
-    """Return {proposal: the entry's text before that proposal in force changed it}."""
+    """Return a dict of the ids of proposals in force and texts of their entries.
+
+    Each text is the text of the entry before the proposal changed the entry.
+    """
     entry_ids = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
     rows = PlaybookChange.objects.visible_to(caller).filter(
         entry_id__in=set(entry_ids.values()),

@@ -43,7 +43,10 @@ class Schedule:
 
 
 def heartbeats() -> Mapping[str, datetime]:
-    """Return {name: time} of every heartbeat; owners of the installation may see them."""
+    """Return a dict of the name and time of every heartbeat.
+
+    Only owners of the installation may see the heartbeats.
+    """
     return dict(Heartbeat.objects.values_list("name", "at"))
 
 

@@ -68,14 +68,17 @@ def entries_at(
 
 
 def current_entries(project: Project, caller: Caller) -> QuerySet[PlaybookEntry]:
-    """Return those of the present revision, for which no history is read."""
+    """Return the entries of the present revision, without reading any history."""
     rows = PlaybookEntry.objects.visible_to(caller).filter(project=project).current()
     ordered = rows.order_by("-pinned", "-priority", "label")
     return cast("QuerySet[PlaybookEntry]", ordered.only(*COLUMNS))
 
 
 def changes_of(project: Project, revision: int, caller: Caller) -> list[PlaybookChange]:
-    """Return the changes of a revision, in order; one more than the page shows."""
+    """Return the changes of a revision, in order.
+
+    Return one change more than the page shows.
+    """
     rows = change_list.find(project, ChangeFilters(), caller).filter(revision=revision)
     return list(rows.in_order()[: MAX_CHANGES + 1])
 

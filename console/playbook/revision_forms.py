@@ -20,7 +20,10 @@ from projects.models import Project
 
 
 class RevisionForm(forms.Form):
-    """Which revision to show, and which to compare it `to`; the present one if empty."""
+    """Which revision to show, and which revision to compare it `to`.
+
+    An empty field means the present revision.
+    """
 
     revision = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
     to = forms.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)

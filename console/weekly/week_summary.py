@@ -125,7 +125,7 @@ def _deltas(
 
 
 def _kind_of(changes: Sequence[PlaybookChange]) -> Kind:
-    """Return the kind of an entry's changes, the newest of which is first."""
+    """Return the kind of an entry's changes, which are sorted newest first."""
     if changes[0].operation == PlaybookChange.ChangeOperation.DELETE:
         return REFUTED
     is_new = any(c.operation == PlaybookChange.ChangeOperation.ADD for c in changes)
@@ -156,7 +156,7 @@ def _lesson(
 def _decider_of(
     change: PlaybookChange, deltas: Mapping[uuid.UUID, PlaybookDelta]
 ) -> str:
-    """Return the person who decided, or that the policy applied it without one."""
+    """Name the person who decided, or say that the policy decided without a person."""
     delta = deltas.get(change.delta_id) if change.delta_id else None
     if delta is None or delta.producer == PlaybookDelta.Producer.HUMAN:
         return change.actor
