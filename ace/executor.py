@@ -20,7 +20,7 @@ from projects.models import Project
 def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> Draft:
     """Return the draft of the memory for a finished task (REQ-MEM-ACE-001).
 
-    A task may be longer than the columns of a memory; the run has the whole of it.
+    A memory's columns may be too short for the task; the run keeps the full text.
     """
     outcome = task_outcome.resolve(task)
     links = file_links.find(task)
@@ -41,7 +41,7 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
-        # A task is stored however short it is, and over the quotas too.
+        # Store every task, even a very short one or one that exceeds the quotas.
         min_length=1,
         is_kept_over_quota=True,
     )
@@ -68,7 +68,7 @@ MAX_ARGUMENT = 500  # characters of one argument in the memory
 
 
 def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a call without its result, which the run has: {tool_name, arguments}."""
+    """Return {tool_name, arguments} of a call; only the run keeps the call's result."""
     return {
         "tool_name": tool_name[:200],
         "arguments": {

@@ -51,7 +51,7 @@ class PlacementAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class ModelPlacements:
-    """The model's choice for each lesson; None where the rules decide, `notes` tell why."""
+    """The model's choice for each lesson, or None if the rules decide; `notes` say why."""
 
     placements: tuple[dict[str, Any] | None, ...]
     notes: tuple[str, ...] = ()

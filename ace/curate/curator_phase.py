@@ -60,7 +60,7 @@ def _with_placements(run: AceRun) -> Reflection:
     """Return the run's reflection with the model's choice for each lesson.
 
     The choices are stored before anything is proposed, so that the model is asked once
-    and a resumed run proposes the same.
+    and a resumed run proposes the same changes.
     """
     reflection = Reflection.objects.get(run=run)
     is_known = all("placement" in lesson for lesson in reflection.lessons)

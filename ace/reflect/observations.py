@@ -25,7 +25,7 @@ from playbook.proposals.proposed_change import Operation, Producer, Proposal
 
 @dataclass(frozen=True)
 class ObservedError:
-    """An error of a run; `resolved_by` is the lesson that tells how to resolve it."""
+    """An error of a run; `resolved_by` is the lesson with the solution."""
 
     signature: str
     root_cause: str

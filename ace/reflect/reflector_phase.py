@@ -38,7 +38,7 @@ LESSON_FIELDS = ("content", "category", "root_cause", "confidence", "producer")
 
 
 def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
-    """Reflect on the task of a run once; a second call returns the same.
+    """Reflect on a run's task once; a second call returns the first call's result.
 
     The result comes from the stored Reflection: two processes return the same, and a
     language model is not asked twice.

@@ -1,4 +1,4 @@
-"""Write the reflector's prompt about a task: short texts whole, of long ones the ends."""
+"""Write the reflector's prompt about a task: cut the middle of long texts."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Correction:
 
     @property
     def content(self) -> str:
-        """Return the lesson, without the wrong answer, which is in the evidence only.
+        """Return the lesson without the wrong answer; only the evidence has that answer.
 
         In the content, the wrong answer would make the entry match questions about that
         answer; in the benchmark this lost half of the gain.
