@@ -24,7 +24,7 @@ MAX_RELATED = 20  # files
 
 @dataclass(frozen=True)
 class RelatedFile:
-    """A file that shares memories with another; strength is their share, 0..1."""
+    """A file that shares memories with another; `strength` is the shared part, 0..1."""
 
     file_path: str
     shared_memories: int

@@ -86,7 +86,7 @@ def for_task(
     token_budget: int | None = None,
     agent_id: str = "",
 ) -> TaskContext:
-    """Return the best memories, entries and files for a task, and a text of them.
+    """Return the best memories, entries and files for a task, and a text that lists them.
 
     Entries come first: they are shorter and reviewed. A rule is never cut; a memory may
     be cut after its id. The exposures of entries are recorded for the agent's next
