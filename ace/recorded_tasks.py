@@ -32,7 +32,7 @@ def to_request(row: RecordedTask, *, agent_id: str) -> dict[str, Any]:
 
 
 def idempotency_key(row: RecordedTask, line: int) -> str:
-    """Return the key of a line; equal lines of one recording have equal keys."""
+    """Return a key that depends only on the number and the content of the line."""
     text = json.dumps(row, sort_keys=True, ensure_ascii=True)
     return f"replay-{line}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
