@@ -176,7 +176,8 @@ def measure_page(
 def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
     """Return the person who can open a page: the owner, or else the superuser.
 
-    The request that finds this out also warms up the page. Return None for a page that nobody may open, such as the form of a new audit row.
+    The request that finds this out also warms up the page. Return None for a page
+    that nobody may open, such as the form of a new audit row.
     """
     status = OK
     for name, browser in browsers.items():
