@@ -13,7 +13,7 @@ from memories.duplicates import scan
 from memories.models import DuplicateFinding, Memory, MemoryChange
 from memories.store import write
 from memories.store.drafts import Draft
-from tests.faults.test_killed_compactions import die_at, finished, killed
+from tests.faults.test_killed_compactions import die_at, finish_job, run_and_kill
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -53,15 +53,15 @@ def test_killed_twice_it_ends_as_if_it_had_not_been(
     project, alice, monkeypatch, module, name, calls, apply
 ):
     whole = start_scan(project, alice, apply=False)
-    assert finished(whole)["duplicates"] == 12
+    assert finish_job(whole)["duplicates"] == 12
 
     job = start_scan(project, alice, apply=apply)
     for _ in range(2):
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
-            killed(job)
+            run_and_kill(job)
 
-    result = finished(job)
+    result = finish_job(job)
     assert (result["scanned"], result["duplicates"]) == (18, 12)
     assert pairs(job) == pairs(whole)
     marks = MemoryChange.objects.filter(action="duplicate_mark")
@@ -74,7 +74,7 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
 
     with monkeypatch.context() as patch:
         die_at(patch, runner.JobRun, "step", 3)
-        killed(job)
+        run_and_kill(job)
 
     job.refresh_from_db()
     assert job.progress == {"done": 8, "total": 18}
@@ -85,7 +85,7 @@ def test_an_attempt_goes_on_where_the_last_one_was_killed(project, alice, monkey
         "compare_batch",
         lambda batch, job: looked.extend(batch) or compare(batch, job),
     )
-    finished(job)
+    finish_job(job)
     assert len(looked) == 10
 
 

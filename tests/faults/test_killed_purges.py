@@ -13,7 +13,7 @@ from jobs.models import Job
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
 from memories.personal_data import MemoryErasure
 from memories.retention import erase
-from tests.faults.test_killed_compactions import die_at, finished, killed
+from tests.faults.test_killed_compactions import die_at, finish_job, run_and_kill
 from tests.memories.conftest import lines
 from tests.memories.conftest import stored as stored
 from tests.memories.retention.test_erase import traces
@@ -85,10 +85,10 @@ class TestAPurge:
 
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
-            killed(job)
+            run_and_kill(job)
 
         assert state() == before
         row.refresh_from_db()
         assert row.state == Purge.PurgeState.WAITING
-        finished(job)
+        finish_job(job)
         assert not any(traces(text.lower()) for text in lines(5))

@@ -15,7 +15,7 @@ from memories.store import search_columns, tags
 from search import statistics
 from tests.isolation import world as worlds
 from tests.isolation.route_table import TABLE, send
-from tests.isolation.test_every_route import told
+from tests.isolation.test_every_route import answer_texts
 from tests.isolation.world import API, MARK, World, posted, remember, undone
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def ours(kept, client_of, project):
 
 def hidden_from(answer, route, world):
     """Return private words and ids of an answer that are not in its request."""
-    text = told(answer, route, world)
+    text = answer_texts(answer, route, world)
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
     words = [MARK, *(getattr(world, name) for name in private)]
     return [word for word in words if word in text]
