@@ -1,4 +1,5 @@
-"""Rules that read a finished task: plain text in, frozen values out, no database.
+"""Rules that read a finished task.
 
-May import `memories.store.memory_types` and `common.text`, nothing else of the project.
+The rules take plain text, return frozen values and use no database. The package may import
+`memories.store.memory_types` and `common.text`, and nothing else of the project.
 """

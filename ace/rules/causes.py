@@ -1,4 +1,4 @@
-"""Name the root cause of a task's errors, by a table of kinds, types and phrases."""
+"""Name the root cause of a task's errors, with a table of kinds, types, codes and phrases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UNKNOWN = "UNKNOWN"
 
 @dataclass(frozen=True)
 class CauseRow:
-    """A cause that applies when a kind, an error type, a code or a phrase matches.
+    """A cause, which applies when one of its kinds, types, codes or phrases matches.
 
-    Kinds, types and codes match as a whole; a phrase, in lower case, matches whole words
-    of the message.
+    A kind, type or code must equal that of the evidence. A phrase is in lower case; the
+    message must contain it as whole words.
     """
 
     code: str
@@ -25,7 +25,7 @@ class CauseRow:
     codes: tuple[str, ...] = ()
 
 
-# Earlier rows win: a cause comes before a symptom.
+# The first matching row decides. So rows of causes come before rows of symptoms.
 ROWS: tuple[CauseRow, ...] = (
     CauseRow(
         "RATE_LIMIT",
@@ -172,7 +172,7 @@ def root_cause(
 ) -> str:
     """Return the code of the first row that matches any of the evidence.
 
-    The rows of a project come before the table.
+    The project's own rows, `extra_rows`, are tried before `ROWS`.
     """
     spans = list(evidence)
     for row in (*extra_rows, *ROWS):

@@ -1,4 +1,4 @@
-"""Classify a finished task as one of the six memory types, by its words and outcome."""
+"""Choose one of the six memory types for a finished task, from its words and its outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHANGE_GOAL = memory_types.whole_words(
 
 
 def memory_type(task: Task, outcome: str) -> MemoryType:
-    """Classify a finished task; a failed one is a warning."""
+    """Return the memory type of a finished task; a failed task is a warning."""
     goal = memory_types.without_absences(task.goal[:MAX_GOAL])
     said = memory_types.without_absences(
         f"{task.result[:MAX_TEXT]}\n{task.feedback[:MAX_TEXT]}"
@@ -64,5 +64,5 @@ _CODE = re.compile(r"^(?:def |fn |pub fn |class |use |import |from |diff --git|-
 
 
 def _is_prose(text: str) -> bool:
-    """Return whether the text is no code: "choose" in a comment is no decision."""
+    """Return whether the text is prose. The word "choose" in code is not a decision."""
     return not _CODE.search(text[:MAX_TEXT])

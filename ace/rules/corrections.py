@@ -12,14 +12,17 @@ from ace.rules.outcome import task_outcome
 from ace.rules.task import Task
 from common.text import question_focus
 
-# In characters. A longer answer is a text to be written, not a value.
+# In characters. A longer answer is a piece of writing, not a value.
 MAX_ANSWER = 160
 MAX_FEEDBACK = 20_000
 
 
 @dataclass(frozen=True)
 class Correction:
-    """`condition` is the question; `evidence` has the span of each part."""
+    """The right and the wrong answer to a question.
+
+    `condition` is the question. `evidence` contains the span of each part.
+    """
 
     condition: str
     right: str
@@ -32,18 +35,18 @@ class Correction:
 
     @property
     def content(self) -> str:
-        """Return the lesson without the wrong answer; only the evidence has that answer.
+        """Return the lesson without the wrong answer; only the evidence has the wrong answer.
 
-        In the content, the wrong answer would make the entry match questions about that
-        answer; in the benchmark this lost half of the gain.
+        If the content had the wrong answer, the entry would match questions about that
+        answer. In the benchmark, such entries lost half of the gain.
         """
         return f"When asked {self.condition}, {self.action}."
 
 
 def find(task: Task) -> Correction | None:
-    """Find the correction of the result: feedback that names it and the right answer.
+    """Return the correction if the feedback names both the result and the right answer.
 
-    None when the question is too long to tell its subject.
+    Return None if the question is too long to tell its subject.
     """
     refutation = _find_refutation(task)
     question = question_focus.find_focus(task.goal) if refutation else None
@@ -62,7 +65,7 @@ def wrong_answer(task: Task) -> str:
 
 
 def _find_refutation(task: Task) -> re.Match[str] | None:
-    """Return the first match in the feedback that expects another answer than the result."""
+    """Return the first match in the feedback that expects a different answer from the result."""
     answer = task.result.strip()
     if not answer or len(answer) > MAX_ANSWER:
         return None

@@ -1,11 +1,11 @@
-"""Patterns of errors in text, one row each, in the order of preference."""
+"""Patterns that find errors in text. Patterns that are preferred come first."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Every quantifier is bounded and every start is anchored, so that any text takes one pass.
+# Every quantifier is bounded and every start is anchored. So one pass is enough for any text.
 _NAME = r"(?:[A-Za-z_]\w{0,60}\.){0,6}"
 _TYPE = (
     rf"{_NAME}[A-Z]\w{{0,60}}(?:Error|Exception|Interrupt|Failure|Exit|NotFound"
@@ -17,10 +17,11 @@ _REST = r"[^\n]{1,300}"
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """The groups `code`, `type` and `message` of the pattern are optional.
+    """A pattern that finds one kind of error.
 
-    Without a `message` group, the line around the match is the message. The pattern
-    matches only texts that contain one of `hint`, in lower case.
+    The groups `code`, `type` and `message` are optional. If there is no group `message`,
+    the line around the match is the message. If `hint` is not empty, the pattern is tried
+    only on a text that contains one of the words in `hint`, which are in lower case.
     """
 
     kind: str
@@ -40,7 +41,7 @@ FRAME = re.compile(
     r"(?:, in (?P<function>[^\n]{1,120}))?",
     re.MULTILINE,
 )
-# Frames of installed code do not show the place in the project.
+# A frame of installed code does not show where in the project the error occurred.
 FOREIGN_FRAME = re.compile(
     r"site-packages|dist-packages|/lib/python|\\lib\\|<frozen|<string>|node_modules"
 )

@@ -1,10 +1,10 @@
-"""Give equal errors of different runs an equal signature: mask the values that vary."""
+"""Mask the values that vary, so that the same error has the same signature in every run."""
 
 from __future__ import annotations
 
 import re
 
-# In characters. The rest of a longer message adds only values that are masked.
+# In characters. After this many, a message adds only values that would be masked.
 MAX_MESSAGE = 300
 
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -37,7 +37,7 @@ _SPACE = re.compile(r"\s{1,300}")
 
 
 def mask_values(message: str) -> str:
-    """Mask ids, times, durations, folders and numbers: "after 31s" equals "after 29s"."""
+    """Mask ids, times, durations, folders and numbers: "after 31s" becomes equal to "after 29s"."""
     text = message[:MAX_MESSAGE]
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)

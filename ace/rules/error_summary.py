@@ -17,7 +17,7 @@ _PREFIXES = (
     "sh: ",
     "E  ",
 )
-# The message inside an error object or an error tag.
+# Finds the message inside an error object or an error tag.
 _WRAPPED = re.compile(
     r"\"(?:error|message|detail|error_message|msg)\"[ ]?:[ ]?\"(?P<inner>[^\"\\]{3,300})\""
     r"|<(?:tool_use_)?error>(?P<text>[^<>]{3,300})"
@@ -25,9 +25,10 @@ _WRAPPED = re.compile(
 
 
 def summarise(quote: str, error: Evidence) -> str:
-    """Return the part of an error that stays the same, word for word.
+    """Return a quote of the part of an error that stays the same in other runs.
 
-    Of a traceback it is the last line, without a tail that has numbers of this task.
+    For a traceback, quote the last line. Cut the quote before its first number, because
+    numbers belong to this task only.
     """
     line = quote.rstrip().rsplit("\n", 1)[-1] if error.kind == "exception" else quote
     line = line.strip().split("\n", 1)[0].strip(" -")
@@ -43,7 +44,7 @@ def summarise(quote: str, error: Evidence) -> str:
 
 
 def _before_numbers(line: str) -> str:
-    """Cut the line before its first number, if three words or more remain."""
+    """Cut the line before its first number if at least three words remain."""
     digit = next((at for at, char in enumerate(line) if char.isdigit()), -1)
     if digit < 0:
         return line

@@ -1,4 +1,4 @@
-"""Find the evidence in a task: verbatim spans of errors, fixes and requests."""
+"""Find the evidence in a task: the exact spans of errors, fixes and requests."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from ace.rules.task import Task, ToolCall, canonical_json
 
 __all__ = ["Evidence", "find"]
 
-# In characters. A report has its errors at its beginning or at its end.
+# In characters. A long report names its errors at its beginning or at its end.
 EDGE = 60_000
 MAX_QUOTE = 600
 MAX_EVIDENCE = 200
 MAX_PER_TEXT = 40
 LINE_BEFORE, LINE_AFTER = 160, 200
-# So many equal calls with the same result are a loop (docs/ace.md, "Evidence").
+# This many equal calls with equal results are a loop (docs/ace.md, "Evidence").
 LOOP = 3
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """`task.text(field)[start:end]` is the quote; equal errors have equal signatures.
+    """A span of a task's text: `task.text(field)[start:end]` is the quote.
 
-    `error_type` is blank for evidence that is no error: calls, habits, requests.
+    Equal errors have equal signatures. `error_type` is blank if the evidence is not an
+    error, but a call, a habit or a request.
     """
 
     kind: str
@@ -43,7 +44,7 @@ class Evidence:
 
 
 def find(task: Task) -> list[Evidence]:
-    """Return at most MAX_EVIDENCE spans: of calls, feedback, repairs, habits, directives."""
+    """Return at most MAX_EVIDENCE spans: errors, repairs, habits and directives."""
     found = [
         *_of_failed_calls(task),
         *_of_feedback(task),
@@ -62,7 +63,7 @@ _RANKS = {
 
 
 def rank(span: Evidence) -> int:
-    """Return the rank of the kind; the lower, the more specific: an exception before "error"."""
+    """Return the rank of the kind. A specific kind, such as an exception, has a lower rank."""
     return _RANKS.get(span.kind, len(_RANKS) * 10)
 
 
@@ -73,7 +74,7 @@ def strongest(call: ToolCall, evidence: Iterable[Evidence]) -> Evidence | None:
 
 
 def strongest_per_call(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    """Yield the most specific evidence of each failed call, and all other evidence."""
+    """Yield the most specific evidence in each result, and all evidence outside of results."""
     spans = list(evidence)
     results = {call.result_field: call for call in task.calls}
     for span in spans:
@@ -83,7 +84,7 @@ def strongest_per_call(task: Task, evidence: Iterable[Evidence]) -> Iterator[Evi
 
 
 def group_by_error(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Group overlapping spans, which are of one error; the most specific comes first."""
+    """Group overlapping spans, which belong to one error. The most specific span comes first."""
     errors: list[list[Evidence]] = []
     for span in sorted(evidence, key=rank):
         same = (error for error in errors if _overlap(error[0], span))
@@ -101,7 +102,7 @@ def quote(task: Task, span: Evidence) -> str:
 def make(
     kind: str, field: str, start: int, end: int, message: str, key: str = ""
 ) -> Evidence:
-    """Make evidence that is no error: the arguments of a call, a name, a sentence."""
+    """Make evidence that is not an error: the arguments of a call, a name or a sentence."""
     signature = error_signature.build(kind, "", None, key or message)
     return Evidence(kind, None, "", message, field, start, end, signature)
 
@@ -109,7 +110,7 @@ def make(
 def scan(text: str, field: str) -> list[Evidence]:
     """Find the errors in one text, tracebacks first.
 
-    Of two overlapping spans of one kind, only the first in the order of the table stays.
+    If two spans of one kind overlap, keep only the span that was found first.
     """
     found: list[Evidence] = []
     for offset, part in _edges(text):
@@ -145,7 +146,10 @@ def _tracebacks(part: str, field: str, offset: int) -> Iterator[Evidence]:
 def _traceback(
     part: str, field: str, offset: int, after: int, error: re.Match[str]
 ) -> Evidence:
-    """Quote from the last frame of the project to the message, if that is short."""
+    """Return evidence from the last frame of the project to the message.
+
+    If that quote is too long, the evidence is the line of the exception only.
+    """
     frames = list(error_patterns.FRAME.finditer(part, after, error.start()))
     own = [
         frame
@@ -188,7 +192,7 @@ def _matches(
 
 
 def _line(part: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a match to its line, within limits."""
+    """Return the start and end of the line around a match, within limits."""
     first = part.rfind("\n", max(0, start - LINE_BEFORE), start) + 1
     if first == 0:
         first = max(0, start - LINE_BEFORE)
@@ -224,7 +228,7 @@ def _of_failed_calls(task: Task) -> Iterator[Evidence]:
 
 
 def _first_words(call: ToolCall) -> list[Evidence]:
-    """Return the first line of a failure that no pattern matches."""
+    """Return the first line of the result, for a failed call that no pattern matches."""
     stripped = call.result.lstrip()
     start = len(call.result) - len(stripped)
     end = start + len(stripped.split("\n", 1)[0][:MAX_QUOTE].rstrip())
@@ -247,7 +251,7 @@ def _first_words(call: ToolCall) -> list[Evidence]:
 
 
 def _of_feedback(task: Task) -> list[Evidence]:
-    """Return the errors in feedback; in that of an agent, only with an exception."""
+    """Return the errors in the feedback. An agent's feedback must have an exception."""
     if task.feedback_source == "agent" and not error_patterns.EXCEPTION.search(
         task.feedback[:EDGE]
     ):

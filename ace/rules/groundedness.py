@@ -1,11 +1,11 @@
-"""Check that a sentence has no literal that its evidence does not have."""
+"""Check that every literal of a sentence is in its evidence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-# A longer quote in a lesson would be a copy of the log.
+# A quote has at most 300 characters. A longer quote would copy the log into the lesson.
 _LITERAL = re.compile(
     r"`(?P<code>[^`\n]{1,300})`"
     r"|\"(?P<quoted>[^\"\n]{1,300})\""
@@ -14,12 +14,12 @@ _LITERAL = re.compile(
     r"|(?<!\w)(?P<identifier>[A-Za-z]\w{0,80}(?:_\w{1,80}|[a-z][A-Z]\w{0,80}"
     r"|\.[a-z_]\w{0,80}|\d\w{0,80})|\w{1,80}\(\))"
 )
-# These look like paths, but are words.
+# These words look like paths.
 _WORDS = frozenset({"and/or", "his/her", "w/o", "n/a", "e.g", "i.e"})
 
 
 def literals(text: str) -> list[str]:
-    """Return the numbers, paths, identifiers and quoted texts, in order."""
+    """Return the numbers, paths, identifiers and quoted texts of a text, in order."""
     found = []
     for match in _LITERAL.finditer(text):
         value = next(value for value in match.groupdict().values() if value)

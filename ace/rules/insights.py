@@ -1,4 +1,4 @@
-"""Collect the insights of a task: its lessons, and the evidence that no lesson uses."""
+"""Collect the insights of a task, from its lessons and from the evidence that no lesson uses."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Insight:
 def collect(
     task: Task, evidence: Iterable[Evidence], known: Sequence[Insight]
 ) -> list[Insight]:
-    """Return the known insights, then the evidence that no lesson uses."""
+    """Return the known insights, then insights from the evidence that no lesson uses."""
     return [*known, *_unused_evidence(task, evidence, known)][:MAX_INSIGHTS]
 
 
 def _unused_evidence(
     task: Task, evidence: Iterable[Evidence], known: Iterable[Insight]
 ) -> Iterator[Insight]:
-    """Yield an insight for each signature that no lesson uses."""
+    """Yield one insight for each signature of evidence that no lesson uses."""
     seen = {span.signature for insight in known for span in insight.evidence}
     for span in spans.strongest_per_call(task, evidence):
         if span.signature not in seen:

@@ -1,4 +1,4 @@
-"""Draw lessons from a task: sentences in its own words, each with its evidence."""
+"""Draw lessons from a task. A lesson is a sentence in the words of the task, with evidence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Category = Literal[
     "dependencies", "architecture", "gotchas", "patterns", "best_practices", "general"
 ]
 
-# A longer sentence is not read at once (docs/ace.md, "Lessons").
+# A longer sentence cannot be understood in one reading (docs/ace.md, "Lessons").
 MAX_WORDS = 60
 CORRECTION_CONFIDENCE = 0.8
 # The confidence of a repair lesson, by the outcome of the task.
@@ -48,9 +48,9 @@ _CATEGORIES: dict[str, Category] = {
 
 @dataclass(frozen=True)
 class TaskLesson:
-    """`content` is the whole sentence; `condition` and `action` are its parts.
+    """A lesson: `content` is the whole sentence, `condition` and `action` are its parts.
 
-    `reason` names a ground that the quotes do not show.
+    `reason` says why the lesson was drawn, if the quotes do not show why.
     """
 
     condition: str
@@ -66,7 +66,7 @@ class TaskLesson:
 
 @dataclass(frozen=True)
 class LessonsAndInsights:
-    """`abstention` is the reason why there is no lesson, if there is none."""
+    """What the rules draw from a task. `abstention` says why there is no lesson."""
 
     lessons: list[TaskLesson]
     insights: list[Insight]
@@ -79,9 +79,9 @@ def draw(
     evidence: Sequence[Evidence],
     extra_rows: Iterable[causes.CauseRow] = (),
 ) -> LessonsAndInsights:
-    """Draw lessons and insights from a task; without a known outcome, only insights.
+    """Draw lessons and insights from a task. If the outcome is unknown, draw only insights.
 
-    Lessons from a task with an unknown outcome do more harm than good. `extra_rows` are
+    A lesson from a task with an unknown outcome does more harm than good. `extra_rows` are
     the project's own root causes.
     """
     rows = tuple(extra_rows)
@@ -114,7 +114,7 @@ def _abstention(outcome: TaskOutcome, lessons: list[TaskLesson]) -> str | None:
 
 
 def _of_correction(task: Task, outcome: TaskOutcome) -> Iterator[TaskLesson]:
-    """Yield the right answer to the question, if the feedback has it."""
+    """Yield a lesson with the right answer to the question, if the feedback has that answer."""
     found = corrections.find(task) if outcome.value in ("failure", "partial") else None
     if found is None:
         return
@@ -180,7 +180,10 @@ def _repair_lesson(
 def _repair_quotes(
     task: Task, repair: Repair, remedy: Remedy, error: Evidence
 ) -> Iterator[Evidence]:
-    """Yield the quotes of a repair: the error, both calls, their names, the source."""
+    """Yield the quotes of a repair: the error, both calls, the names in them and the source.
+
+    The source is an earlier call that the remedy needs (`Remedy.source`).
+    """
     yield error
     for kind, call in (
         ("failed_call", repair.failed_call),
@@ -199,7 +202,10 @@ def _repair_quotes(
 
 
 def _name_of_argument(repair: Repair, key: str) -> Iterator[Evidence]:
-    """Yield the name of an argument; the old name of a renamed one is in one call only."""
+    """Yield the name of an argument from each call that has it.
+
+    If the repair renamed an argument, only one of the calls has the name.
+    """
     for call in (repair.failed_call, repair.fixed_call):
         start = call.arguments_text.find(f'"{key}"')
         if start >= 0:
@@ -250,7 +256,7 @@ def _of_advice(
 def _cause_of(
     found: advice.Advice, span: Evidence, rows: tuple[causes.CauseRow, ...]
 ) -> str:
-    """Return the cause that the words of the advice name, else that of its kind."""
+    """Return the cause that the words of the advice name, or else the default of the advice."""
     cause = causes.root_cause((span,), rows)
     return found.cause if cause in ("PREFERENCE", causes.UNKNOWN) else cause
 
@@ -275,7 +281,7 @@ def _of_goal(task: Task, found: advice.Advice) -> Iterator[Evidence]:
 
 
 def is_sound(content: str, quotes: Sequence[str]) -> bool:
-    """Return whether the content is one short sentence with every literal in the quotes."""
+    """Return whether the content is short, on one line, and has all its literals in the quotes."""
     words = content.split()
     if not 3 <= len(words) <= MAX_WORDS or "\n" in content:
         return False

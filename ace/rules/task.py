@@ -1,4 +1,4 @@
-"""Represent a finished task for the rules: plain texts and tool calls, frozen."""
+"""Represent a finished task for the rules, as frozen texts and tool calls."""
 
 from __future__ import annotations
 
@@ -20,28 +20,32 @@ _OUTCOMES: dict[str, OutcomeValue] = {
     "unknown": "unknown",
 }
 
-# Deeper values are cut, so that every later step may walk arguments recursively.
+# Values at a greater depth are cut. So every later step can walk the arguments recursively.
 MAX_DEPTH = 40
 CUT = "…"
-# An argument may be a JSON string; the check of the request body does not see its escapes.
+# Characters that PostgreSQL cannot store. The check of the request body does not see them if
+# an argument is a JSON string and contains them as escapes.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One step; `has_failed` is None when nothing shows whether the call failed."""
+    """One step of a task. `has_failed` is None if nothing shows whether the call failed."""
 
     index: int
     tool_name: str
     arguments: dict[str, Any]
     result: str
     has_failed: bool | None = None
-    # The arguments as they arrived, if they were a string.
+    # The arguments as the client sent them, if they were a string.
     raw_arguments: str = ""
 
     @cached_property
     def arguments_text(self) -> str:
-        """Return the text that evidence spans point into: as it arrived, or canonical JSON."""
+        """Return the text that the spans of evidence point into.
+
+        It is the string that the client sent, or the arguments as canonical JSON.
+        """
         return self.raw_arguments or canonical_json(self.arguments)
 
     @cached_property
@@ -50,7 +54,7 @@ class ToolCall:
 
     @cached_property
     def command(self) -> str:
-        """Return the command line, when the tool is a shell."""
+        """Return the command line if the tool is a shell, or else an empty string."""
         if not tool_kinds.is_shell(self.tool_name, self.arguments):
             return ""
         return tool_kinds.command_of(self.arguments)
@@ -78,7 +82,7 @@ class Task:
     feedback_source: str = "agent"
 
     def call(self, field: str) -> ToolCall | None:
-        """Return the call that a field belongs to; None for goal, result and feedback."""
+        """Return the call that a field belongs to. Goal, result and feedback belong to no call."""
         head, _, rest = field.partition(".")
         number = rest.partition(".")[0]
         if head != "tool_usage" or not number.isdecimal():
@@ -86,10 +90,10 @@ class Task:
         return self.calls[int(number)] if int(number) < len(self.calls) else None
 
     def text(self, field: str) -> str:
-        """Return the text of a field; raises KeyError for an unknown one.
+        """Return the text of a field. Raise KeyError if the field is unknown.
 
-        Fields are goal, result, feedback, and tool_usage.<i> with .result, .arguments or
-        .tool_name.
+        The fields are `goal`, `result`, `feedback`, `tool_usage.<i>.result`,
+        `tool_usage.<i>.arguments` and `tool_usage.<i>.tool_name`.
         """
         if field in ("goal", "result", "feedback"):
             return str(getattr(self, field))
@@ -100,7 +104,7 @@ class Task:
 
 
 def parse(request: Mapping[str, Any]) -> Task:
-    """Parse a stored request; an unknown outcome or an odd shape becomes a blank."""
+    """Parse a stored request. An outcome or tool calls of an unknown form are left out."""
     outcome = str(request.get("outcome") or "").strip().lower()
     return Task(
         goal=as_text(request.get("goal")),
@@ -142,7 +146,7 @@ def _calls(entries: Any) -> tuple[ToolCall, ...]:
 def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
     name = as_text(_first(step, "tool_name", "tool", "name"))
     if not name:
-        # A step of a recorded shell session has no tool name, only the command.
+        # A step of a recorded shell session has a command, but no tool name.
         name = "shell" if "action" in step else "unknown"
     raw = _first(step, "arguments", "args", "input", "action")
     arguments = _arguments(raw)

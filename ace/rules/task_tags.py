@@ -1,4 +1,4 @@
-"""Find tags for a task: tags of the project, languages, technologies."""
+"""Find tags for a task: tags of the project, languages and technologies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ace.rules.files.file_paths import PathLink
 from ace.rules.task import Task
 
 MAX_TAGS = 10
-# In characters. A text names its subject early; code and logs are long.
+# In characters. A text names its subject early. What follows is often long code or logs.
 MAX_TEXT = 20_000
 MAX_COMMAND = 400
 
 _TECHNOLOGIES = word_tables.read_values("technologies")
-# Patterns that show the language of code without a file name.
+# These patterns show the language of code if there is no file name.
 _SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^[ \t]{0,16}(?:async )?def \w{1,80}\(", re.MULTILINE), "python"),
     (re.compile(r"^[ \t]{0,16}(?:pub )?fn \w{1,80}[(<]", re.MULTILINE), "rust"),
@@ -26,17 +26,16 @@ _SYNTAX: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^#include [<\"]", re.MULTILINE), "cpp"),
 )
 _WORD = re.compile(r"(?<![\w+#.])[A-Za-z0-9][\w+#.-]{0,60}")
-# Only a file shows these languages: their names are a letter or an everyday word.
+# Only a file shows these languages, because their names are a letter or an everyday word.
 _AMBIGUOUS = frozenset({"c", "r", "go"})
 
 
 def find(
     task: Task, links: Iterable[PathLink], vocabulary: Collection[str]
 ) -> list[str]:
-    """Return at most MAX_TAGS tags: of the project, then languages, then technologies.
+    """Return at most MAX_TAGS tags: tags of the project, then languages, then technologies.
 
-    Within each group, the order is that of the text. Tags of the project keep their
-    spelling.
+    Tags of the project keep their spelling.
     """
     text = _text(task)
     found = [
@@ -61,7 +60,10 @@ def _text(task: Task) -> str:
 
 
 def _of_project(text: str, vocabulary: Collection[str]) -> list[str]:
-    """Match whole words; a hyphen or an underscore of a tag also matches a space."""
+    """Return the tags that are whole words of the text.
+
+    A hyphen or an underscore in a tag also matches a space.
+    """
     words = f" {_flat(text)} "
     found = {}
     for name in vocabulary:

@@ -1,4 +1,4 @@
-"""Find errors that a task does not resolve, and the lesson if they occur again."""
+"""Find errors that a task does not resolve. If an error occurs again, draw a lesson."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
 
-# Even the worst runs have only a few different errors.
+# Even the worst runs have fewer different errors.
 MAX_ERRORS = 20
-# Lower than for any repair: no run has shown that the action works (docs/ace.md, "Lessons").
+# Lower than for any repair, because no run has shown that the action works
+# (docs/ace.md, "Lessons").
 CONFIDENCE = {"success": 0.4, "partial": 0.5, "failure": 0.5}
 
-# The action for a failed call, by cause, for every tool. Other causes have no action.
+# The action for a failed call of any tool, by cause. Other causes have no action.
 _ACTIONS: Mapping[str, str] = {
     "RATE_LIMIT": "pause before calling it again and make fewer calls",
     "CONCURRENCY": "expect other writers and try again after a pause",
@@ -38,23 +39,23 @@ _ACTIONS: Mapping[str, str] = {
     "VALUE_MISMATCH": "check the values against each other before the call",
     "INCOMPLETE_DATA": "check that what it needs is there before the call",
 }
-# For a command these causes mean that the current code was wrong: nothing to learn.
+# If a command fails for one of these causes, the current code is wrong. That is no lesson.
 _CODE_CAUSES = frozenset(
     {"API_SCHEMA", "FORMAT", "VALUE_MISMATCH", "INCOMPLETE_DATA", "ENCODING"}
 )
 # Linter codes of syntax errors.
 _SYNTAX = re.compile(r"E9\d{2}")
 _VARYING = re.compile(r"\S{0,80}\d\S{0,80}")
-# A part of an error with fewer words does not identify it.
+# A part with fewer words does not identify the error.
 MIN_STABLE_WORDS = 3
 _IGNORED_KINDS = frozenset({"failed_call", "fixed_call", "exit_code"}) | advice.KINDS
 
 
 @dataclass(frozen=True)
 class UnresolvedError:
-    """`action` is blank when no general action helps.
+    """An error that no lesson covers. `action` is blank if no general action helps.
 
-    Errors that differ in numbers, ids, times and folders only have equal signatures.
+    Errors have equal signatures if they differ only in numbers, ids, times and folders.
     """
 
     signature: str
@@ -76,7 +77,7 @@ def find(
     known_lessons: Sequence[TaskLesson],
     rows: tuple[causes.CauseRow, ...] = (),
 ) -> list[UnresolvedError]:
-    """Return the errors that no lesson covers, once for each signature."""
+    """Return the errors that no lesson covers, one for each signature."""
     known = {
         observation_signature(task, span)
         for lesson in known_lessons
@@ -93,7 +94,7 @@ def find(
 
 
 def observation_signature(task: Task, span: Evidence) -> str:
-    """Return the signature of an error for the observations of a project."""
+    """Return the signature that a project stores for an observed error of a tool."""
     call = task.call(span.field)
     tool = call_repairs.tool_label(call) if call else ""
     return hashlib.sha256(
@@ -104,7 +105,7 @@ def observation_signature(task: Task, span: Evidence) -> str:
 def to_lesson(
     task: Task, error: UnresolvedError, outcome: TaskOutcome, reason: str
 ) -> TaskLesson | None:
-    """Return the lesson of an error that occurs again; `reason` names the first run."""
+    """Return the lesson from an error that occurs again. `reason` names the earlier run."""
     if not error.action or outcome.value == "unknown":
         return None
     quotes = [spans.quote(task, span) for span in error.evidence]
@@ -139,7 +140,7 @@ def _to_unresolved_error(
 
 
 def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
-    """Return condition, action and detail; a blank action when none helps."""
+    """Return the condition, the action and the detail. The action is blank if none helps."""
     detail = _stable_part(error_summary.summarise(spans.quote(task, span), span))
     call = task.call(span.field)
     if span.kind == "test_failure" and span.code:
@@ -161,7 +162,7 @@ def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
 
 
 def _stable_part(clause: str) -> str:
-    """Return the longest part of an error without numbers and ids, which vary."""
+    """Return the longest part of an error that has no number or id, because those vary."""
     if not any(map(str.isdigit, clause)):
         return clause
     parts = _VARYING.split(clause.strip('"`'))

@@ -1,6 +1,6 @@
-"""Load the word tables in `ace/rules/words`: a word a line, in UTF-8.
+"""Load the word tables in `ace/rules/words`, UTF-8 files with one word on each line.
 
-A line `word: value` gives the word a value; the value of a bare word is the word itself.
+A line `word: value` gives the word a value. Without a value, the word is its own value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_values(name: str) -> dict[str, str]:
 
 
 def read_groups(name: str) -> dict[str, frozenset[str]]:
-    """Return the words of a table by value; a word may have several, comma-separated."""
+    """Return a dict from value to words. A word may have several values, separated by commas."""
     groups: dict[str, set[str]] = {}
     for word, values in read_values(name).items():
         for value in values.split(", "):

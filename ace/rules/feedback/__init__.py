@@ -1,4 +1,4 @@
 """Find advice in the sentences of feedback.
 
-May import `ace.rules.task` and what it may import, and `ace.rules.groundedness`.
+The package may import `ace.rules.groundedness`, `ace.rules.task` and what `task` may import.
 """

@@ -1,4 +1,4 @@
-"""Choose the directives of feedback that are worth keeping, each with its situation."""
+"""Choose the directives of feedback that are worth keeping, and name the situation of each."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ Category = Literal[
 ]
 
 CONFIDENCE = {"human": 0.8, "test": 0.7, "environment": 0.7}
-# Confidence in an agent's own advice: the task succeeded after it, or it did not.
+# Confidence in an agent's own advice if the task succeeded, and if it did not.
 OWN_WORD_PROVEN, OWN_WORD = 0.5, 0.3
 MIN_WORDS = 3
 MIN_OWN_WORDS = 7
 MAX_GOAL_WORDS = 12
-# A text with a greater share of literals describes one input, not a rule.
+# If more of the words are literals, the text describes one input, not a rule.
 MAX_LITERALS = 0.25
 
 
 @dataclass(frozen=True)
 class Advice:
-    """`goal_span` is set when the condition quotes the goal."""
+    """Advice with its situation, `condition`.
+
+    `goal_span` is set if the condition quotes the goal.
+    """
 
     start: int
     end: int
@@ -53,13 +56,13 @@ _OPENING = re.compile(
 _CLOSING = re.compile(
     r" (?:when|if|before|after|while|unless|whenever) [^,\n]{3,160}$", re.I
 )
-# Advice that fits every failure, whoever gives it.
+# Advice that fits every failure. It is dropped, whoever gives it.
 _HOLLOW = re.compile(
     r"\b(?:do better|try harder|(?:be )?more careful|be (?:proud|happy|glad|ashamed|pleased)|pay more attention|do (?:it|this) "
     r"(?:right|properly|correctly)|work(?:s)? (?:correctly|properly|as expected))\b",
     re.IGNORECASE,
 )
-# Phrases of agents that do not know why the code failed.
+# An agent that does not know why the code failed uses these phrases.
 _VAGUE = re.compile(
     r"\b(?:re-?(?:evaluate|visit|consider|think|vise|view|examine|work)\w{0,4}"
     r"|improve[ds]?|optimi[sz]\w{1,4}|more (?:comprehensive|careful|accurate|thorough|robust"
@@ -89,7 +92,7 @@ _ONE_RUN = re.compile(
     r"|expected output|the tests)\b|\breturns? \S{1,30} for (?:[\"'`(\[\d]|\w=)",
     re.IGNORECASE,
 )
-# About the code of this attempt, which is gone: "the condition should be updated".
+# Advice about the code of this attempt, which nobody keeps: "the condition should be updated".
 _OWN_CODE = re.compile(
     r"^(?:it (?:should|must|needs to) be\b|the (?:\w{1,20} ){0,4}(?:condition|statement|loop"
     r"|initiali[sz]ation|variable|line|code|body)\b[^\n]{0,60} should be (?:updated|moved"
@@ -112,9 +115,10 @@ _TRAP = re.compile(
 
 
 def find(task: Task, outcome: str) -> list[Advice]:
-    """Return the advice to keep; of an agent's own advice only the last.
+    """Return the advice to keep.
 
-    The agent has tried the earlier advice, and it did not help.
+    If an agent reviews its own attempts, keep only its last advice. The agent has already
+    tried the earlier advice without success.
     """
     found = list(_collect(task, outcome))
     if task.feedback_source != "agent" or not _is_retrospect(task):
@@ -169,7 +173,10 @@ def _is_specific(content: str, *, own: bool) -> bool:
 def _to_advice(
     task: Task, directive: Directive, *, own: bool, confidence: float
 ) -> Advice | None:
-    """Give the advice its situation: from its own words, else from the goal."""
+    """Return the advice with its situation, or None.
+
+    The situation comes from the words of the advice or from the goal.
+    """
     category = _category(directive)
     if own and confidence == OWN_WORD and not _is_general(task, directive):
         return None
@@ -229,7 +236,10 @@ def _keep_up(content: str) -> str:
 
 
 def _is_general(task: Task, directive: Directive) -> bool:
-    """Return False for what an agent says about code that still fails: an untested guess."""
+    """Return whether advice about a failed attempt may help in other tasks.
+
+    What an agent says about code that still fails is an untested guess.
+    """
     return directive.is_complete and not _SIGNATURE.search(task.goal[:20_000])
 
 
@@ -244,7 +254,7 @@ def _split_condition(content: str) -> tuple[str, str]:
 
 
 def _function(goal: str) -> tuple[str, tuple[int, int]] | None:
-    """Return the function that the goal asks for: its last signature."""
+    """Return the function that the goal asks for: the last signature in the goal."""
     found = list(_SIGNATURE.finditer(goal[:20_000]))
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Split a sentence into clauses, each without greetings and hedges."""
+"""Split a sentence into clauses, and drop greetings and hedges."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ OPENING = re.compile(
 
 
 def split(sentence: str) -> Iterator[str]:
-    """Yield the sentence without its greeting, then each part after a colon, "but", a dash."""
+    """Yield the sentence without its greeting, then each part after a colon, a dash or "but"."""
     text = without_lead(sentence)
     yield text
     if OPENING.match(text):
-        # The opening case applies to everything after it.
+        # An opening case ("When X, …") applies to the whole sentence, so do not split.
         return
     for mark in islice(MARK.finditer(text), MAX_CLAUSES):
         if text.count("`", 0, mark.start()) % 2 == 0:

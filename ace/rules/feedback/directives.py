@@ -14,8 +14,9 @@ MAX_DIRECTIVES = 60
 
 @dataclass(frozen=True)
 class Directive:
-    """`feedback[start:end]` is the sentence, `content` the advice in it.
+    """A sentence that gives advice.
 
+    `feedback[start:end]` is the sentence. `content` is the advice in the sentence.
     `is_complete` is False when the subject of the advice is in another sentence.
     """
 
@@ -38,7 +39,7 @@ _MODAL = re.compile(
     r"|are required to|(?:must|should) ?n['\u2019]t)\b",
     re.IGNORECASE,
 )
-# Guesses and reports, which are no advice.
+# Guesses and reports. They are not advice.
 _EPISTEMIC = re.compile(
     r"\b(?:should (?:work|pass|help|produce|be (?:fine|ok|okay|good|correct|able|enough"
     r"|possible|easy|fixed|reachable|expected|true|false)|now|have (?:returned|been"
@@ -86,7 +87,7 @@ _DEPENDENT = re.compile(
     r"|problem|error)(?! [`\"']))\b",
     re.IGNORECASE,
 )
-# These words refer to another sentence.
+# These words refer to something in another sentence.
 _LOST = re.compile(
     r"^(?:this|that|these|those|here|there|he|she|they)\b(?! (?:project|repo\w{0,10}|code ?base"
     r"|team|package|service|app)\b)|\bin (?:this|such|that|these|those) cases?\b",
@@ -105,7 +106,7 @@ _TAIL = re.compile(
     r"(?:implementation|code|function|solution)|currently|this)\b[^\n]{0,400}$",
     re.IGNORECASE,
 )
-# A modal after one of these reports: "does not see that X must be Y".
+# After one of these words a modal only reports: "does not see that X must be Y".
 _RETELLING = re.compile(
     r"\b(?:does ?n[o']t|do ?n[o']t|did ?n[o']t|is (?:incorrect|wrong)|because|while|when|where"
     r"|which|whereas|the fact that|cases|leads? to|causes?|without|suggests?|implies"
@@ -114,7 +115,7 @@ _RETELLING = re.compile(
 )
 
 
-# The words after a real verb: "test the", not "test results".
+# If these words follow, the first word is a verb: "test the", not "test results".
 _OBJECT = re.compile(
     r"(?:the|a|an|all|every|each|any|your|our|my|their|his|her|it|them|only|both|no|new|this|these"
     r"|to|with|for|from|at|on|in|by|up|out|back|as|whether|that|if|when|before|after|first"
@@ -138,7 +139,7 @@ _ORDER = re.compile(
     r"|any|per|instead of|rather than|until|while|for new|not)\b)",
     re.IGNORECASE,
 )
-# The words of somebody else, or a question about them.
+# What somebody else said, or a question about it.
 _REPORTED = re.compile(
     r"(?:he|she|they|someone|somebody|the customer|the user) (?:said|says|told|wrote|thinks"
     r"|claims)\b|(?:what|why|how|who|where|when) (?:do|does|did|is|are|should|would)\b"
@@ -154,7 +155,7 @@ _AFTERWARDS = re.compile(
 
 
 def find(feedback: str) -> list[Directive]:
-    """Return the sentences that give advice, in order, each with its exact span."""
+    """Return the sentences that give advice, in order. Each has its exact span."""
     found = []
     for start, end in sentences.split(feedback[:MAX_TEXT]):
         directive = _read(feedback, start, end)
@@ -194,7 +195,7 @@ def _find_request(sentence: str) -> FeedbackRequest | None:
 
 
 def _is_instruction(clause: str) -> bool:
-    """Return whether the clause is an instruction, perhaps after an opening case."""
+    """Return whether the clause is an instruction. An opening case may come before it."""
     opening = clauses.OPENING.match(clause)
     main = clauses.without_lead(clause[opening.end() :] if opening else clause)
     if _IMPERATIVE.match(main):
@@ -210,7 +211,7 @@ def _is_command(main: str) -> bool:
 
 
 def _read_statement(sentence: str) -> FeedbackRequest | None:
-    """Read what a statement says must be done, or what worked and why."""
+    """Return what a statement says must be done, or what it says worked and why."""
     advice = _advice(sentence)
     kind = _kind(sentence, advice)
     if kind is None or (kind != "worked" and _EPISTEMIC.search(advice)):
@@ -219,7 +220,7 @@ def _read_statement(sentence: str) -> FeedbackRequest | None:
 
 
 def _advice(sentence: str) -> str:
-    """Return the sentence without its greeting; of a complaint, the clause with advice."""
+    """Return the sentence without its greeting. For a complaint, return the clause with advice."""
     text = clauses.without_lead(sentence)
     clause = _CLAUSE.search(text)
     if clause and not _IMPERATIVE.match(text) and not clauses.OPENING.match(text):
@@ -249,7 +250,7 @@ def _is_modal(main: str) -> bool:
 
 
 def _normalise(advice: str) -> str:
-    """Write advice as a command: "you must not X" is "Do not X", "we need to X" is "X"."""
+    """Write advice as a command: "you must not X" becomes "Do not X"."""
     text = " ".join(advice.split())
     person = _PERSON.fullmatch(text)
     if person:

@@ -1,6 +1,6 @@
 """Turn an indirect request into the command that it means.
 
-Each rule reads one clause and returns a command in the same words, with the verb in its
+Each rule reads one clause. It returns a command in the same words, with the verb in its
 base form: "it would have been better if you had asked me first" becomes "Ask me first".
 """
 
@@ -25,7 +25,10 @@ Builder = Callable[[re.Match[str]], str | None]
 
 @dataclass(frozen=True)
 class RequestPattern:
-    """A pattern with `needs_lasting` applies only to a request beyond the current task."""
+    """A pattern of a request, and the builder of its command.
+
+    If `needs_lasting` is True, the request must be about more than the current task.
+    """
 
     kind: str
     pattern: re.Pattern[str]
@@ -33,10 +36,10 @@ class RequestPattern:
     needs_lasting: bool = False
 
 
-# Verbs of what a task delivers; their praise teaches nothing about the next task.
+# Verbs for what a task delivers. To praise a delivery teaches nothing about the next task.
 _DELIVERED = word_tables.read("delivery_verbs")
 _AND_GERUND = re.compile(r"(?P<and>\b(?:and|or|then) )(?P<verb>[a-z-]{3,20}ing)\b")
-# The habit of a team applies to a place or a time.
+# Words that name the place or the time to which a team's habit applies.
 _SCOPE = re.compile(
     r"\b(?:in|on|for|across|within|at) (?:this|our|the|all|new|every|each|any)\b"
     r"|\bhere$|\b(?:on|for|in) \w{2,20}s$|\b(?:before|after|when|unless|if) ",
@@ -59,7 +62,7 @@ _FAREWELL = re.compile(
     re.IGNORECASE,
 )
 
-# Names for longer patterns in the rules below. `'` matches either apostrophe.
+# The rules below use these names for longer patterns. `'` matches both kinds of apostrophe.
 _NAMES = {
     "{verb}": r"(?P<verb>[A-Za-z][\w-]{1,20}) ",
     "{rest}": r"(?P<rest>[^\n]{3,400})",
@@ -156,7 +159,7 @@ def _build_avoidance(match: re.Match[str]) -> str | None:
 
 
 def _build_praise(match: re.Match[str]) -> str | None:
-    """Turn what was done well into a command, with every verb of it in the base form."""
+    """Turn what was done well into a command. Every verb gets its base form."""
     word = match["verb"]
     verb = verbs.base_of_gerund(word)
     if verb is None:
@@ -192,7 +195,7 @@ def _build_habit(match: re.Match[str]) -> str | None:
 
 
 def _build_reminder(match: re.Match[str]) -> str | None:
-    """Turn a fact into "Remember that …"; None for a complaint about the task."""
+    """Turn a fact into "Remember that …". Return None for a complaint about the task."""
     fact = match["rest"]
     if _COMPLAINT.search(fact):
         return None

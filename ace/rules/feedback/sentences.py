@@ -1,4 +1,4 @@
-"""Split feedback into sentences, and correct their misspellings."""
+"""Split feedback into sentences, and correct misspelled words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SMILEY = re.compile(
 
 
 def split(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each sentence, without its bullet and its white space."""
+    """Yield the start and end of each sentence, without the bullet and white space around it."""
     start = 0
     for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
         bullet = _BULLET.match(text, start, end)

@@ -1,4 +1,4 @@
-"""Convert verbs of instructions between base form, past, gerund and third person."""
+"""Convert the verbs of instructions between base form, past, gerund and third person."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _GERUNDS = {_gerund(verb): verb for verb in sorted(BASE_VERBS)}
 
 
 def base_of_past(word: str) -> str | None:
-    """Return `ask` for `asked`; None for a word that is no past of a known verb."""
+    """Return `ask` for `asked`. Return None if the word is not the past of a known verb."""
     return _PASTS.get(word.lower())
 
 

@@ -1,4 +1,4 @@
-"""Find the files that a task touched: paths, patches, shell commands, error reports.
+"""Find the files that a task touched, in paths, patches, shell commands and error reports.
 
-May import `ace.rules.tool_calls` and `ace.rules.task`.
+The package may import `ace.rules.tool_calls` and `ace.rules.task`.
 """

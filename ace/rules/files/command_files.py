@@ -15,7 +15,7 @@ _LINE_RANGE = re.compile(r"(\d{1,7})(?:,(\d{1,7}))?p")
 
 
 def find_links(text: str) -> list[PathLink]:
-    """Return the files that a command names, each with its relation to the command."""
+    """Return the files that a command names, and what the command does to each."""
     patch = patches.parse_apply_patch(text)
     if patch:
         return patch
@@ -30,7 +30,10 @@ def find_links(text: str) -> list[PathLink]:
 
 
 def _enter_folder(folder: str, operands: tuple[str, ...]) -> str:
-    """Follow `cd`; below an absolute folder, paths stay as they were typed."""
+    """Return the folder after `cd`.
+
+    It is empty for an absolute folder: the paths after that `cd` stay as they were typed.
+    """
     target = operands[0].rstrip("/") if operands else ""
     if not target or target.startswith(("/", "~", "$", "-")) or ".." in target:
         return ""

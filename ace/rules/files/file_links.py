@@ -1,4 +1,4 @@
-"""Find the files that a task touched: one link for each path, the strongest relation."""
+"""Find the files that a task touched. Each path has one link, with the strongest relation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import shell_commands, tool_kinds
 
 MAX_LINKS = 1_000
-# Longer output is content; a report that names paths is shorter.
+# In characters. A report that names paths is shorter; longer output is content.
 MAX_TEXT = 200_000
 
 _PATH_KEYS = word_tables.read("path_arguments")
@@ -108,7 +108,7 @@ def _patch(call: ToolCall) -> list[PathLink]:
 
 
 def _is_terminal_step(call: ToolCall) -> bool:
-    """Return whether the call is a step of a recorded terminal, with only a command."""
+    """Return whether the call is a step of a recorded terminal, which has only a command."""
     return set(call.arguments) <= {"command", "action", "input"} and isinstance(
         call.arguments.get("command") or call.arguments.get("input"), str
     )
@@ -129,7 +129,7 @@ def _links_of_command(
 
 
 def _relate_to_known(link: PathLink, seen: Mapping[str, PathLink]) -> PathLink:
-    """Make `created` a `modified` when the task has used the file before."""
+    """Change `created` to `modified` if the task has used the file before."""
     known = seen.get(link.path)
     if link.relation != "created" or known is None or known.relation == "created":
         return link
@@ -139,7 +139,11 @@ def _relate_to_known(link: PathLink, seen: Mapping[str, PathLink]) -> PathLink:
 
 
 def _weaken(call: ToolCall, link: PathLink) -> PathLink:
-    """Make a failed change a mention; in a chain of commands, only the one that failed."""
+    """Turn a link of a failed call into a mention, because the call changed nothing.
+
+    In a chain of commands, a change stays a change unless the output names its file: then
+    this command of the chain is the one that failed.
+    """
     if link.relation in ("read", "referenced"):
         return replace(link, relation="referenced")
     chained = len(shell_commands.parse(call.command)) > 1
@@ -178,7 +182,7 @@ def _relation(kind: tool_kinds.Kind, key: str, call: ToolCall) -> Relation:
 
 
 def _path_texts(arguments: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text under a key for paths, at any depth."""
+    """Yield each key for paths with its text, at any depth of the arguments."""
     if isinstance(arguments, dict):
         for name, value in arguments.items():
             yield from _path_texts(value, str(name).lower().replace("-", "_"))
@@ -208,7 +212,7 @@ def _number(value: Any) -> int | None:
 
 
 def _shown_file(call: ToolCall) -> str:
-    """Return the file that a terminal editor shows after the call (SWE-agent's header)."""
+    """Return the file that a terminal editor shows after the call, from SWE-agent's header."""
     headers = _OPEN_FILE.findall(call.result[:MAX_TEXT])
     return (file_paths.normalise(headers[-1], explicit=True) or "") if headers else ""
 
@@ -223,7 +227,7 @@ def _links_of_result(call: ToolCall) -> list[PathLink]:
 
 
 def _diff_links(call: ToolCall, text: str) -> list[PathLink]:
-    """Return the links of a diff that compares the work tree: a change of this task."""
+    """Return the links of a diff of the work tree, which shows the changes of this task."""
     words = call.command.split(None, 2)[:2]
     if words == ["git", "diff"] or "submit" in (*words[:1], call.tool_name):
         return patches.parse_diff(text)
@@ -248,7 +252,10 @@ def _match_links(pattern: re.Pattern[str], text: str) -> Iterator[PathLink]:
 
 
 def _links_of_words(task: Task) -> Iterable[PathLink]:
-    """Return the files of a diff in the result, and those that it names with a folder."""
+    """Return the files of a diff in the result, and the files that feedback or result mention.
+
+    A mention counts only if it names the folder or the line of the file.
+    """
     changed = patches.parse_diff(task.result[:MAX_TEXT])
     yield from changed
     for text in (task.feedback, "" if changed else task.result):
@@ -258,8 +265,8 @@ def _links_of_words(task: Task) -> Iterable[PathLink]:
 def _merge_names(seen: dict[str, PathLink]) -> dict[str, PathLink]:
     """Merge `/checkout/src/a.py` into `src/a.py` when the task used both names.
 
-    A pair that shares a folder also shows the root of the checkout, which is then cut
-    from the files that have an absolute path only.
+    If the short name has a folder, the pair also shows the root of the checkout. That root
+    is then cut from the files that have only an absolute path.
     """
     short = {path for path in seen if not path.startswith(("/", "~"))}
     names = {path: _shorter(path, short) for path in seen}

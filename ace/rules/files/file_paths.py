@@ -11,7 +11,8 @@ from ace.rules import word_tables
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
-# The strongest is last; one link for each path keeps it (docs/ace.md, "The memory").
+# The link of a path keeps its strongest relation, with the highest number here
+# (docs/ace.md, "The memory").
 STRENGTH: dict[Relation, int] = {
     "referenced": 0,
     "read": 1,
@@ -36,7 +37,8 @@ _KNOWN_NAMES = word_tables.read("file_names")
 # Product names that look like file names.
 _NOT_FILES = word_tables.read("product_names")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f*?<>|\"`]")
-# Characters that end a path in free text; in an argument, `app/[id]/page.tsx` is a path.
+# In free text, a path has none of these characters. In an argument it may have them:
+# `app/[id]/page.tsx`.
 _REFUSED_IN_TEXT = re.compile(r"[\s'{}$=,;()\[\]!#%^&]")
 _VERSION = re.compile(r"v?\d+(?:\.\d+){1,4}(?:[-+.]?\w{1,20})?")
 _LINES = re.compile(r"(?P<path>.{1,400}?):(?P<line>\d{1,7})(?::\d{1,7})?")
@@ -52,10 +54,10 @@ def extension(path: str) -> str:
 
 
 def normalise(text: str, *, explicit: bool = False) -> str | None:
-    """Return the normal form of a path, or None when the text names no file.
+    """Return the normal form of a path, or None if the text names no file.
 
-    `explicit` is for arguments that can only be paths: there a name with an unknown
-    extension, or with none, is a file too.
+    Pass `explicit` for an argument that can only be a path. Then a name with an unknown
+    extension, or without an extension, is a file too.
     """
     path = _clean(text)
     if not path or len(path) > _MAX_PATH or _REFUSED.search(path):

@@ -1,4 +1,4 @@
-"""Find the files in patches: `apply_patch` bodies and unified diffs."""
+"""Find the files in patches, which are `apply_patch` bodies or unified diffs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from ace.rules.files import file_paths
 from ace.rules.files.file_paths import PathLink, Relation
 
-# Equal to the number of links that a task may have.
+# A task may have the same number of links.
 MAX_FILES = 1_000
 
 _DIRECTIVE = re.compile(
@@ -33,7 +33,7 @@ _RENAME = re.compile(r"^rename (?P<end>from|to) (?P<path>[^\r\n]{1,500})", re.MU
 
 
 def parse_apply_patch(text: str) -> list[PathLink]:
-    """Return the links of an `apply_patch` body; a move deletes the old name."""
+    """Return the links of an `apply_patch` body. After a move, the old name is deleted."""
     if "*** " not in text:
         return []
     found: list[PathLink] = []
@@ -56,7 +56,7 @@ def parse_diff(text: str) -> list[PathLink]:
 def _changed_files(text: str) -> Iterator[PathLink]:
     headers = list(islice(_HEADER.finditer(text), MAX_FILES))
     ends = [*(header.start() for header in headers[1:]), len(text)]
-    # `ends` has one item more when there is no header.
+    # If there is no header, `ends` has one item and `headers` has none.
     for header, end in zip(headers, ends, strict=False):
         old, new = _file_name(header["old"]), _file_name(header["new"])
         if new is None and old is not None:

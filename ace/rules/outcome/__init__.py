@@ -1,4 +1,4 @@
-"""Decide how a task ended: explicit outcome, test counts, tool status, wording.
+"""Decide how a task ended, from its explicit outcome, test counts, tool status or wording.
 
-May import `ace.rules.tool_calls` and `ace.rules.task`.
+The package may import `ace.rules.tool_calls` and `ace.rules.task`.
 """

@@ -1,4 +1,4 @@
-"""Find the checks that an agent ran on its own work, and those that still count."""
+"""Find the checks that an agent ran on its own work, and choose the checks that still count."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class CheckReport:
     targets: frozenset[str]
 
     def covers(self, earlier: CheckReport) -> bool:
-        """Return whether this run replaces an earlier one: it ran the same tests or all."""
+        """Return whether this run replaces an earlier run: it ran the same tests or all tests."""
         return not self.targets or earlier.targets <= self.targets
 
 
 def last_reports(task: Task) -> list[CheckReport]:
-    """Return the test reports that no later run covers, oldest first."""
+    """Return the test reports that no later report covers, oldest first."""
     reports: list[CheckReport] = []
     for report in _reports(task):
         reports = [old for old in reports if not report.covers(old)]
@@ -31,10 +31,10 @@ def last_reports(task: Task) -> list[CheckReport]:
 
 
 def last_verdicts(task: Task) -> list[ToolCall]:
-    """Return the last call of every check, if it has a verdict.
+    """Return the last call of every check, without calls that have no verdict.
 
-    A test, lint or build command always counts. Any other command counts only when the
-    same command failed before: success alone does not show that the work is right.
+    A test, lint or build command is always a check. Any other command is a check only if
+    the same command failed before. Success alone does not show that the work is right.
     """
     last: dict[str, ToolCall] = {}
     failed_before: set[str] = set()
@@ -49,13 +49,13 @@ def last_verdicts(task: Task) -> list[ToolCall]:
 
 
 def final_failure(task: Task) -> ToolCall | None:
-    """Return the last call that is not mere thinking, when it failed."""
+    """Return the last call that is not mere thinking, if that call failed."""
     acting = [call for call in task.calls if call.kind != "think"]
     return acting[-1] if acting and acting[-1].has_failed else None
 
 
 def unchecked_change(task: Task) -> ToolCall | None:
-    """Return the last change of a file when nothing was run after it."""
+    """Return the last change of a file, if no command was run after that change."""
     changed: ToolCall | None = None
     for call in task.calls:
         kind = call.kind
@@ -89,6 +89,6 @@ def _key(call: ToolCall) -> str:
 
 
 def _command_text(call: ToolCall) -> str:
-    """Return the command, or the arguments of a test tool."""
+    """Return the command of a shell, or the argument values of another tool."""
     values = argument_leaves.leaves(call.arguments).values()
     return call.command or " ".join(str(value) for value in values)

@@ -16,7 +16,7 @@ OutcomeSource = Literal[
 ]
 
 MAX_TEXT = 20_000
-# A longer answer may contain the expected value among other text.
+# In characters. A longer answer may give the expected value in other words.
 SHORT_ANSWER = 200
 
 
@@ -28,7 +28,7 @@ class TaskOutcome:
     reason: str
 
 
-# The score of an environment: 1 is success, 0 failure, a value between them partial.
+# The score of an environment: 1 is a success, 0 a failure, and any value between is partial.
 _REWARD = re.compile(r"\b(?:reward|score)\b[ ]{0,2}[:=]?[ ]{0,2}(?P<value>[01](?:\.\d{1,6})?)\b(?![./%]\d)",
                      re.IGNORECASE)  # fmt: skip
 _VALUE = (
@@ -51,9 +51,9 @@ _EXPECTED = re.compile(
 def resolve(task: Task) -> TaskOutcome:
     """Return the outcome of the strongest level that has evidence.
 
-    The levels are: explicit outcome, test counts, tool status, expected value, wording
-    (docs/ace.md, "Outcome"). Contradicting evidence on one level gives "unknown". An
-    explicit "unknown" counts as evidence.
+    The levels are explicit outcome, test counts, tool status, expected value and wording
+    (docs/ace.md, "Outcome"). If the evidence of a level contradicts itself, the outcome is
+    "unknown". An explicit outcome of "unknown" counts as evidence.
     """
     for level in _LEVELS:
         found = level(task)
@@ -138,9 +138,10 @@ def _compare_answer(task: Task) -> TaskOutcome | None:
 
 
 def _outcome_of_wording(task: Task) -> TaskOutcome | None:
-    """Read the feedback only: the claim of an answer about itself is no evidence.
+    """Return the outcome that the words of the feedback name.
 
-    Of 47 airline runs whose answer said "successfully", 15 were successes.
+    The words of the answer are not evidence. 47 airline runs had an answer that said
+    "successfully"; only 15 of those runs were successes.
     """
     verdicts = [
         (value, f"the feedback says {word!r}")

@@ -1,4 +1,4 @@
-"""Find the words in a text that say how something ended, with their negations."""
+"""Find the words in a text that say how something ended. Negated words are recognised."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 Verdict = Literal["success", "partial", "failure"]
 
-# The verdict of a long text is at its beginning or its end.
+# In characters. A long text has its verdict at its beginning or at its end.
 EDGE = 4_000
 
 _PARTIAL = re.compile(
@@ -37,7 +37,7 @@ _SUCCESS = re.compile(
     r"|(?<!not )(?:great|good|nice|perfect)(?=[,.!]|$)|thank(?:s| you))(?!\w)",
     re.IGNORECASE,
 )
-# No verdict: "fixed width", "the correct approach should", "once it works".
+# These phrases give no verdict: "fixed width", "the correct approach", "once it works".
 _NO_VERDICT = re.compile(
     r"\b(?:fixed[- ](?:width|size|length|point|price)|the (?:correct|right|wrong) \w{1,20}"
     r"|(?:should|must|would|could|might|may|will|to) (?:be |have been )?(?:\w{1,12} )?"
@@ -65,7 +65,8 @@ _SARCASM = re.compile(
 def find(text: str) -> list[tuple[Verdict, str]]:
     """Return each kind of verdict in the text once, with its words.
 
-    "Partially" excludes every other verdict. "No longer fails" alone is no success.
+    If a text says "partially", that is its only verdict. "No longer fails" alone is not a
+    success.
     """
     edges = text if len(text) <= 2 * EDGE else f"{text[:EDGE]}\n{text[-EDGE:]}"
     if _is_code(edges):
@@ -95,5 +96,5 @@ _CODE = re.compile(
 
 
 def _is_code(text: str) -> bool:
-    """Return whether the text is code, which gives no verdict on itself."""
+    """Return whether the text is code. The words of code give no verdict."""
     return bool(_CODE.search(text))

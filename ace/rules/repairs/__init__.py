@@ -1,4 +1,4 @@
 """Pair failed tool calls with the calls that fixed them, and phrase the difference.
 
-May import `ace.rules.files`, `task` and what these may import.
+The package may import `ace.rules.files`, `ace.rules.task` and what these two may import.
 """

@@ -15,7 +15,7 @@ MAX_QUOTE = 600
 
 
 class MissingValue:
-    """The value of an argument that was not passed; None may be passed."""
+    """The value of an argument that was not passed. None is a value that may be passed."""
 
 
 MISSING: Final = MissingValue()
@@ -23,7 +23,7 @@ MISSING: Final = MissingValue()
 
 @dataclass(frozen=True, eq=False)
 class ArgumentChange:
-    """One changed leaf; `key` is the last name of its path."""
+    """One leaf that changed. `key` is the last name in the path of the leaf."""
 
     path: str
     key: str
@@ -34,7 +34,7 @@ class ArgumentChange:
 def compare(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[ArgumentChange]:
-    """Return the leaves that differ, in the order of their paths."""
+    """Return the leaves that differ between two calls, in the order of their paths."""
     old, new = leaves(before), leaves(after)
     found = []
     for path in sorted({**old, **new}):
@@ -47,7 +47,7 @@ def compare(
 def locate(
     call: ToolCall, change: ArgumentChange | None, value: Any
 ) -> tuple[int, int]:
-    """Return the span of `"key": value` in the call's arguments, else that of all of them."""
+    """Return the span of `"key": value` in the call's arguments, or the span of all arguments."""
     text = call.arguments_text
     if change is not None and not isinstance(value, MissingValue):
         key = re.escape(json.dumps(change.key, ensure_ascii=False))

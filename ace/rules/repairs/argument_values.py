@@ -1,4 +1,4 @@
-"""Classify the values of tool arguments, and write them as a lesson quotes them."""
+"""Classify the values of tool arguments, and write them for the text of a lesson."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_number(value: object) -> bool:
 
 
 def render(value: object) -> str:
-    """Write a value as in canonical JSON, so that a quote of the arguments contains it."""
+    """Write a value as canonical JSON does, so that a quote of the arguments contains the text."""
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -14,25 +14,26 @@ from ace.rules.repairs.argument_changes import ArgumentChange
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves, shell_commands, tool_kinds
 
-# In calls. A retry follows soon; a later call of the tool is about something else.
+# In calls. A retry comes soon. After more calls, the same tool is used for something else.
 WINDOW = 12
-# A call with more changed arguments is another call, not a repair.
+# If more arguments changed, the call is a different call, not a repair.
 MAX_CHANGES = 4
-# Below this ratio of shared tokens, two commands are different commands.
+# Two commands with a smaller ratio of shared tokens are different commands.
 SAME_COMMAND = 0.5
 MAX_ERROR = 600
 MAX_COMMAND = 200
 
 _WORD = re.compile(r"[A-Za-z]{3,40}")
-# Words of every error, which tell nothing about the cause.
+# Words that are in most errors and say nothing about the cause.
 _COMMON_WORDS = word_tables.read("error_words")
 
 
 @dataclass(frozen=True)
 class Repair:
-    """`change` is the argument that made the difference.
+    """A failed call and the call that fixed it.
 
-    It is None when the whole command or the order of the calls made it.
+    `change` is the argument that made the difference. It is None if no argument changed,
+    but another call in between made the difference.
     """
 
     failed_call: ToolCall
@@ -47,7 +48,11 @@ class Repair:
 
 @dataclass(frozen=True)
 class Remedy:
-    """`source` is the call whose result had the right value, `value`, if there is one."""
+    """A fix in words.
+
+    If the result of an earlier call had the right value, `source` is that call and `value`
+    is the value. `source` may also be the call that must come first.
+    """
 
     action: str
     instead_of: str
@@ -56,7 +61,7 @@ class Remedy:
 
 
 def find(task: Task) -> list[Repair]:
-    """Pair every distinct error with the first call that avoids it."""
+    """Pair every distinct error with the first call that avoids the error."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
         if call.has_failed:
@@ -86,7 +91,7 @@ def error_text(call: ToolCall) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text without common ones, in the singular."""
+    """Return the words of a text in the singular, without the common words of errors."""
     found = (
         word for part in tool_kinds.split_name(text) for word in _WORD.findall(part)
     )
@@ -102,7 +107,7 @@ def error_words(call: ToolCall) -> frozenset[str]:
 
 
 def tool_label(call: ToolCall) -> str:
-    """Return the name of the tool; in a shell, that of the program."""
+    """Return the name of the tool. For a shell command, return the name of the program."""
     if not call.command:
         return call.tool_name
     parsed = shell_commands.parse(call.command[:MAX_COMMAND])
@@ -121,7 +126,7 @@ def _find_repair(task: Task, failed_call: ToolCall) -> Repair | None:
 
 
 def _has_worked(call: ToolCall) -> bool:
-    """Return whether the call succeeded; only a command may do so without a result."""
+    """Return whether the call succeeded. If its success is unknown, only a command counts."""
     if call.has_failed is None:
         return bool(call.command)
     return not call.has_failed
@@ -144,7 +149,11 @@ def _compare(task: Task, failed_call: ToolCall, fixed_call: ToolCall) -> Repair 
 def _find_change(
     failed_call: ToolCall, changes: list[ArgumentChange], total: int
 ) -> ArgumentChange | None:
-    """Return the change that the error names, else the only change among equal arguments."""
+    """Return the change that fixed the call, or None.
+
+    It is a change of white space only, a renamed argument, the change that the error names
+    most clearly, or the only change.
+    """
     if len(changes) == 1 and is_respaced(changes[0].before, changes[0].after):
         return changes[0]
     if new_name := _renamed_argument(changes):
@@ -160,7 +169,7 @@ def _find_change(
 
 
 def is_respaced(old: object, new: object) -> bool:
-    """Return whether two texts differ in white space only."""
+    """Return whether two different texts differ only in white space."""
     if not isinstance(old, str) or not isinstance(new, str) or old == new:
         return False
     return "".join(old.split()) == "".join(new.split())
@@ -175,7 +184,11 @@ def _renamed_argument(changes: list[ArgumentChange]) -> ArgumentChange | None:
 
 
 def _blame(failed_call: ToolCall, change: ArgumentChange) -> int:
-    """Return 3 if the error quotes the value, 2 for its name, 1 for a word of it, else 0."""
+    """Return how clearly the error names the changed argument.
+
+    Return 3 if the error quotes the old or new value, 2 if it contains the name of the
+    argument, 1 if it contains a word of the old value, and 0 otherwise.
+    """
     error = error_text(failed_call).lower()
     for value in (change.before, change.after):
         text = str(value).lower()
@@ -203,7 +216,7 @@ def _value_words(change: ArgumentChange) -> frozenset[str]:
 
 
 def _names_another(failed_call: ToolCall, change: ArgumentChange) -> bool:
-    """Return whether the error names an unchanged argument: then the change fixed nothing."""
+    """Return whether the error names an unchanged argument. Then the change is not the fix."""
     rest = argument_leaves.leaves(failed_call.arguments)
     return any(
         _blame(failed_call, ArgumentChange(path, path.rpartition(".")[2], value, value))
@@ -230,7 +243,7 @@ def _compare_commands(
     return _command_repair(failed_call, fixed_call) if ratio >= SAME_COMMAND else None
 
 
-# Commands of an editor session, whose arguments are the work itself.
+# Commands of an editor session. Their arguments are the work itself.
 _SESSION = frozenset({"edit", "insert", "open", "goto", "submit", "create", "echo"})
 
 
@@ -244,7 +257,7 @@ def _command_repair(failed_call: ToolCall, fixed_call: ToolCall) -> Repair:
 def _has_file_change_between(
     task: Task, failed_call: ToolCall, fixed_call: ToolCall
 ) -> bool:
-    """Return whether a file changed between the calls, which may be the fix."""
+    """Return whether a file changed between the calls. That change may be the fix."""
     return any(
         _changes_files(call)
         for call in task.calls[failed_call.index + 1 : fixed_call.index]

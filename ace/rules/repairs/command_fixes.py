@@ -1,4 +1,4 @@
-"""Phrase the fix of a shell command: how it is called, not the files it worked on."""
+"""Phrase the fix of a shell command, if the fix is in the call and not in the files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ace.rules.task import Task
 from ace.rules.tool_calls import command_purpose
 
 MAX_COMMAND = 100
-# Assignments, options and addresses that contain a password.
+# Assignments, options and addresses that contain a password or a token.
 _SECRET = re.compile(
     r"(?:token|secret|passw\w{0,6}|credential|api_?key)\w{0,20}[=: ]|://[^/\s:@]{1,80}:"
     r"|\bbearer\b",
@@ -82,7 +82,7 @@ _COMMAND_ERRORS = re.compile(
 
 
 def _is_about_the_command(repair: Repair, old: str, new: str) -> bool:
-    """Return whether the error concerns the call itself, not the content that it found."""
+    """Return whether the error concerns the command itself, not the content that it found."""
     error = call_repairs.error_text(repair.failed_call)
     same_target = command_purpose.targets(old) & command_purpose.targets(
         new
@@ -93,7 +93,7 @@ def _is_about_the_command(repair: Repair, old: str, new: str) -> bool:
 
 
 def _only_adds_options(old: str, new: str) -> bool:
-    """Return whether only options were added; on a test run they narrow and do not fix."""
+    """Return whether the fix only added options. In a check, options narrow but do not fix."""
     if command_purpose.is_check(new) or not new.startswith(old):
         return False
     return new[len(old) :].strip().startswith("-")

@@ -1,4 +1,4 @@
-"""Phrase the fix of a failed call, in words that the texts of the task contain."""
+"""Phrase the fix of a failed call, with values that the texts of the task contain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FORMAT_WORDS = word_tables.read("format_words")
 
 
 def find(task: Task, repair: Repair) -> Remedy | None:
-    """Phrase the difference as an action; None when it fits this task only."""
+    """Phrase the fix as an action. Return None if the fix helps only in this task."""
     if repair.change is None:
         return _call_first(task, repair)
     if repair.failed_call.command:
@@ -75,7 +75,7 @@ def _drop_argument(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _take_from_error(task: Task, repair: Repair) -> Remedy | None:
-    """Take a number from the error, which names it by the words before it."""
+    """Take a number from the error. The words before the number name it."""
     change = repair.change
     if (
         change is None
@@ -157,7 +157,7 @@ _UNKNOWN_VALUE = re.compile(
 
 
 def _look_up(task: Task, repair: Repair) -> Remedy | None:
-    """Take the value from the tool whose result had it; no result had the wrong one."""
+    """Take the right value from the tool that returned it. No tool returned the wrong value."""
     change = repair.change
     if change is None or not isinstance(change.after, str) or len(change.after) < 4:
         return None
@@ -188,7 +188,7 @@ def _source(call: ToolCall) -> str:
 
 
 def _change_stem(task: Task, repair: Repair) -> Remedy | None:
-    """Compare the kinds of two ids: the kind is the lesson, the id fits this task only."""
+    """Name the prefix that the right id has. The rest of the id helps only in this task."""
     change = repair.change
     if change is None:
         return None
@@ -221,7 +221,7 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _add_prefix(task: Task, repair: Repair) -> Remedy | None:
-    """Add the prefix of an id: `8476` is `#W8476`."""
+    """Add the prefix of an id: `8476` becomes `#W8476`."""
     change = repair.change
     if change is None or not isinstance(change.before, str | int):
         return None
@@ -255,7 +255,7 @@ def _pass_longer(task: Task, repair: Repair) -> Remedy | None:
 
 
 def _call_first(task: Task, repair: Repair) -> Remedy | None:
-    """Call another tool first, which the error names and which made the call succeed."""
+    """Call another tool first: the error names that tool, and the call succeeded after it."""
     error_words = call_repairs.error_words(repair.failed_call)
     between = task.calls[repair.failed_call.index + 1 : repair.fixed_call.index]
     for call in reversed(between):

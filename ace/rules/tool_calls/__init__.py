@@ -1,4 +1,4 @@
-"""Read one tool call: kind of tool, shell command, success or failure, test counts.
+"""Read one tool call: its kind, its shell command, its success and its test counts.
 
-May import `ace.rules.word_tables` and nothing else of the project.
+The package may import `ace.rules.word_tables` and nothing else of the project.
 """

@@ -1,4 +1,4 @@
-"""Flatten the arguments of a tool call."""
+"""List the leaves of the nested arguments of a tool call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_LEAVES = 200
 
 
 def leaves(value: Any) -> dict[str, Any]:
-    """Return scalars by dotted path; an empty list or object is a leaf of its own."""
+    """Return a dict from dotted path to scalar. An empty list or object is a leaf too."""
     return dict(_take(_leaves(value, ""), MAX_LEAVES))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ace.rules.tool_calls import runner_reports, tool_kinds
 
-# A report has its verdict at its beginning or at its end.
+# In characters. A report has its verdict at its beginning or at its end.
 HEAD = 2_000
 TAIL = 20_000
 
@@ -19,7 +19,7 @@ _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _BAD_STATUS = frozenset({"error", "failed", "failure", "timeout", "cancelled"})
 _GOOD_STATUS = frozenset({"success", "ok", "completed", "succeeded", "passed"})
 
-# Matched at the very beginning of a result, for every tool.
+# For every tool, this pattern is matched at the very beginning of the result.
 _HEAD = re.compile(
     r"\s{0,20}(?:<tool_use_error>|<error>|(?:fatal|(?:[A-Za-z]{1,20} )?error|failed"
     r"|failure|exception|invalid\w{0,20})\b[ ]{0,2}(?:\[[^\]\n]{0,40}\])?:"
@@ -39,7 +39,7 @@ _HEAD = re.compile(
     r"[ \t]{0,4}(?:\n|$))",
     re.IGNORECASE,
 )
-# Matched at the start of a line, for tools that run something.
+# For tools that run something, this pattern is matched at the start of every line.
 _LINE = re.compile(
     r"^(?:E[ \t]{1,8})?(?:Traceback \(most recent call last\)"
     r"|(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?::|$)"
@@ -63,9 +63,9 @@ _EXIT = re.compile(
 def has_failed(
     name: str, arguments: Mapping[str, Any], result: str, step: Mapping[str, Any]
 ) -> bool | None:
-    """Return whether the call failed; None when nothing tells.
+    """Return whether the call failed, or None if nothing shows it.
 
-    The flags of the step come first, then an error object in the result, then test
+    The flags of the step decide first, then an error object in the result, then test
     counts, then the words that report a failure.
     """
     failed = _read_flags(step)

@@ -1,4 +1,4 @@
-"""Tell a shell command that checks or reads from one that changes something."""
+"""Distinguish shell commands that check or read from commands that change something."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_check(text: str) -> bool:
 
 
 def only_reads(text: str) -> bool:
-    """Return whether every program only reads: the output is content, not a report."""
+    """Return whether every program only reads. The output is then content, not a report."""
     parsed = shell_commands.parse(text)
     return bool(parsed) and all(_only_reads(simple) for simple in parsed)
 

@@ -8,7 +8,7 @@ _ROLES = word_tables.read_groups("programs")
 
 READERS = _ROLES["reader"]
 SEARCHERS = _ROLES["searcher"]
-# Their operands are patterns and folders, never a file whose content was read.
+# The operands of these programs are patterns and folders, never a file that was read.
 NAME_SEARCHERS = _ROLES["name_searcher"]
 FIRST_IS_PATTERN = _ROLES["pattern_first"]
 NEUTRAL = _ROLES["neutral"]

@@ -12,7 +12,7 @@ class Counts(NamedTuple):
     failed: int
 
 
-# The totals are at the end of a report; an earlier report may come before it.
+# In characters. The totals are at the end of a report. Before it may be an earlier report.
 TAIL = 60_000
 
 _N = r"\d{1,7}"
@@ -71,7 +71,7 @@ _ALL = re.compile(
 _PLAIN = re.compile(
     rf"\b(?P<count>{_N}) (?:{_LIBTEST_WORDS} )?(?:have |has )?"
     r"(?P<word>passed|failed|passing|failing|errored)\b"
-    # "after 2 failed attempts" is no report.
+    # "after 2 failed attempts" is not a report.
     r"(?=[ ]{0,2}(?:[,.;:|)\n]|$|in\b|and\b|but\b))",
     re.IGNORECASE,
 )
@@ -84,9 +84,9 @@ _BAD = frozenset({"failed", "failing", "fail", "error", "errors", "errored"})
 
 
 def count_tests(text: str) -> Counts | None:
-    """Return the counts of the last report in the text, or None without a report.
+    """Return the counts of the last report in the text, or None if there is no report.
 
-    Errors count as failures. Reports of several cargo crates are summed.
+    Errors count as failures. The counts of several cargo crates are added up.
     """
     tail = text[-TAIL:]
     if not any(word in tail for word in _HINTS):

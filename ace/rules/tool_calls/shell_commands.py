@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ace.rules.tool_calls import programs
 
-# A longer command contains file content; the programs are at its start.
+# In characters. A longer command contains file content. Its programs are at the start.
 MAX_COMMAND = 20_000
 
 _HEREDOC = re.compile(r"<<-?[ \t]{0,4}(['\"]?)(\w{1,40})\1")
@@ -32,7 +32,7 @@ class _Token:
 
 @dataclass(frozen=True)
 class SimpleCommand:
-    """One program with its arguments and the files that it is redirected to."""
+    """One program with its arguments, and the files of its redirections."""
 
     words: tuple[str, ...]
     writes: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class SimpleCommand:
 
 
 def join(argv: Sequence[str]) -> str:
-    """Join an argument list into a command line; `bash -lc X` becomes X."""
+    """Join a list of arguments into a command line. `bash -lc X` becomes X."""
     if (
         len(argv) > 2
         and argv[0].rpartition("/")[2] in programs.SHELLS
@@ -66,7 +66,7 @@ def parse(text: str) -> tuple[SimpleCommand, ...]:
     return _parse(text[:MAX_COMMAND])
 
 
-# Each command of a task is parsed several times.
+# The cache helps because each command of a task is parsed several times.
 @lru_cache(maxsize=512)
 def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     commands: list[SimpleCommand] = []
@@ -81,7 +81,7 @@ def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
 
 
 def _without_heredocs(text: str) -> str:
-    """Drop the bodies of here-documents, which are content and not commands."""
+    """Drop the bodies of here-documents, because they are content and not commands."""
     kept, end = [], ""
     for line in text.split("\n"):
         if end:
@@ -94,10 +94,10 @@ def _without_heredocs(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Split as a shell does; an unclosed quote is an ordinary character."""
+    """Split a command line as a shell does. An unclosed quote is an ordinary character."""
     first = text.lstrip().split("\n", 1)[0]
     if first.split(" ", 1)[0] in {"edit", "insert"}:
-        # SWE-agent: the lines after the first are the new text of the file.
+        # In SWE-agent, the lines after the first line are the new text of the file.
         text = first
     word, started = "", False
     for match in _LEXEME.finditer(text):

@@ -13,10 +13,11 @@ Kind = Literal[
     "read", "create", "modify", "delete", "move", "search", "run", "think", "other"
 ]
 
-# The order is the precedence: `search_replace` modifies, `list_files` searches.
+# If a name has words of several kinds, the first kind in the table wins:
+# `search_replace` modifies, `list_files` searches.
 _WORDS = cast("dict[Kind, frozenset[str]]", word_tables.read_groups("tool_kinds"))
 
-# Editors whose `command` argument names the operation.
+# Some editors name the operation in the argument `command`.
 _EDITOR_COMMANDS: dict[str, Kind] = {
     "view": "read",
     "create": "create",
@@ -45,7 +46,7 @@ _CHECK_WORDS = frozenset({"test", "tests", "pytest", "lint", "build", "typecheck
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Split the name of a tool or an argument: `mcp__fs__readFile` → mcp, fs, read, file."""
+    """Split the name of a tool or argument: `mcp__fs__readFile` becomes mcp, fs, read, file."""
     spaced = _CAMEL.sub(" ", name[:120])
     return tuple(word.lower() for word in _SPLIT.split(spaced) if word)
 
@@ -62,7 +63,7 @@ def command_of(arguments: Mapping[str, Any]) -> str:
 
 
 def kind_of(name: str, arguments: Mapping[str, Any]) -> Kind:
-    """Return the kind of a call, whether it succeeded or not."""
+    """Return the kind of a call. The success of the call does not matter."""
     by_command = _EDITOR_COMMANDS.get(str(arguments.get("command")))
     if by_command and "path" in arguments:
         return by_command
@@ -80,7 +81,7 @@ def is_check(name: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def is_shell(name: str, arguments: Mapping[str, Any]) -> bool:
-    """Return whether the call ran a shell command; `run_sql` with a query did not."""
+    """Return whether the call ran a shell command. `run_sql` with a query ran none."""
     return _kind_by_name(name) == "run" and bool(command_of(arguments))
 
 
