@@ -20,7 +20,8 @@ from projects.models import Project
 def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> Draft:
     """Return the draft of the memory for a finished task (REQ-MEM-ACE-001).
 
-    A memory's columns may be too short for the task; the run keeps the full text.
+    A text of the task may be too long for a memory. The memory then has only a part of
+    the text; the run keeps all of it.
     """
     outcome = task_outcome.resolve(task)
     links = file_links.find(task)
@@ -41,14 +42,14 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
-        # Store every task, even a very short one or one that exceeds the quotas.
+        # Store every task, even if it is very short or if it exceeds the quotas.
         min_length=1,
         is_kept_over_quota=True,
     )
 
 
 def content_of(task: Task) -> str:
-    """Return the goal, the result, and the feedback if it adds something."""
+    """Return the goal, the result, and the feedback unless they already contain it."""
     parts = [task.goal, task.result]
     said = " ".join(" ".join(parts).casefold().split())
     feedback = " ".join(task.feedback.casefold().split())
@@ -64,11 +65,14 @@ def project_tags(project: Project, caller: Caller) -> Collection[str]:
     return list(tags.values_list("name", flat=True))
 
 
-MAX_ARGUMENT = 500  # characters of one argument in the memory
+MAX_ARGUMENT = 500  # characters of an argument that the memory keeps
 
 
 def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return {tool_name, arguments} of a call; only the run keeps the call's result."""
+    """Return {tool_name, arguments} of a call.
+
+    The memory does not keep the result of the call; the run does.
+    """
     return {
         "tool_name": tool_name[:200],
         "arguments": {
@@ -81,7 +85,10 @@ def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]
 
 
 def result_of(receipt: Receipt) -> dict[str, Any]:
-    """Return the part of an ACEResult that the executor gives."""
+    """Return the keys of the ACEResult that the executor knows.
+
+    The keys of the later phases have empty values.
+    """
     memory = receipt.memory
     assert memory
     links = memory.file_links.select_related("file").order_by("file__file_path")
@@ -106,7 +113,7 @@ def result_of(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-# Values until the later phases have run.
+# The values of these keys until the later phases have run.
 EMPTY_RESULT: dict[str, Any] = {
     "insights": [],
     "errors": [],

@@ -1,4 +1,4 @@
-"""Check that the caller may claim the source of its feedback."""
+"""Check that the caller may claim the feedback_source that its request names."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class FeedbackSourceRefused(errors.Refusal):
 
 
 def accept(data: Mapping[str, Any], project: Project, caller: Caller) -> dict[str, Any]:
-    """Return the fields of a valid request that a run stores."""
+    """Check the feedback_source; return the fields of the request that a run stores."""
     _check(data, project, caller)
     return {name: data[name] for name in REQUEST_FIELDS if data.get(name) is not None}
 
 
 def _check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
-    """Refuse `human` from callers that are no curators, and `test` without test counts.
+    """Refuse `human` from a caller who is no curator, and `test` without test counts.
 
-    The source gives the feedback its weight (docs/ace.md, "Policy").
+    The source decides how much the feedback counts (docs/ace.md, "Policy").
     """
     source = data["feedback_source"]
     if source == "human" and not caller.may(Role.CURATOR, project.pk):

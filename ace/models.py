@@ -11,7 +11,7 @@ from projects.models import Project
 
 
 class AceRun(models.Model):
-    """A finished task and its progress through executor, reflector and curator."""
+    """A finished task, and the state of its phases: executor, reflector, curator."""
 
     class RunState(models.TextChoices):
         RUNNING = "running"
@@ -23,10 +23,10 @@ class AceRun(models.Model):
     agent_id = models.CharField(max_length=255)
     actor = models.CharField(max_length=200)
     key_id = models.UUIDField(null=True, blank=True)
-    # The request with its secrets masked: {goal, result, feedback, tool_usage, outcome,
-    # feedback_source, cited_entry_ids, injected_entry_ids}.
+    # The request after its secrets were masked: {goal, result, feedback, tool_usage,
+    # outcome, feedback_source, cited_entry_ids, injected_entry_ids}.
     request = models.JSONField()
-    # {phase: {"status", "at", "took_ms", "error"}} in the order of the phases.
+    # {phase: {"status", "at", "took_ms", "error"}}, with the phases that have run.
     phases = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=RunState, default=RunState.RUNNING)
     result = models.JSONField(default=dict, blank=True)
@@ -61,7 +61,10 @@ class AceRun(models.Model):
 
     @property
     def ace_result(self) -> dict[str, Any]:
-        """Return the ACEResult of requirement 003; later phases may be missing."""
+        """Return the ACEResult of requirement 003.
+
+        The parts of phases that have not run yet may be missing.
+        """
         return {
             "run_id": str(self.pk),
             "state": self.state,
@@ -71,7 +74,7 @@ class AceRun(models.Model):
 
 
 class Reflection(models.Model):
-    """The result of the reflector for a run: outcome, cause, evidence, lessons, votes."""
+    """What the reflector found in a run: outcome, cause, evidence, lessons, votes."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     run = models.OneToOneField(
@@ -92,7 +95,7 @@ class Reflection(models.Model):
     votes = models.JSONField(default=list)
     related = models.JSONField(default=list)
     abstained = models.CharField(max_length=500, blank=True)
-    # The producer is the rules or a language model; `notes` tell why the model failed.
+    # The rules or a language model. If the model failed, `notes` say why.
     producer = models.CharField(max_length=8, default="rule")
     producer_name = models.CharField(max_length=100, default="reflector")
     producer_version = models.CharField(max_length=40, default="1")
@@ -117,9 +120,10 @@ class Reflection(models.Model):
 
 
 class Observation(models.Model):
-    """An error of a run; if it occurs in a second run, it becomes a lesson.
+    """An error of a run. If a second run has the same error, it becomes a lesson.
 
-    `signature` identifies the error without its numbers, ids, times and folders.
+    Two errors have the same `signature` if they differ only in numbers, ids, times and
+    folders.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -129,8 +133,9 @@ class Observation(models.Model):
     )
     signature = models.CharField(max_length=64)
     root_cause = models.CharField(max_length=40, blank=True)
-    # The parts of the possible lesson, and its quote: {condition, observed, cause, field,
-    # start, end, quote}; `mended_by` is the lesson that resolves the error.
+    # The parts of the lesson that the error may become, and the quote of the error:
+    # {condition, observed, cause, field, start, end, quote}. If the run resolved the
+    # error, `mended_by` is the text of the lesson that says how.
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,4 +1,4 @@
-"""Erase finished tasks in a purge: the request, the reflection, the observations."""
+"""In a purge, erase the requests, reflections and observations of finished tasks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT_KEYS = (
     "kind",
 )
 JSON = json_redactor(*KEPT_KEYS)
-# The parts of an ACEResult that have texts of the playbook.
+# The parts of an ACEResult that contain texts from the playbook.
 OF_PLAYBOOK = columns_redactor(
     dict.fromkeys(
         ("related_playbook_entries", "updated_bullets", "playbook_delta"), JSON
@@ -54,7 +54,10 @@ def _runs(erasure: ErasureScope) -> Any:
 
 
 def _rows_of_other_runs(model: Any, column: str, run: str = "pk") -> RowQuery:
-    """Return a query for rows of other runs that name an erased entry or a delta of it."""
+    """Return a query for the rows of other runs that name what the purge erases.
+
+    A row names an erased entry or a delta of an erased entry.
+    """
 
     def rows(erasure: ErasureScope) -> Any:
         ids = [*erasure.ids_of("entry"), *erasure.ids_of("delta")]
@@ -99,7 +102,7 @@ class RunData(ErasureHandler):
             _rows_of_other_runs(Reflection, "lessons", "run"),
             {"lessons": lambda lessons: [PLACEMENT(lesson) for lesson in lessons]},
         ),
-        # Without its text, an observation cannot become a lesson.
+        # An observation cannot become a lesson after its text is erased.
         ErasableColumns(
             Observation,
             lambda erasure: Observation.objects.filter(run__in=erasure.ids_of("run")),
@@ -125,7 +128,7 @@ class RunData(ErasureHandler):
         erasure.add("run", rows.values_list("pk", flat=True))
 
     def lock(self, erasure: ErasureScope) -> None:
-        """Refuse while a process may be learning from the rows to be purged."""
+        """Refuse the purge while a process may be learning from the rows to purge."""
         rows = _runs(erasure).order_by("pk").select_for_update(no_key=True)
         if runs.is_at_work(list(rows.values_list("pk", flat=True))):
             raise RunUnfinished
@@ -133,7 +136,10 @@ class RunData(ErasureHandler):
     def prepare(
         self, erasure: ErasureScope, purge_id: uuid.UUID, caller: Caller
     ) -> None:
-        """Finish the interrupted runs, which have nothing left to learn from."""
+        """Mark the interrupted runs as done and cancel their jobs.
+
+        After the purge, these runs have no texts to learn from.
+        """
         unfinished = _runs(erasure).exclude(state=State.DONE)
         _cancel_jobs(unfinished.values_list("pk", flat=True))
         unfinished.update(state=State.DONE, finished_at=timezone.now())

@@ -13,9 +13,9 @@ RecordedTask = Mapping[str, Any]
 def to_request(row: RecordedTask, *, agent_id: str) -> dict[str, Any]:
     """Return the complete-task request for a recorded run.
 
-    A recording may have the fields of a request, and these: `reward` (1 success, 0
-    failure), `is_solved`, `submission`, `reflections`, and steps of `action` and
-    `observation`.
+    A recorded run may have the fields of a request. It may also have `reward` (1 is a
+    success, 0 a failure), `is_solved`, `submission`, `reflections`, and steps with an
+    `action` and an `observation`.
     """
     feedback, source = _feedback(row)
     request: dict[str, Any] = {
@@ -49,7 +49,7 @@ def _outcome(row: RecordedTask) -> str | None:
 
 
 def _feedback(row: RecordedTask) -> tuple[str, str]:
-    """Return the feedback and its source."""
+    """Return (the feedback, the source of the feedback)."""
     if row.get("feedback"):
         return str(row["feedback"]), "agent"
     if row.get("reward") is not None:

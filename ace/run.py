@@ -1,7 +1,8 @@
 """Process a finished task in three phases: executor, reflector, curator.
 
-Each phase commits by itself. The executor stores the memory first, so that a later
-failure loses nothing; a resumed run continues after the last finished phase.
+Each phase commits its own transaction. The executor stores the memory first, so the
+memory is kept if a later phase fails. A resumed run continues after the last finished
+phase.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from projects.models import Project
 log = structlog.get_logger(__name__)
 
 KIND = "ace"
-# A job takes over a run that its request has not finished after this time, to which the
-# time limit of the language model is added.
+# If a request has not finished its run after this time plus the time limit of the
+# language model, a job takes over the run.
 TAKE_OVER_AFTER = timedelta(seconds=60)
 ATTEMPTS = 8
 
@@ -60,8 +61,9 @@ def complete(
 ) -> AceRun:
     """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
 
-    With `wait=False`, a job does everything after the memory. With a ticket, a repeated
-    request gets the run of the first one and finishes it if necessary.
+    With `wait=False`, this function only stores the memory, and a job runs the other
+    phases. With an `identity`, a repeated request gets the run of the first request and
+    finishes the run if necessary.
     """
     caller.require(Role.WRITER, project.pk)
     run = find_earlier(identity) if identity else None
@@ -121,10 +123,13 @@ def _commit(
     wait: bool,
     started: float,
 ) -> AceRun:
-    """Commit the key, the memory, the run and the job that finishes it, or none of them."""
+    """Commit the idempotency key, the memory, the run and its job in one transaction.
+
+    If another request has committed the key first, return the run of that request.
+    """
     if identity and idempotency.claim(identity, {"run_id": str(run.pk)}) is None:
         first = find_earlier(identity)
-        assert first  # `claim` waited for the transaction that claimed the key
+        assert first  # `claim` waits for a transaction that claims the same key
         return first
     receipt = store_write.commit(batch)[0]
     run.memory = receipt.memory
@@ -144,7 +149,11 @@ def _commit(
 
 
 def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
-    """Enqueue a job that finishes the run: at once, or after the time of the request."""
+    """Enqueue a job that finishes the run.
+
+    Without `wait`, the job starts at once. With `wait`, the job starts only if the
+    request has not finished the run in time.
+    """
     until = (
         timezone.now() + TAKE_OVER_AFTER + model_call.max_wait(run.project)
         if wait
@@ -158,14 +167,17 @@ def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
         run_after=until,
     )
     if until:
-        # The request holds the lease; `is_at_work` checks it.
+        # The lease says that the request works on the run; `is_at_work` checks it.
         _jobs([run.pk]).filter(state=Job.State.WAITING).update(
             run_after=until, lease_until=until
         )
 
 
 def is_at_work(run_ids: Iterable[uuid.UUID]) -> bool:
-    """Return whether a worker, or a request within its time, processes one of the runs."""
+    """Return whether a process may be working on one of the runs.
+
+    The process is a worker, or a request that still has time.
+    """
     by_worker = Q(state=Job.State.RUNNING)
     by_request = Q(state=Job.State.WAITING, lease_until__gt=timezone.now())
     return _jobs(run_ids).unfinished().filter(by_worker | by_request).exists()
@@ -179,10 +191,10 @@ def _jobs(run_ids: Iterable[uuid.UUID]) -> JobQuerySet:
 
 
 def advance(run: AceRun, caller: Caller) -> AceRun:
-    """Run the missing phases until one fails.
+    """Run the phases that are not done yet, in order. Stop at the first failure.
 
-    A phase may run twice, also in two processes at the same time. A failure is recorded
-    on the run and logged; the job of the run tries the phase again.
+    A phase may run twice, even in two processes at the same time. A failure is logged
+    and recorded on the run. The job of the run tries the failed phase again.
     """
     for name, phase in PHASES.items():
         if run.phases.get(name, {}).get("status") == "done":
@@ -190,7 +202,7 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
         started = time.monotonic()
         try:
             part = phase(run, caller)
-        # Any error: the memory is stored, and the result names the failed phase.
+        # Catch every error: the memory is stored, and the run records the failed phase.
         except Exception as error:
             log.error(
                 "ace_phase_failed", run_id=str(run.pk), phase=name, exc_info=error
@@ -206,7 +218,10 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
 def _record_phase(
     run: AceRun, name: str, phase: dict[str, Any], part: Mapping[str, Any] | None = None
 ) -> None:
-    """Store the status of a phase, unless another process has stored it as done."""
+    """Store the status of a phase and its part of the result.
+
+    Store nothing if another process has already stored the phase as done.
+    """
     stored = AceRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     if stored.phases.get(name, {}).get("status") != "done":
         stored.phases[name] = phase
@@ -226,7 +241,7 @@ def _finish(run: AceRun) -> None:
     run.state = AceRun.RunState.DONE
     run.finished_at = timezone.now()
     run.save(update_fields=["state", "finished_at"])
-    # The job that waits to take over has nothing left to do.
+    # The waiting job would take over this run, but the run is finished.
     _jobs([run.pk]).filter(state=Job.State.WAITING).update(
         state=Job.State.DONE, finished_at=run.finished_at, result={"by": "request"}
     )
@@ -245,7 +260,8 @@ def resume(
 ) -> AceRun:
     """Finish a run whose process died or whose phase failed.
 
-    With an identity, a repeated request gets the same run and finishes it if necessary.
+    With an `identity`, a repeated request gets the same run and finishes it if
+    necessary.
     """
     caller.require(Role.WRITER, run.project_id)
     _resume(run, identity)
@@ -267,7 +283,10 @@ def _resume(run: AceRun, identity: idempotency.RequestIdentity | None) -> None:
 
 @write
 def _restart(run: AceRun, *, wait: bool = True) -> bool:
-    """Set the run to running, and enqueue a job in case this request does not finish it."""
+    """Set the run to running; return False if the run is already finished.
+
+    Also enqueue a job that finishes the run if this request does not.
+    """
     is_running = _mark_running(run)
     if is_running:
         _enqueue_takeover(run, wait=wait)
@@ -275,9 +294,10 @@ def _restart(run: AceRun, *, wait: bool = True) -> bool:
 
 
 def _mark_running(run: AceRun) -> bool:
-    """Set the run to running; return False if it is finished.
+    """Set the run to running; return False if the run is already finished.
 
-    Waits for a purge that has locked the run, which finishes it and removes its texts.
+    If a purge has locked the run, this function waits. The purge marks the run as done
+    and removes its texts.
     """
     unfinished = AceRun.objects.filter(pk=run.pk).exclude(state=AceRun.RunState.DONE)
     updated = unfinished.update(state=AceRun.RunState.RUNNING, finished_at=None)
@@ -286,7 +306,7 @@ def _mark_running(run: AceRun) -> bool:
 
 
 def caller_of(run: AceRun) -> Caller:
-    """Return the caller that continues a run: its sender, with the role of a writer."""
+    """Return a caller who continues the run as its sender, with the role writer."""
     return Caller(
         name=run.actor,
         roles={run.project_id: Role.WRITER},
@@ -297,7 +317,7 @@ def caller_of(run: AceRun) -> Caller:
 
 @runner.handler(KIND, attempts=ATTEMPTS)
 def take_over(job_run: runner.JobRun) -> dict[str, Any]:
-    """Finish a run in a worker."""
+    """Finish a run in a worker, if the request did not finish it."""
     run = AceRun.objects.get(pk=job_run.job.args["run_id"])
     if not _mark_running(run):
         return {"by": "request"}
@@ -310,7 +330,10 @@ def take_over(job_run: runner.JobRun) -> dict[str, Any]:
 
 
 def _record_crash(run: AceRun) -> None:
-    """Mark the run as failed before the last attempt, which may kill the worker."""
+    """Mark the run as failed before the last attempt.
+
+    If this attempt kills the worker, nothing could mark the run afterwards.
+    """
     status = {name: run.phases.get(name, {}).get("status") for name in PHASES}
     name = next((n for n in PHASES if status[n] != "done"), None)
     if name and status[name] != "failed":

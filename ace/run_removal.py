@@ -14,7 +14,7 @@ BATCH = 1000
 
 @deletion.register
 def remove(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete the runs, their reflections and model calls, in batches of a thousand."""
+    """Delete the runs with their reflections and model calls, in batches of 1,000."""
     rows = AceRun.objects.filter(project_id=project_id).order_by("pk")
     done = run.job.done
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
@@ -23,5 +23,5 @@ def remove(project_id: uuid.UUID, run: JobRun) -> None:
         done += len(chosen)
         run.step(done)
         run.yield_turn()
-    # The app below cannot register its rows: it does not know projects.
+    # `inference` does not know projects, so its rows are deleted here.
     ModelCall.objects.filter(project_id=project_id).delete()

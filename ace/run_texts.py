@@ -1,4 +1,4 @@
-"""Read the texts of a run that quotes refer to."""
+"""Read the texts of a run from which quotes are taken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ TextReader = Callable[[str], str]
 
 
 def text_reader(run: AceRun) -> TextReader:
-    """Return a function from the field of a quote to its text; blank if there is none."""
+    """Return a function that takes the field of a quote and returns the field's text.
+
+    The function returns a blank text if the run has no such field.
+    """
     task = tasks.parse(run.request)
 
     def text(field: str) -> str:

@@ -9,15 +9,15 @@ from common.api.serializers import InProject, NullIsAbsent
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
-MAX_TEXT = 1_000_000  # characters; the whole body is at most 1 MiB
+MAX_TEXT = 1_000_000  # characters; the whole body may have at most 1 MiB
 
 
 class AnyJSON(serializers.JSONField):
-    """An object, or a JSON string of one: tools record their arguments in both forms."""
+    """An object, or a string with its JSON; tools record arguments in both forms."""
 
 
 class ToolUsageSerializer(NullIsAbsent):
-    """One call; `tool` and `name` are aliases of `tool_name`."""
+    """A tool call; `tool` and `name` are other names for the field `tool_name`."""
 
     tool_name = serializers.CharField(max_length=255)
     arguments = AnyJSON(default=dict)

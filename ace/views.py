@@ -1,4 +1,4 @@
-"""Views of complete-task and of its runs."""
+"""Views that complete a task, and that list, show and resume runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Admin pages of runs and reflections; importing the package registers them.
+"""Admin pages of runs and reflections. Importing this package registers the pages.
 
-May import everything in `ace`, and the admin bases of `common`, `memories` and `playbook`.
+This package may import everything in `ace`, and the base classes of the admin pages in
+`common`, `memories` and `playbook`.
 """
 
 from __future__ import annotations

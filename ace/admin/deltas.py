@@ -1,4 +1,4 @@
-"""Show the quotes of a delta in the texts of its run."""
+"""Mark the quotes of a delta in the texts of the run that proposed the delta."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from common.admin.panels import Panel
 from playbook.admin.deltas import PlaybookDeltaAdmin
 from playbook.models import PlaybookDelta
 
-# `playbook` does not know runs, so its admin page of deltas is replaced here.
+# `playbook` does not know runs, so this module replaces the admin page of deltas.
 admin.site.unregister(PlaybookDelta)
 
 

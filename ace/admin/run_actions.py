@@ -1,4 +1,4 @@
-"""Actions on the page of a run: revert its changes, or resume it."""
+"""Actions on the page of a run: revert the changes of the run, or resume the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels of a run on admin pages; they mark each quote in the field that it is from."""
+"""Panels of a run on admin pages. Each quote is marked in the text around it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memories.admin.status import status_of
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 
-MAX_DELTAS = panels.ROW_LIMIT  # deltas of a run on its page
+MAX_DELTAS = panels.ROW_LIMIT  # deltas that the page of a run lists
 OUTCOME_COLOURS = {
     "success": "success",
     "partial": "warning",
@@ -27,7 +27,10 @@ OUTCOME_COLOURS = {
 
 
 def quote_panels(query: Mapping[str, str], text_of: TextReader) -> Iterable[Panel]:
-    """Yield a panel that marks the quote of a link with `?field=&start=&end=`."""
+    """Yield a panel with the quote that the URL parameters field, start and end locate.
+
+    Yield nothing if the run has no such field.
+    """
     text, ends = text_of(query.get("field", "")), (query.get("start"), query.get("end"))
     if not text or not all(end and end.isdecimal() and len(end) < 10 for end in ends):
         return
@@ -60,7 +63,10 @@ def phases_panel(run: AceRun) -> Panel:
 
 
 def _bars(phases: Sequence[tuple[str, dict[str, Any]]]) -> Iterable[SafeString]:
-    """Draw each phase's share of the whole time, beginning at the end of the last phase."""
+    """Yield a bar for each phase; its width is the phase's share of the total time.
+
+    Each bar starts where the bar of the previous phase ends.
+    """
     spent = [float(phase.get("took_ms") or 0) for _, phase in phases]
     whole = sum(spent) or 1
     for number, took in enumerate(spent):
@@ -73,7 +79,7 @@ def _bars(phases: Sequence[tuple[str, dict[str, Any]]]) -> Iterable[SafeString]:
 
 
 def result_panel(run: AceRun, caller: Caller) -> Panel:
-    """List the memory and the deltas of a run with their current status."""
+    """List the memory of a run and its deltas, each with its current status."""
     deltas = PlaybookDelta.objects.visible_to(caller).filter(run_id=run.pk)
     return panels.table(
         "Results",
@@ -108,7 +114,7 @@ def _delta_line(delta: PlaybookDelta) -> list[Any]:
 
 
 def calls_panel(run: AceRun) -> Panel:
-    """List the tool calls of the task, as they arrived."""
+    """List the tool calls of the task in the order of the request."""
     calls = run.request.get("tool_usage") or []
     return panels.table(
         "Tool calls",
@@ -199,7 +205,10 @@ def observations_panel(rows: Iterable[Observation]) -> Panel:
 
 
 def mark_quote(quote: dict[str, Any], text_of: TextReader) -> Any:
-    """Return the quote with the text around it; alone if the text does not have it."""
+    """Return the quote marked in the text around it.
+
+    Return only the quote if the text has other words at that place.
+    """
     text = text_of(str(quote.get("field", "")))
     start, end = quote.get("start"), quote.get("end")
     text_of_quote = str(quote.get("quote", ""))

@@ -48,7 +48,7 @@ STATE_COLOURS = {"running": "warning", "done": "success", "failed": "danger"}
 
 
 class EntriesFilter(ChoiceFilter):
-    """Filter by whether the agent got entries of the playbook."""
+    """Filter runs by whether the agent was given playbook entries."""
 
     title = "playbook entries"
     parameter_name = "entries"

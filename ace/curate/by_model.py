@@ -1,4 +1,4 @@
-"""Ask a language model how each lesson changes the playbook entries similar to it."""
+"""Ask a language model how each lesson changes the playbook entries like it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from playbook.learning.model_placement import Choice, Placement, PlacementTarget
 from playbook.models import PlaybookEntry
 
 PURPOSE = "curator"
-MAX_TOKENS = 2_500  # of an answer for MAX_LESSONS lessons, half of them rewritten
-MAX_NEIGHBOURS = 10  # entries for each lesson
-MAX_LESSONS = 10  # in one question
-MIN_SIMILARITY = -1.0  # a cosine: the nearest ten at any distance
+MAX_TOKENS = 2_500  # of an answer that rewrites half of MAX_LESSONS lessons
+MAX_NEIGHBOURS = 10  # similar entries shown for each lesson
+MAX_LESSONS = 10  # lessons in one question
+MIN_SIMILARITY = -1.0  # the lowest cosine, so that no entry is too far away
 MAX_REASON = 500  # characters
 
 
 class PlacementAnswer(BaseModel):
-    """The answer for one lesson, without the enum of labels."""
+    """The answer for one lesson. `answer_shape` adds the list of allowed labels."""
 
     operation: Choice
     targets: list[str]
@@ -51,7 +51,10 @@ class PlacementAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class ModelPlacements:
-    """The model's choice for each lesson, or None if the rules decide; `notes` say why."""
+    """The model's choice for each lesson; None where the rules decide.
+
+    `notes` say why the model did not answer.
+    """
 
     placements: tuple[dict[str, Any] | None, ...]
     notes: tuple[str, ...] = ()
@@ -59,7 +62,7 @@ class ModelPlacements:
 
 @dataclass(frozen=True)
 class LessonCandidate:
-    """A lesson with the entries that it may change."""
+    """A lesson, and the similar entries that the lesson may change."""
 
     number: int
     lesson: Mapping[str, Any]
@@ -71,7 +74,10 @@ class LessonCandidate:
 
 
 def place(run: AceRun, lessons: Sequence[Mapping[str, Any]]) -> ModelPlacements:
-    """Ask about the lessons with similar entries; the others are additions."""
+    """Ask the model about each lesson that has similar entries.
+
+    The other lessons get None: each becomes a new entry.
+    """
     nothing = ModelPlacements((None,) * len(lessons))
     candidates = _candidates(run, lessons[:MAX_LESSONS])
     if not candidates:
@@ -98,7 +104,10 @@ def place(run: AceRun, lessons: Sequence[Mapping[str, Any]]) -> ModelPlacements:
 def _candidates(
     run: AceRun, lessons: Sequence[Mapping[str, Any]]
 ) -> list[LessonCandidate]:
-    """Return the lessons with similar entries; none while the embedding model is away."""
+    """Return each lesson that has similar entries, together with these entries.
+
+    Return an empty list while the embedding model is unavailable.
+    """
     vectors = neighbours.embed_texts([lesson["content"] for lesson in lessons]) or []
     found = []
     for number, (lesson, vector) in enumerate(zip(lessons, vectors, strict=False)):
@@ -113,7 +122,10 @@ def _candidates(
 
 
 def answer_shape(candidates: Sequence[LessonCandidate]) -> type[BaseModel]:
-    """Return the schema of the answer: a key for each lesson, an enum of its entries."""
+    """Return the schema of the answer, which has a key for each lesson.
+
+    The answer for a lesson may name only the similar entries of that lesson.
+    """
     fields: dict[str, Any] = {}
     for candidate in candidates:
         label: Any = schemas.one_of([entry.label for entry in candidate.entries])
@@ -156,12 +168,12 @@ def _line(entry: PlaybookEntry) -> str:
 def _to_placement(
     candidate: LessonCandidate, answer: BaseModel, model: str
 ) -> dict[str, Any] | None:
-    """Return the choice as the Reflection stores it; None for a mere addition."""
+    """Return the choice as the Reflection stores it; None for a new entry."""
     choice: PlacementAnswer = getattr(answer, candidate.key)
     entries = {entry.label: entry for entry in candidate.entries}
     if choice.operation == "add" or not entries.keys() >= set(choice.targets):
         return None
-    # The model may not drop a lesson of the rules.
+    # The model must not drop a lesson that the rules found.
     if choice.operation == "none" and candidate.lesson["producer"] != "model":
         return None
     placement = Placement(

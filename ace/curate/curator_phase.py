@@ -1,4 +1,4 @@
-"""Run the curator as a phase of a run: propose deltas and votes from the reflection."""
+"""Run the curator, a phase of a run: propose deltas and votes from the reflection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from projects import model_access
 def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """Pass the stored reflection to the playbook (REQ-MEM-ACE-003).
 
-    A resumed run proposes the stored lessons, even if newer rules would draw others.
+    A resumed run proposes the stored lessons, even if newer rules would find other
+    lessons.
     """
     reflection = _with_placements(run)
     task = tasks.parse(run.request)
@@ -40,7 +41,7 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
             id=run.pk,
             memory=run.memory,
             outcome=reflection.outcome,
-            feedback_source=task.feedback_source,  # type: ignore[arg-type]  # checked at the door
+            feedback_source=task.feedback_source,  # type: ignore[arg-type]  # checked before
             agent_id=run.agent_id,
             sources=_sources(task, reflection.lessons),
         ),
@@ -57,10 +58,10 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
 
 
 def _with_placements(run: AceRun) -> Reflection:
-    """Return the run's reflection with the model's choice for each lesson.
+    """Return the reflection of the run with the model's choice for each lesson.
 
-    The choices are stored before anything is proposed, so that the model is asked once
-    and a resumed run proposes the same changes.
+    The choices are stored before any change is proposed. So the model is asked only
+    once, and a resumed run proposes the same changes.
     """
     reflection = Reflection.objects.get(run=run)
     is_known = all("placement" in lesson for lesson in reflection.lessons)
@@ -71,7 +72,7 @@ def _with_placements(run: AceRun) -> Reflection:
 
 @write
 def _store_placements(run: AceRun, choices: ModelPlacements) -> Reflection:
-    # Locked against a second process that asked at the same time.
+    # Another process may have asked the model at the same time; the lock excludes it.
     reflection = Reflection.objects.select_for_update(no_key=True).get(run=run)
     if any("placement" not in lesson for lesson in reflection.lessons):
         reflection.lessons = [
@@ -111,7 +112,7 @@ def _vote(vote: Mapping[str, Any]) -> Vote:
 
 
 def _sources(task: Task, lessons: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the texts that the lessons quote, by field."""
+    """Return {field: text} of the texts that the lessons quote."""
     fields = {span["field"] for lesson in lessons for span in lesson["evidence"]}
     return {field: task.text(field) for field in fields}
 
@@ -123,7 +124,7 @@ def _operation(delta: PlaybookDelta) -> dict[str, Any]:
         "status": delta.status,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
         "entry_label": delta.entry.label if delta.entry else None,
-        # An agent reads the answer and must not see content in quarantine.
+        # Agents read this answer, and they must not see quarantined content.
         "content": "" if delta.risk == "quarantine" else delta.content,
         "reason": delta.reason,
     }

@@ -4,7 +4,10 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """Nothing ever counted them: attempts are those of the run's job."""
+    """Remove the column `attempts`, which no code updated.
+
+    The job of a run counts the attempts.
+    """
 
     dependencies = [("ace", "0002_observation")]
 

@@ -1,4 +1,4 @@
-"""Ask the language model for a run: its prompts, its account and its time limit.
+"""Ask the language model for a run, within the time limit and on the project's account.
 
-May import `ace.models` and the apps below.
+This package may import `ace.models` and the apps below `ace`.
 """

@@ -19,7 +19,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def max_wait(project: Project) -> timedelta:
-    """Return how long all calls of a run may wait for the model together."""
+    """Return how long a run may wait for the model, in all its calls together."""
     return timedelta(
         seconds=settings.LANGUAGE_TIMEOUT if model_access.is_enabled(project) else 0
     )
@@ -34,6 +34,9 @@ def ask(
     purpose: str,
     max_tokens: int,
 ) -> Answer[Shape]:
-    """Ask the model; raises InferenceError, after which the rules decide alone."""
+    """Ask the model. Raises InferenceError if the model gives no valid answer.
+
+    After this error, the rules decide without the model.
+    """
     question = Question(purpose, prompt.version, prompt.text, text, max_tokens)
     return client.ask(question, shape, model_access.account_for(run.project, run.pk))

@@ -1,4 +1,4 @@
-"""Read the prompts of reflector and curator from `ace/prompts`."""
+"""Read the prompts of the reflector and the curator from `ace/prompts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask a language model for lessons of a task; keep those that quote the task."""
+"""Ask a language model for lessons from a task; keep those that quote the task."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from projects import model_access
 from projects.models import Project
 
 PURPOSE = "reflector"
-MAX_TOKENS = 2_500  # of an answer: five lessons with their quotes, and some to spare
+MAX_TOKENS = 2_500  # of an answer: more than five lessons with quotes need
 MAX_LESSONS, MAX_QUOTES = 5, 5
 # A shorter quote occurs in every text and proves nothing.
 MIN_QUOTE = 8
-MAX_SENTENCE = 500  # characters; of texts that only people read
-# Equal to the confidence of the rules in advice (docs/ace.md, "Lessons").
+MAX_SENTENCE = 500  # characters of a text that only people read
+# The rules have the same confidence in advice (docs/ace.md, "Lessons").
 CONFIDENCE = {"human": 0.8, "test": 0.7, "environment": 0.7}
 OWN_WORD_CONFIDENCE = {"success": 0.5}
 DEFAULT_CONFIDENCE = 0.3
@@ -42,7 +42,10 @@ class QuoteAnswer(BaseModel):
 
 
 class LessonAnswer(BaseModel):
-    """One lesson of the answer, without the enums of a project."""
+    """One lesson of the answer.
+
+    `answershape` adds the categories and root causes that the project allows.
+    """
 
     content: str
     condition: str
@@ -62,7 +65,10 @@ class ReflectionAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class ReflectionProducer:
-    """The producer: columns of the Reflection and keys of each of its lessons."""
+    """What produced a Reflection or a lesson: the rules or a language model.
+
+    The fields are columns of the Reflection, and keys of each of its lessons.
+    """
 
     producer: str = Producer.RULE
     producer_name: str = "reflector"
@@ -71,7 +77,10 @@ class ReflectionProducer:
 
 @dataclass(frozen=True)
 class ModelLessons:
-    """The lessons of the model, and texts that replace those of the rules unless blank."""
+    """The lessons of the model, and its other texts.
+
+    Each text that is not blank replaces the text of the rules.
+    """
 
     producer: ReflectionProducer = ReflectionProducer()
     lessons: tuple[TaskLesson, ...] = ()
@@ -83,7 +92,10 @@ class ModelLessons:
 
 
 def reflect(run: AceRun, task: Task, findings: RuleFindings) -> ModelLessons:
-    """Ask the model about a task with a known outcome, which it cannot change."""
+    """Ask the model about a task, unless the outcome of the task is unknown.
+
+    The model cannot change the outcome.
+    """
     if findings.outcome.value == "unknown" or not model_access.is_enabled(run.project):
         return ModelLessons()
     try:
@@ -144,7 +156,7 @@ def _to_model_lessons(
 def _lesson(
     task: Task, findings: RuleFindings, answer: LessonAnswer
 ) -> TaskLesson | None:
-    """Return the lesson; None if none of its quotes is in the run."""
+    """Return the lesson; None if the texts of the run contain none of its quotes."""
     evidence = tuple(dict.fromkeys(_evidence(task, answer.quotes)))
     content = answer.content.strip()
     if not evidence or not content:
@@ -153,7 +165,7 @@ def _lesson(
         condition=clip(answer.condition.strip(), MAX_SENTENCE),
         action=clip(answer.action.strip(), MAX_SENTENCE),
         content=content,
-        category=answer.category,  # type: ignore[arg-type]  # of the project's own list
+        category=answer.category,  # type: ignore[arg-type]  # one of the project's
         root_cause=answer.root_cause,
         evidence=evidence,
         signature=error_signature.build("model", "", None, content),
@@ -167,13 +179,13 @@ def _confidence(task: Task, findings: RuleFindings) -> float:
 
 
 def _evidence(task: Task, quotes: Sequence[QuoteAnswer]) -> Iterator[Evidence]:
-    """Yield the quotes that are in the run, word for word, with their places."""
+    """Yield each quote that the run contains word for word, and where it is."""
     fields = [*_fields(task)]
     for quote_answer in quotes[:MAX_QUOTES]:
         quote = quote_answer.quote.strip()[:MAX_QUOTE]
         if len(quote) < MIN_QUOTE:
             continue
-        # The field that the answer names first, then every other one.
+        # Search the field that the answer names first, then all other fields.
         for field in sorted(fields, key=lambda field: field != quote_answer.field):
             start = task.text(field).find(quote)
             if start >= 0:

@@ -25,7 +25,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class RuleFindings:
-    """The result of the rules for a task, before anything is stored."""
+    """What the rules found in a task; nothing of it is stored yet."""
 
     outcome: TaskOutcome
     evidence: Sequence[Evidence]
@@ -72,7 +72,10 @@ def _root_cause(
     errors: Sequence[Evidence],
     rows: tuple[causes.CauseRow, ...],
 ) -> str:
-    """Return the root cause, also of a failure without an error; blank for a success."""
+    """Return the root cause of the errors, or of a failure without errors.
+
+    Return a blank text if there is neither an error nor a failure.
+    """
     went_wrong = outcome.value in ("failure", "partial")
     return causes.root_cause(evidence, rows) if errors or went_wrong else ""
 
@@ -85,7 +88,10 @@ def votes(
     entries: Sequence[PlaybookEntry],
     cited_ids: set[uuid.UUID],
 ) -> list[Vote]:
-    """Return a vote for each entry that the agent got; none for an unknown outcome."""
+    """Return a vote on each entry that the agent was given or that it cited.
+
+    Return no votes if the outcome is unknown.
+    """
     if outcome.value == "unknown":
         return []
     return [
@@ -114,7 +120,11 @@ def _vote(
 def _is_implicated(
     task: Task, entry: PlaybookEntry, errors: Iterable[Evidence]
 ) -> bool:
-    """Return whether the entry gives the wrong answer or names a failed tool or identifier."""
+    """Return whether the entry is about what went wrong.
+
+    The entry contains the wrong answer, or names a tool that failed or an identifier
+    from an error.
+    """
     wrong = corrections.wrong_answer(task)
     if wrong and wrong in literals.find_literals(entry.action or entry.content):
         return True
@@ -136,7 +146,7 @@ def _tool(task: Task, field: str) -> str:
 
 
 def project_causes(project: Project) -> tuple[causes.CauseRow, ...]:
-    """Return the project's own root causes."""
+    """Return the root causes that the project defines."""
     return tuple(
         causes.CauseRow(row.code, phrases=tuple(word.lower() for word in row.words))
         for row in project.options.root_causes
@@ -144,10 +154,13 @@ def project_causes(project: Project) -> tuple[causes.CauseRow, ...]:
 
 
 def to_json(task: Task, span: Evidence) -> dict[str, Any]:
-    """Return a span as the API gives it; `field`, `start` and `end` locate the quote."""
+    """Return the span in the format of the API, with its quote.
+
+    `field`, `start` and `end` locate the quote in the request of the run.
+    """
     return {**dataclasses.asdict(span), "quote": spans.quote(task, span)}
 
 
 def from_json(data: Mapping[str, Any]) -> Evidence:
-    """Return the span that `to_json` was given."""
+    """Return the span from which `to_json` made this data."""
     return Evidence(**{name: v for name, v in data.items() if name != "quote"})

@@ -1,4 +1,7 @@
-"""Find the playbook entries that a finished task names: injected or cited ones."""
+"""Find the playbook entries that a finished task names.
+
+The task names the entries that were injected and the entries that the agent cited.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from playbook.models import PlaybookEntry
 from projects.models import Project
 
 CITED, INJECTED = "cited_entry_ids", "injected_entry_ids"
-# Unknown names that one note lists.
+# The number of unknown names that the note lists.
 MAX_LISTED = 20
 
 
@@ -31,7 +34,10 @@ def find(
 
 
 def unknown_name_notes(project: Project, request: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a note about the names that no entry has, which get no vote."""
+    """Return a note that lists the names in the request that no entry has.
+
+    Return an empty tuple if every name belongs to an entry.
+    """
     names = dict.fromkeys(_names(request, CITED, INJECTED))
     known: set[str] = set()
     for entry in find(project, request, CITED, INJECTED):

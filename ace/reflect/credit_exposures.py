@@ -1,4 +1,4 @@
-"""Link a finished task to the playbook entries that its agent got."""
+"""Link a finished task to the playbook entries that the agent was given."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def for_run(
     injected_entries: Iterable[PlaybookEntry],
     cited_entries: Iterable[PlaybookEntry],
 ) -> None:
-    """Link the run to the exposures of its agent since the agent's last run.
+    """Link the run to the exposures of its agent since the agent's previous run.
 
-    The request names the injected and the cited entries.
+    `injected_entries` and `cited_entries` are the entries that the request names.
     """
     exposures.credit(
         exposures.FinishedTask(

@@ -1,4 +1,4 @@
-"""Store the errors of runs, and learn from those that occur in a second run."""
+"""Store the errors of runs; learn from each error that occurs in a second run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from playbook.proposals.proposed_change import Operation, Producer, Proposal
 
 @dataclass(frozen=True)
 class ObservedError:
-    """An error of a run; `resolved_by` is the lesson with the solution."""
+    """An error of a run. `resolved_by` is the text of the lesson that resolves it."""
 
     signature: str
     root_cause: str
@@ -37,7 +37,11 @@ class ObservedError:
 
 @dataclass(frozen=True)
 class EarlierRuns:
-    """The earlier runs with the same error, of which there may be thousands."""
+    """What is known of the earlier runs with the same error.
+
+    `runs` is the number of these runs; there may be thousands. `is_resolved` says
+    whether one of them resolved the error.
+    """
 
     runs: int
     first_run: uuid.UUID
@@ -45,10 +49,10 @@ class EarlierRuns:
 
 
 def learn(run: AceRun, task: Task, findings: RuleFindings) -> RuleFindings:
-    """Store the errors of the run; add a lesson for those that an earlier run had too.
+    """Store the errors of the run; add a lesson for each error that an earlier run had.
 
-    Only runs stored before this one count: of two concurrent runs exactly one gets the
-    lesson, and a resumed run gets the same lessons again.
+    Only runs that were stored before this run count. So exactly one of two concurrent
+    runs gets the lesson, and a resumed run gets the same lessons again.
     """
     errors = [*_unresolved_errors(findings), *_resolved_errors(task, findings)]
     earlier = _store(run, task, errors) if errors else {}
@@ -65,7 +69,7 @@ def learn(run: AceRun, task: Task, findings: RuleFindings) -> RuleFindings:
 
 
 def superseded_by_fix(run: AceRun) -> list[Proposal]:
-    """Return proposals to retire entries about errors that this run resolves."""
+    """Return proposals to retire the entries about errors that this run resolved."""
     resolved = Observation.objects.filter(run=run, seen__has_key="mended_by")
     remedies = {f"seen|{row.signature}": row.seen["mended_by"] for row in resolved}
     if not remedies:
@@ -88,7 +92,11 @@ def superseded_by_fix(run: AceRun) -> list[Proposal]:
 
 
 def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[str]:
-    """Return the signatures that an active entry covers; a repetition is no vote for it."""
+    """Return the signatures of errors for which an active entry exists.
+
+    Such an error gets no new lesson, because a repeated error is not a vote for the
+    entry.
+    """
     often = [key for key, before in earlier.items() if before.runs > 1]
     if not often:
         return set()
@@ -153,13 +161,13 @@ def _resolved_errors(task: Task, findings: RuleFindings) -> Iterator[ObservedErr
 def _store(
     run: AceRun, task: Task, errors: Sequence[ObservedError]
 ) -> Mapping[str, EarlierRuns]:
-    """Store the errors; return the earlier runs with the same errors, by signature."""
-    # One run at a time, so that the ids are in the order of the writes.
+    """Store the errors of the run; return {signature: earlier runs with this error}."""
+    # Only one run writes at a time, so the ids are in the order of the runs.
     revision.lock_playbook(run.project)
     rows = [_row(run, task, error) for error in errors]
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
     own = Observation.objects.filter(run=run).order_by("pk").first()
-    assert own  # of this call, or of an earlier one by the same run
+    assert own  # stored by this call, or by an earlier call for the same run
     same = Observation.objects.filter(
         project=run.project, signature__in=[row.signature for row in rows]
     )
@@ -213,7 +221,10 @@ def _lesson(
     error: UnresolvedError,
     earlier: EarlierRuns | None,
 ) -> TaskLesson | None:
-    """Return the lesson; None without an earlier run, or if an earlier run resolved it."""
+    """Return the lesson about an error that an earlier run had too.
+
+    Return None if no earlier run had the error, or if an earlier run resolved it.
+    """
     if earlier is None or earlier.is_resolved:
         return None
     runs = earlier.runs + 1

@@ -1,4 +1,4 @@
-"""Run the reflector as a phase of a run: store one Reflection, return its part of the result."""
+"""Run the reflector, a phase of a run: store one Reflection and report from it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from playbook.history.votes import Vote
 from playbook.models import PlaybookEntry
 from projects.models import Project
 
-# Limits of an ACEResult; the Reflection has everything.
+# Limits of what an ACEResult shows; the Reflection keeps everything.
 MAX_ERRORS = 20
 LESSON_FIELDS = ("content", "category", "root_cause", "confidence", "producer")
 
 
 def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
-    """Reflect on a run's task once; a second call returns the first call's result.
+    """Reflect on the task of a run, unless its Reflection is already stored.
 
-    The result comes from the stored Reflection: two processes return the same, and a
-    language model is not asked twice.
+    The returned part of the ACEResult comes from the stored Reflection. So every call
+    returns the same lessons, and later calls do not ask the language model again.
     """
     credit_exposures.for_run(
         run,
@@ -75,7 +75,7 @@ def _create(run: AceRun) -> Reflection:
 
 
 def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
-    """Reflect by the rules, and add the lessons of repeated errors."""
+    """Reflect by the rules; add lessons about errors that an earlier run had too."""
     cited = cited_entries.find(run.project, run.request, cited_entries.CITED)
     entries = cited_entries.find(
         run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
@@ -89,7 +89,10 @@ def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
 def _lessons(
     task: Task, findings: RuleFindings, model_lessons: ModelLessons
 ) -> list[dict[str, Any]]:
-    """Return the lessons of the model, then those of the rules with other content."""
+    """Return the lessons of the model, then the lessons of the rules.
+
+    A lesson of the rules is left out if the model has a lesson with the same content.
+    """
     known = {
         plain_text.similarity_hash(lesson.content) for lesson in model_lessons.lessons
     }
@@ -118,7 +121,11 @@ def _lesson(
 
 
 def _subject(task: Task, lessons: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of the lessons, else the goal, else the result."""
+    """Return the text for which related entries are searched.
+
+    This is the text of the lessons. Without lessons it is the goal, and without a goal
+    it is the result.
+    """
     text = " ".join(lesson["content"] for lesson in lessons)
     return text or task.goal or task.result
 
@@ -181,7 +188,7 @@ def _insights(
 
 
 def _report(project: Project, reflection: Reflection) -> dict[str, Any]:
-    """Return the part of an ACEResult that the reflection gives."""
+    """Return the keys of the ACEResult that come from the reflection."""
     return {
         "outcome": reflection.outcome,
         "outcome_source": reflection.outcome_source,
@@ -214,7 +221,10 @@ def _entries(related: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _errors(
     project: Project, evidence: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the distinct errors of a task: {error_type, message, root_cause, evidence}."""
+    """Return each distinct error of a task once, in the order of the evidence.
+
+    An error is {error_type, message, root_cause, evidence}.
+    """
     stored = {by_rules.from_json(span): span for span in evidence}
     rows = by_rules.project_causes(project)
     distinct: dict[str, list[Evidence]] = {}

@@ -1,4 +1,4 @@
-"""Write the reflector's prompt about a task: cut the middle of long texts."""
+"""Write the reflector's prompt about a task. Long texts lose their middle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from common.text.plain_text import clip
 from inference.language.fence import FencedText, fence_texts, keep_ends
 from projects.models import Project
 
-# Characters; in all about 8,000 tokens, which fit the context of a local model.
+# Limits in characters. The whole prompt has at most about 8,000 tokens, which fit the
+# context of a local model.
 MAX_TEXT = 4_000
 MAX_CALL = 1_500
 MAX_ALL_CALLS = 16_000
@@ -33,7 +34,7 @@ def build(task: Task, project: Project, findings: RuleFindings) -> str:
 
 
 def root_causes(project: Project) -> list[str]:
-    """Return the project's own codes, then the built-in ones, each once."""
+    """Return the codes of the project, then the built-in codes, without repeats."""
     own = [row.code for row in project.options.root_causes]
     codes = [*own, *(row.code for row in causes.ROWS), causes.UNKNOWN]
     return list(dict.fromkeys(codes))
@@ -53,7 +54,10 @@ def parts(task: Task, findings: RuleFindings) -> Iterator[FencedText]:
 
 
 def _choose_calls(task: Task, findings: RuleFindings) -> list[ToolCall]:
-    """Return the calls that fit: those with evidence first, then the last ones."""
+    """Return the tool calls that the prompt has room for, in their original order.
+
+    Calls with evidence are chosen first, and later calls before earlier ones.
+    """
     with_evidence = {span.field.rpartition(".")[0] for span in findings.evidence}
     order = sorted(
         task.calls,

@@ -141,7 +141,10 @@ class Command(BaseCommand):
         return send
 
     def post_with_retries(self, post: Callable[[], httpx2.Response]) -> httpx2.Response:
-        """Retry while the service is away, busy or throttling; the key makes that safe."""
+        """Send the task; retry while the service is unavailable, busy or throttling.
+
+        A retry is safe, because the request has an idempotency key.
+        """
         for wait in WAITS:
             try:
                 answer = post()
@@ -155,11 +158,11 @@ class Command(BaseCommand):
 
 
 class ReplayRefused(Exception):
-    """A task was not accepted."""
+    """The service did not accept a task."""
 
 
 class ReplaySummary:
-    """Counts over all answers of a replay."""
+    """Totals of all the answers in a replay."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
