@@ -1,4 +1,4 @@
-"""Give agents context: the digest, the context of a task, the graph of a file.
+"""Give agents context: the digest, the context of a task and the graph of a file.
 
-May import `playbook`, `memories` and everything below them; never `ace`.
+This package may import `playbook`, `memories` and the apps below them, but not `ace`.
 """

@@ -11,5 +11,5 @@ from projects import deletion
 
 @deletion.register
 def remove(project_id: uuid.UUID, run: JobRun) -> None:
-    """Delete the configurations of the project and of its agents."""
+    """Delete the digest configurations of the project and of its agents."""
     DigestConfig.objects.filter(project_id=project_id).delete()

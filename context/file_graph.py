@@ -18,13 +18,16 @@ from playbook.reading import entry_list
 from projects.models import Project
 from search.columns import search_columns_of
 
-MAX_MEMORIES = 100  # of a file, the newest; the counts include all
-MAX_RELATED = 20  # files
+MAX_MEMORIES = 100  # the newest memories of a file; the counts include all
+MAX_RELATED = 20  # related files
 
 
 @dataclass(frozen=True)
 class RelatedFile:
-    """A file that shares memories with another; `strength` is the shared part, 0..1."""
+    """A file that shares memories with the requested file.
+
+    `strength` is the share of the requested file's memories that both files have, 0..1.
+    """
 
     file_path: str
     shared_memories: int
@@ -45,7 +48,7 @@ class FileGraph:
 
 
 def build(project: Project, path: str, caller: Caller) -> FileGraph:
-    """Return a file with its memories by relation, its entries and its related files."""
+    """Return a file, its memories by relation, its entries and its related files."""
     caller.require(Role.VIEWER, project.pk)
     file = (
         File.objects.visible_to(caller)
@@ -55,7 +58,8 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
     )
     if file is None:
         raise errors.NotFound(f"The project has no file {path}.")
-    # As in every read without a scope (docs/api.md, "Search"): nothing private or sensitive.
+    # Like every read without a scope (docs/api.md, "Search"), the graph shows nothing
+    # private or sensitive.
     visible = retrieve.readable_rows(project, None, Filters(), caller).filter(
         project=project
     )
@@ -86,7 +90,10 @@ def build(project: Project, path: str, caller: Caller) -> FileGraph:
 def _entries(
     project: Project, path: str, linked: Any, caller: Caller
 ) -> list[PlaybookEntry]:
-    """Return the entries that a memory of the file supports or that name the file."""
+    """Return the entries that belong to the file.
+
+    A memory of the file supports the entry, or the text of the entry names the file.
+    """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller).filter(
         Exists(Support.objects.filter(entry=OuterRef("pk"), memory__in=linked))
         | Exists(Anchor.objects.filter(entry=OuterRef("pk"), file_path=path))

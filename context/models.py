@@ -12,9 +12,9 @@ class DigestConfig(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    # Empty: for every agent of the project.
+    # An empty id means that the settings are for every agent of the project.
     agent_id = models.CharField(max_length=255, blank=True)
-    # The differences from the defaults in `digest.digest_options`.
+    # Only the settings that differ from the defaults in `digest.digest_options`.
     config = models.JSONField(default=dict, blank=True)
     version = models.PositiveIntegerField(default=1)
     updated_by = models.CharField(max_length=200, blank=True)

@@ -1,4 +1,4 @@
-"""Select ranked lines within budgets; a line that does not fit whole may be cut."""
+"""Select ranked lines within budgets. A line that is too long may be cut."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from inference import tokens
 
 T = TypeVar("T")
 
-# If the tokens of a line do not fit, the line is cut to this share of its characters and
-# tried once more (docs/digest.md, "Settings").
+# If a line has too many tokens for a budget, the line is cut once to this share of its
+# characters and tried again (docs/digest.md, "Settings").
 RETRY = 0.7
 CUT = "…"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The maximum of items, characters and, if set, tokens."""
+    """The maximum number of items and characters; also of tokens unless it is None."""
 
     items: int
     chars: int
@@ -29,9 +29,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class CandidateLine(Generic[T]):
-    """A candidate as text, which is never cut within its first `head` characters.
+    """A candidate and its line of text. The first `head` characters are never cut.
 
-    The text is written on first use: for most candidates there is no room.
+    The text is written when it is first used, because most candidates are never used.
     """
 
     item: T
@@ -46,7 +46,7 @@ class CandidateLine(Generic[T]):
 
 @dataclass(frozen=True)
 class SelectedLine(Generic[T]):
-    """A selected line; `text` is shorter than the whole line if `is_cut`."""
+    """A selected line. If `is_cut`, then `text` is only the beginning of the line."""
 
     item: T
     kind: str
@@ -62,12 +62,12 @@ class Skipped(Generic[T]):
 
 @dataclass
 class BudgetUse:
-    """The used part of a budget; the newline after each line counts."""
+    """How much of a budget is used. The newline after each line counts too."""
 
     budget: Budget
     items: int = 0
     chars: int = 0
-    size: int = 0  # bytes, which tokens are estimated from
+    size: int = 0  # in bytes, from which the tokens are estimated
 
     @property
     def room(self) -> int:
@@ -109,10 +109,10 @@ def select(
     kinds: Mapping[str, Budget],
     opening: str = "",
 ) -> Selection[T]:
-    """Take the lines in order, and skip those that do not fit the budgets.
+    """Select lines in order, and skip each line that does not fit the budgets.
 
-    Each line counts for the total and for its kind. The opening, a line of its own,
-    counts for the total.
+    Each line uses the total budget and the budget of its kind. The opening is a line
+    before the others, and its characters and tokens use the total budget.
     """
     total_use = BudgetUse(total)
     if opening:
@@ -151,7 +151,7 @@ def _fit(
 
 
 def cut(line: CandidateLine[T], length: int) -> str | None:
-    """Return the line within `length` characters; None if its head does not fit."""
+    """Return the line, cut to `length` characters; None if its head is longer."""
     if length < line.head:
         return None
     if len(line.text) <= length:

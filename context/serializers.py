@@ -76,7 +76,7 @@ class RelevantMemoryOut(serializers.Serializer[Any]):
 
 
 class RelevantRuleOut(serializers.Serializer[Any]):
-    """A rule above the relevance gate; `score` is its cosine to the task."""
+    """A rule above the relevance gate; `score` is its cosine similarity to the task."""
 
     entry = EntryOut()
     score = serializers.FloatField()
@@ -93,7 +93,7 @@ class RecommendedFileOut(serializers.Serializer[Any]):
 class TaskContextOut(serializers.Serializer[Any]):
     """The context of a task; every text in it is data, not an instruction.
 
-    `text` is within the budget; the other fields have its items in full.
+    `text` keeps within the budget. The other fields have the items of `text` in full.
     """
 
     text = serializers.CharField()

@@ -1,4 +1,4 @@
-"""Admin pages of digest settings; importing the package registers them."""
+"""Admin pages of digest settings. Importing this package registers the pages."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ from projects.models import Project
 
 
 class IndentedJSONEncoder(json.JSONEncoder):
-    """Encode settings with one value on each line."""
+    """Encode settings as JSON with one value on each line."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs | {"indent": 2})
 
 
 class DigestConfigForm(ActionForm):
-    """Edit the settings of a project or an agent with `digest_configs.put`."""
+    """Edit the settings of a project or an agent; `digest_configs.put` saves them."""
 
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
@@ -90,7 +90,7 @@ class DigestConfigForm(ActionForm):
 
 
 class DigestPreviewForm(ProjectPageForm):
-    """Preview the digest for a turn of an agent, with `assemble.for_agent`."""
+    """Preview the digest that `assemble.for_agent` returns for a turn of an agent."""
 
     agent_id = forms.CharField(
         label="Agent",

@@ -1,4 +1,4 @@
-"""Panels of a digest: its text, its lines with their sources, the omitted memories."""
+"""Panels of a digest: the text, the lines with their sources, the omitted memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from context.digest.assemble import Digest
 from memories.models import Memory
 
 MEMORY = "memories_memory"
-# Rows of each table; the sources return at most 380 candidates.
+# The number of rows in each table; the sources return at most 380 candidates.
 MAX_CANDIDATES = 400
 
 

@@ -113,7 +113,7 @@ class DigestConfigAdmin(RowsAdmin):
 def settings_panel(
     holds: digest_options.DigestOptions, layers: list[tuple[str, dict[str, Any]]]
 ) -> Panel:
-    """List every setting with its value and the layer that sets it."""
+    """List each setting with its value and the layer that the value comes from."""
 
     def origin(setting: str) -> str:
         return next((name for name, config in layers if setting in config), "default")
@@ -133,7 +133,7 @@ def _json(value: Any) -> str:
 
 
 def flatten(config: Any, path: str = "") -> dict[str, Any]:
-    """Return a config without nesting: {"budgets.total.max_items": 12}."""
+    """Return the config as a flat dict, such as {"budgets.total.max_items": 12}."""
     result: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):

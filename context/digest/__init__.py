@@ -1,4 +1,5 @@
-"""The digest of requirement 001: memories for an agent before a turn, within budgets.
+"""The digest of requirement 001: a short list of memories for an agent before a turn.
 
-May import `context.selection`, `context.models`, `memories` and the apps below.
+This package may import `context.selection`, `context.models`, `memories` and the apps
+below `memories`.
 """

@@ -1,4 +1,4 @@
-"""Assemble a digest: gather candidates, order them, select lines within the budgets."""
+"""Assemble a digest: gather and order candidates, then select lines within budgets."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from memories.scopes import Scope
 from projects.models import Project
 
 OPENING = "Memory digest:"
-# The fixed sentences of an empty digest.
+# The fixed sentences of a digest without memories.
 DISABLED = "The memory digest is disabled."
 EMPTY = "There are no memories to show."
 NOTHING = "No memory fits this turn."
-# Kinds of jobs whose results a digest may lack.
+# While jobs of these kinds wait, a digest may lack their results.
 LEARNING, EMBEDDING = "ace", "embed"
 
 
 @dataclass(frozen=True)
 class IncludedMemory:
-    """A memory in the digest; `rank` is its place among all candidates, from 1."""
+    """A memory in the digest. `rank` is its place among all candidates, from 1 on."""
 
     memory: Memory
     sources: list[str]
@@ -58,7 +58,10 @@ class OmittedMemory:
 
 @dataclass(frozen=True)
 class Digest:
-    """A digest and its parts; `used` is {"total" or a kind: {items, chars, tokens}}."""
+    """A digest and its parts.
+
+    `used` is {name: {items, chars, tokens}}. A name is "total" or a kind of memory.
+    """
 
     text: str
     included: list[IncludedMemory] = field(default_factory=list)
@@ -80,8 +83,8 @@ def for_agent(
 ) -> Digest:
     """Return the digest of an agent before a turn (docs/digest.md).
 
-    Equal rows and settings give equal bytes. `scopes` add memories to those of a read
-    without scope, which covers the project and its organization.
+    The same rows and settings always give the same bytes. The digest reads the shared
+    memories of the project and its organization, and the memories of the `scopes`.
     """
     caller.require(Role.VIEWER, project.pk)
     options = digest_configs.effective_options(project, agent_id, caller, overrides)
@@ -163,7 +166,10 @@ def _kinds(candidates: Sequence[DigestCandidate]) -> dict[uuid.UUID, str]:
 
 
 class LazyMemories:
-    """Memories read in batches, in a known order; most are never read."""
+    """Memories by id, read in batches in the order of the given ids.
+
+    A batch is read when one of its memories is needed; most batches are never read.
+    """
 
     AT_ONCE = 32
 
@@ -198,7 +204,10 @@ def _text(chosen: Selection[DigestCandidate], options: DigestOptions) -> str:
 
 
 def _sentence(sentence: str, options: DigestOptions) -> str:
-    """Return the opening and a fixed sentence if the total budget has room, else blank."""
+    """Return the opening line and the fixed sentence.
+
+    Return a blank text if they exceed the total budget.
+    """
     text = f"{OPENING}\n{sentence}\n"
     limits = options.budgets.total
     if len(text) > limits.max_chars:
@@ -208,7 +217,10 @@ def _sentence(sentence: str, options: DigestOptions) -> str:
 
 
 def _pending_work(project: Project) -> dict[str, bool]:
-    """Return whether finished tasks or new texts still wait for a worker."""
+    """Return {"learning": bool, "embedding": bool} of the project.
+
+    The values say whether finished tasks and new texts still wait for a worker.
+    """
     waiting = Job.objects.filter(
         project_id=project.pk,
         kind__in=[LEARNING, EMBEDDING],

@@ -16,7 +16,7 @@ from projects.models import Project
 
 
 def find(project: Project, agent_id: str, caller: Caller) -> DigestConfig | None:
-    """Return the row of this agent; for an empty agent, that of the project."""
+    """Return the row of the agent; if `agent_id` is empty, the row of the project."""
     caller.require(Role.VIEWER, project.pk)
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
     row: DigestConfig | None = rows.filter(agent_id=agent_id).first()
@@ -29,7 +29,10 @@ def effective_options(
     caller: Caller,
     overrides: Mapping[str, Any] | None = None,
 ) -> DigestOptions:
-    """Merge the defaults, the settings of the project, of the agent and of this request."""
+    """Merge the default settings, then those of the project, the agent and the request.
+
+    Later settings override earlier settings.
+    """
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
     levels = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
     layers = levels.values_list("config", flat=True)

@@ -1,4 +1,4 @@
-"""Write a memory as one line of a digest: attributed, short, safe in a prompt."""
+"""Write a memory as one short line of a digest that is safe in a prompt."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from common.text import prompt_injection
 from context.selection import CandidateLine
 from memories.models import Memory
 
-MAX_SNIPPET = 600  # characters
-MAX_FIELD = 200  # of a title, a key or a value
-MAX_READ = 5_000  # characters read of a value
-MAX_REFS = 5  # references named in a line
-# Channel, thread and conversation of a memory: names in the line, keys of `provenance`.
+MAX_SNIPPET = 600  # characters of a content
+MAX_FIELD = 200  # characters of a title, a key or a value
+MAX_READ = 5_000  # characters that are read before a text is shortened
+MAX_REFS = 5  # references that a line names
+# The channel, thread and conversation of a memory: (name in the line, provenance key).
 ORIGINS = (
     ("channel", "channel"),
     ("thread", "thread_id"),
@@ -23,7 +23,7 @@ ORIGINS = (
 )
 
 
-# The columns that a line uses.
+# The columns of a memory that its line uses.
 COLUMNS = (
     "kind",
     "sensitivity",
@@ -39,14 +39,18 @@ COLUMNS = (
 
 
 def of_memory(memory: Memory) -> CandidateLine[Memory]:
-    """Return `- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`."""
+    """Return the line of a memory; the text is written when it is first used.
+
+    This is the format of the text:
+    `- [kind] <id> (<sensitivity>) <header> — "<snippet>" (<provenance>)`
+    """
     return CandidateLine(
         memory, memory.kind, len(head(memory.kind, memory.pk)), partial(render, memory)
     )
 
 
 def head(kind: str, memory_id: uuid.UUID) -> str:
-    """Return the part of a line that is never cut."""
+    """Return the first part of a line, which is never cut."""
     return f"- [{kind}] {memory_id}"
 
 
@@ -94,9 +98,10 @@ def _snippet(content: str) -> str:
 
 
 def flatten(value: Any, length: int = MAX_FIELD) -> str:
-    """Write any value on one line, so that nothing in it begins a line.
+    """Write any value on one line, so that no part of the value can start a line.
 
-    It is defused before white space is collapsed: the tag of a speaker begins a line.
+    Prompt injections are defused before white space is collapsed, because some tags
+    of speakers are found only at the start of a line.
     """
     text = " ".join(prompt_injection.defuse(str(value)[:MAX_READ]).split())
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -59,11 +59,11 @@ class DigestBudgets(DigestSection):
 
 
 class DigestOptions(DigestSection):
-    """An empty `allow_sensitivities` allows nothing."""
+    """All settings of a digest. An empty `allow_sensitivities` allows no memory."""
 
     enabled: bool = True
     allow_sensitivities: list[Sensitivity] = ["public", "private"]
-    # "own": memories of the agent and those without an agent; "all": of every agent.
+    # "own": memories of the agent, and memories without an agent. "all": all memories.
     agents: Literal["own", "all"] = "own"
     structured: StructuredSection = StructuredSection()
     keyword: Keyword = Keyword()
@@ -79,7 +79,7 @@ KINDS: tuple[Kind, ...] = ("fact", "note", "procedure", "episode")
 
 
 def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
-    """Merge layers of settings into options; a later layer overrides earlier ones.
+    """Merge layers of settings into options. Later layers override earlier layers.
 
     Raises Invalid with a field error for each wrong setting.
     """
@@ -99,7 +99,7 @@ def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
 
 
 def overlay(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge mappings key by key, and replace every other value."""
+    """Return `below` with the values of `layer`; mappings are merged key by key."""
     merged = dict(below)
     for key, value in layer.items():
         known = merged.get(key)

@@ -1,4 +1,4 @@
-"""Gather the candidates of a digest from its sources, and order them."""
+"""Gather the candidates of a digest from all sources, and order the candidates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from memories.read.search import MemorySearch
 from projects.models import Project
 from search.search import Mode
 
-# Far more memories than any budget has room for.
+# This is far more memories than any budget has room for.
 MAX_TAGGED = 200
 
 
 @dataclass
 class DigestCandidate:
-    """The id of a memory, its place among the structured ones, its scores by source."""
+    """The id of a memory, and how the sources found the memory.
+
+    `structured` is its place among the facts and tagged memories, if it is one of them.
+    `scores` is {"keyword" or "semantic": score}.
+    """
 
     id: uuid.UUID
     structured: int | None = None
@@ -36,9 +40,11 @@ class DigestCandidate:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Sort structured ones first, then by number of sources, by scores, newest first.
+        """Return the sort key of the candidate.
 
-        Ids are ordered by time: a greater id is newer.
+        Structured candidates come first. Then more sources, higher scores, the place
+        among the structured candidates and the newer memory decide, in this order. A
+        newer memory has a greater id.
         """
         place = self.structured
         return (
@@ -53,7 +59,10 @@ class DigestCandidate:
 
 @dataclass(frozen=True)
 class DigestCandidates:
-    """Candidates in order, the number from each source, and notes of failed sources."""
+    """The ordered candidates and how many came from each source.
+
+    `notes` say which sources failed.
+    """
 
     candidates: list[DigestCandidate]
     counts: dict[str, int]
@@ -63,7 +72,10 @@ class DigestCandidates:
 def gather(
     project: Project, rows: MemoryQuerySet, options: DigestOptions, query: str
 ) -> DigestCandidates:
-    """Ask every source; a failure is noted and does not stop the others."""
+    """Ask every source for candidates.
+
+    If a search fails, a note says so, and the other sources are still used.
+    """
     candidates: dict[uuid.UUID, DigestCandidate] = {}
     counts: dict[str, int] = {}
     notes: list[str] = []
@@ -89,7 +101,11 @@ def gather(
 def _structured_sources(
     rows: MemoryQuerySet, options: DigestOptions
 ) -> list[tuple[str, Sequence[uuid.UUID]]]:
-    """Return the newest fact of each key in the configured order, then tagged memories."""
+    """Return (name, ids of memories) of each structured source that is configured.
+
+    The facts are the newest fact of each key, in the configured order. The tagged
+    memories follow, newest first.
+    """
     structured = options.structured
     sources: list[tuple[str, Sequence[uuid.UUID]]] = []
     if structured.fact_keys:

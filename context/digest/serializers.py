@@ -12,7 +12,7 @@ from memories.serializers.fields import ScopeSerializer
 
 
 class DigestRequest(InProject):
-    """`scope` adds memories to those that everybody in the project shares."""
+    """`scope` adds memories to the memories that everybody in the project shares."""
 
     agent_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True, default=""
@@ -76,7 +76,10 @@ class PutDigestConfig(DigestConfigQuery):
 
 
 class DigestConfigOut(serializers.ModelSerializer[DigestConfig]):
-    """The settings of this level, and the effective ones with those of all levels."""
+    """`config` has the settings of a project or of an agent.
+
+    `effective` has the settings that apply after the settings of all levels are merged.
+    """
 
     project_id = serializers.UUIDField(read_only=True)
     config = serializers.DictField(read_only=True)

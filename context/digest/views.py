@@ -54,7 +54,7 @@ class DigestConfigView(ProjectView):
         responses=forms.DigestConfigOut,
     )
     def get(self, request: Request) -> Response:
-        """The settings of a project or an agent, and the effective ones."""
+        """The settings of a project or an agent, and the merged settings that apply."""
         data = self.query(forms.DigestConfigQuery)
         project = self.project(data)
         row = digest_configs.find(project, data["agent_id"], self.caller)
@@ -67,7 +67,7 @@ class DigestConfigView(ProjectView):
         responses=forms.DigestConfigOut,
     )
     def put(self, request: Request) -> Response:
-        """Replace the settings of a project or an agent; an empty config sets nothing."""
+        """Replace the settings of a project or an agent; an empty config removes them."""
         data = self.body(forms.PutDigestConfig)
         project = self.project(data, Role.CURATOR)
         row = digest_configs.put(
