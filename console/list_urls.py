@@ -1,4 +1,7 @@
-"""URLs of the admin's lists: every number on a page links to the rows that it counts."""
+"""URLs of the admin's lists.
+
+Every number on a page links to the rows that it counts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from projects.models import Project
 
 
 def admin_list(model: str, project: Project, **where: object) -> str:
-    """Return the URL of a model's list (`app_model`), with the list's own filters."""
+    """Return the URL of the admin's list of a model.
+
+    `model` has the form `app_model`. `where` are filters that the list itself offers.
+    """
     query = {"project": project.pk, **where}
     return f"{reverse(f'admin:{model}_changelist')}?{urlencode(query)}"
 
@@ -28,5 +34,5 @@ def link(url: str, label: str) -> SafeString:
 
 
 def week_filter(column: str, first: Week, last: Week) -> dict[str, object]:
-    """Return the filter of a list that keeps whole weeks."""
+    """Return the parameters of a list that keep the rows of these weeks."""
     return {f"{column}_from": first.monday, f"{column}_to": last.sunday}

@@ -18,22 +18,24 @@ from common.caller import Caller, Role
 from projects.models import Project
 
 SESSION_KEY = (
-    "console_project"  # in the session: the project that the person opened last
+    "console_project"  # The session key of the project that the person opened last.
 )
 
 
 class ProjectPage(View):
-    """A page about one project, for people who hold `role` in it.
+    """A page about one project, for people who have `role` in the project.
 
-    The project is that of `?project=ID`, else the one opened last, else the first by
-    name. Without one that the person may see, the page says so.
+    The project is the one that `?project=ID` names. Without this parameter, it is the
+    project that the person opened last, and otherwise the first project by name. If the
+    person may see no project, the page says so.
     """
 
     role = Role.VIEWER
     title = ""
     template = ""
-    style = ""  # a style sheet beside that of the console
-    switch_route = ""  # the route that opens another project; empty for this page
+    style = ""  # a style sheet that the page loads in addition to that of the console
+    # The route that opens another project; if empty, this page opens the project.
+    switch_route = ""
 
     request: HttpRequest
     caller: Caller
@@ -85,7 +87,10 @@ class ProjectPage(View):
         )
 
     def _switches(self) -> list[dict[str, str]]:
-        """Return the projects to switch to; the filters of the page stay."""
+        """Return the projects to which the reader can switch.
+
+        Each link keeps the filters of the page.
+        """
         page = reverse(self.switch_route) if self.switch_route else ""
         filters = [(k, v) for k, v in self.request.GET.items() if k != "project"]
         return [

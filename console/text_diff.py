@@ -1,4 +1,4 @@
-"""Compare two texts word by word for a page, within bounds."""
+"""Compare two texts word by word for a page, with limits on length and effort."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from common.text import word_diff
 from common.text.word_diff import DiffPart
 
-# Of each text; the page says how many more there are.
+# Only this many characters of each text are compared. The page says how many are left
+# out.
 MAX_CHARACTERS = 4_000
-# Pairs of equal words that one comparison looks at: a page compares many texts.
+# One comparison looks at no more than this many pairs of equal words, because a page
+# compares many texts.
 MAX_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
 class TextDiff:
-    """`rest` is the number of characters of the longer text that are left out."""
+    """The differences between two texts.
+
+    `rest` is the number of characters that were left out of the longer text.
+    """
 
     parts: list[DiffPart]
     rest: int = 0

@@ -33,7 +33,7 @@ class Week:
 
     @property
     def end(self) -> datetime:
-        """Return the first moment after the week."""
+        """Return the first moment after the end of the week."""
         return self.later(1).start
 
     def later(self, weeks: int) -> Week:
@@ -57,6 +57,6 @@ def parse_label(label: str) -> Week:
 
 
 def last_weeks(count: int) -> list[Week]:
-    """Return this week and the weeks before it, oldest first."""
+    """Return this week and the weeks before it, `count` weeks in all, oldest first."""
     now = week_of(timezone.now())
     return [now.later(-back) for back in reversed(range(count))]

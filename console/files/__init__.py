@@ -1,4 +1,4 @@
 """The pages of a project's files: the directory tree, and the knowledge graph of a file.
 
-May import `context`, `memories` and the console's own top-level modules.
+This package may import `context`, `memories` and the console's own top-level modules.
 """

@@ -1,4 +1,4 @@
-"""List a directory of a project's files, with the number of memories of each child."""
+"""List a directory of a project's files. Each child has its number of memories."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from common.caller import Caller, Role
 from memories.models import File, Memory, MemoryFile
 from projects.models import Project
 
-MAX_CHILDREN = 500  # children of a directory on its page
+MAX_CHILDREN = 500  # children that the page of a directory lists
 
 
 @dataclass(frozen=True)
 class DirectoryChild:
-    """A file, or a directory with the sums of all files below it."""
+    """A child is a file or a directory; a directory has the sums of all files below it."""
 
-    name: str  # a directory's ends in its slash
+    name: str  # the name of a directory ends in a slash
     path: str
     is_directory: bool
     files: int
     memories: int = 0
-    suspect: int = 0  # memories that were written before the file changed
+    suspect: int = 0  # memories that were written before their file changed
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,18 @@ class Directory:
 
     @property
     def ancestors(self) -> list[tuple[str, str, str]]:
-        """Return (name, path, parent's path) of each directory from the root to here."""
+        """Return (name, path, parent's path) for each directory on the path, root first.
+        """
         names = [f"{name}/" for name in self.path.split("/")[:-1]]
         paths = ["".join(names[:depth]) for depth in range(len(names) + 1)]
         return list(zip(names, paths[1:], paths, strict=False))
 
 
 def list_directory(project: Project, path: str, caller: Caller) -> Directory:
-    """List the directory of a path; "" is the root, every other path ends in a slash."""
+    """List the directory at a path.
+
+    The path of the root is "". Every other path ends in a slash.
+    """
     caller.require(Role.VIEWER, project.pk)
     files = _files_below(File.objects.visible_to(caller), project, path)
     rows = _child_rows(files)
@@ -76,7 +80,8 @@ def list_directory(project: Project, path: str, caller: Caller) -> Directory:
 def _child_rows(files: Any) -> list[dict[str, Any]]:
     """Return the directories by name, then the files by name.
 
-    Return at most one row more than the page lists: it shows that there are more.
+    Return at most one row more than the page lists. The extra row shows that the
+    directory has more children than that.
     """
     is_directory = ExpressionWrapper(Q(name__endswith="/"), output_field=BooleanField())
     children = (
@@ -89,8 +94,9 @@ def _child_rows(files: Any) -> list[dict[str, Any]]:
     return list(children[: MAX_CHILDREN + 1])
 
 
-# A memory counts once for a child, however many of its files it is linked to. Children
-# are numbered, because comparing names for each link takes longer than all the rest.
+# A child counts a memory once, even if the memory is linked to several files of the
+# child. The SQL compares numbers of children, because comparing the name for each link
+# takes longer than the rest of the statement.
 COUNT_SQL = """
 WITH file AS ({files}),
 child AS (SELECT id, name, DENSE_RANK() OVER (ORDER BY name) AS number FROM file),
@@ -109,9 +115,10 @@ SELECT DISTINCT name, memories, suspect FROM counted JOIN child USING (number)
 
 
 def _count_memories(files: Any, memories: Any) -> dict[str, tuple[int, int]]:
-    """Return a dict of each child and its counts.
+    """Return a dict of the name of each child and its two counts.
 
-    The counts are the current memories, and the suspect memories among them.
+    The first count is the number of current memories. The second count is the number of
+    suspect memories among them.
     """
     current = memories.current().order_by().values("pk").query
     try:
@@ -129,7 +136,10 @@ def _count_memories(files: Any, memories: Any) -> dict[str, tuple[int, int]]:
 
 
 def _files_below(files: Any, project: Project, path: str) -> Any:
-    """Return the files below a path, each with the `name` of the child it is in."""
+    """Return the files below a path.
+
+    The `name` of each row is the name of the child that contains the file.
+    """
     rest = Substr("file_path", len(path) + 1)
     end = Coalesce(NullIf(StrIndex(rest, Value("/")), Value(0)), Length(rest))
     below = files.filter(project=project, file_path__startswith=path)

@@ -1,4 +1,4 @@
-"""The knowledge graph of a file as branches of leaves, each leaf a link."""
+"""The knowledge graph of a file as branches with leaves. Each leaf is a link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from playbook.models import PlaybookEntry
 from projects.models import Project
 
 T = TypeVar("T")
-MAX_LEAVES = 12  # leaves of a branch; the list beside the drawing shows all leaves
+# Leaves drawn for a branch; the list beside the drawing shows all leaves.
+MAX_LEAVES = 12
 MAX_TITLE = 300  # characters of a leaf's full title
 
 
@@ -28,15 +29,15 @@ class Leaf:
     title: str
     url: str
     is_suspect: bool = False
-    strength: float = 0.0  # of a related file, 0..1
+    strength: float = 0.0  # how strongly a related file is related, from 0 to 1
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One relation of the file; `count` includes what is not drawn."""
+    """One relation of the file. `count` includes the leaves that are not drawn."""
 
     name: str
-    kind: str  # memory, entry, file or tag: how its leaves are drawn
+    kind: str  # memory, entry, file or tag; decides how the leaves are drawn
     leaves: Sequence[Leaf]
     count: int
 

@@ -1,7 +1,8 @@
-"""Arrange a file's graph radially: the file in the middle, its branches around it.
+"""Arrange a file's graph in rings: the file is in the middle, its branches are around it.
 
-Angles are degrees clockwise from the right, lengths are units of the viewBox. A label
-lies along its ray, so that labels of a ring never cover each other.
+Angles are in degrees, clockwise from the right. Lengths are in units of the viewBox.
+Each label lies along the ray of its node, so that the labels of a ring never cover each
+other.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from dataclasses import dataclass
 from common.text.plain_text import clip
 from console.files.graph_branches import Branch, Leaf
 
-HUB_RADIUS, LEAF_RADIUS = 105.0, 235.0  # radius of either ring
+HUB_RADIUS, LEAF_RADIUS = 105.0, 235.0  # radii of the inner and the outer ring
 START_ANGLE = -90.0
 MAX_LABEL = 26  # characters of a leaf's label
-# A branch is as wide as this many leaves at least; one more separates it from the next.
+# The smallest width of a branch, in leaves. The width of one more leaf separates the
+# branch from the next branch.
 MIN_LEAVES = 2
-THIN, THICK = 1.0, 5.0  # width of an edge to a related file, by its strength
+# Limits of the width of an edge; a stronger relation gets a wider edge.
+THIN, THICK = 1.0, 5.0
 
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """A hub or leaf with its position; `turn` and `shift` go into its `transform`."""
+    """A hub or leaf with its position. Its `transform` contains `turn` and `shift`."""
 
     label: str
     angle: float

@@ -21,12 +21,12 @@ from context import file_graph
 from context.file_graph import FileGraph
 from memories.models import File
 
-MAX_INDENT = 8  # levels
+MAX_INDENT = 8  # levels by which the page indents a row
 MEMORY, ENTRY = "memories_memory", "playbook_playbookentry"
 
 
 class FilesPage(ProjectPage):
-    """The directory of `?path=src/`; without a path, the root."""
+    """The directory that `?path=src/` names. Without a path, show the root."""
 
     title = "Files"
     template = "console/files/tree.html"
@@ -50,7 +50,10 @@ class FilesPage(ProjectPage):
 
 
 class FilePage(ProjectPage):
-    """The memories, entries and files linked to the file of `?path=`, drawn and as tables."""
+    """The memories, entries and files that are linked to the file of `?path=`.
+
+    The page shows them as a drawing and as tables.
+    """
 
     title = "File"
     template = "console/files/file.html"
@@ -74,7 +77,7 @@ class FilePage(ProjectPage):
         )
 
     def show_missing(self, path: str) -> HttpResponse:
-        """Link to the files that the missing one was renamed to."""
+        """Show links to the files that the missing file was renamed to."""
         renamed = File.objects.visible_to(self.caller).filter(
             project=self.project, renamed_from__contains=[path]
         )

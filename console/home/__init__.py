@@ -1,5 +1,5 @@
-"""The home page: a project's memory and playbook in figures, one figure a module.
+"""The home page: a project's memory and playbook in figures. Each module has one figure.
 
-Each figure is one bounded query through `visible_to(caller)` and links to the rows it
-counts. May import every app below `console`.
+Each figure comes from one bounded query through `visible_to(caller)`, and links to the
+rows that it counts. This package may import every app below `console`.
 """

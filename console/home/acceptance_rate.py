@@ -16,7 +16,8 @@ from projects.models import Project
 WEEKS = 12
 DELTA = "playbook_playbookdelta"
 PRODUCERS = PlaybookDelta.Producer
-# Status and colour: those that a person decided, then the one that the policy applied.
+# Each status and its colour. A person decided the first four; the policy applied the
+# last.
 STATUSES = {
     "accepted": "#16a34a",
     "edited": "#84cc16",
@@ -51,7 +52,7 @@ def chart(project: Project, caller: Caller) -> Chart:
 
 
 def _counts(project: Project, caller: Caller, since: weeks.Week) -> Counts:
-    """Count proposals, without votes and without those that a gate rejected."""
+    """Count the proposals that are neither votes nor rejected by a gate."""
     rows = (
         PlaybookDelta.objects.visible_to(caller)
         .filter(

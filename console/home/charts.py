@@ -1,4 +1,4 @@
-"""A chart: Chart.js draws it, and a table lists its numbers."""
+"""A chart that Chart.js draws, with a table of its numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ AXIS_COLOUR = "#808895"  # legible on the theme's light and dark backgrounds
 
 @dataclass(frozen=True)
 class Point:
-    """A number; `text` is its form in the table, `url` links to the rows that it counts."""
+    """One number of a chart.
+
+    `text` is the form of the number in the table. `url` links to the rows that the
+    number counts.
+    """
 
     value: float | None
     text: str = ""
@@ -34,7 +38,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """`labels` name the positions of the axis; each series has a point for each."""
+    """A chart with one or more series.
+
+    `labels` name the positions on the axis. Each series has one point for each label.
+    """
 
     title: str
     axis_title: str
@@ -45,7 +52,7 @@ class Chart:
     empty: str = "Nothing to draw yet."
     kind: str = "bar"
     unit: str = ""
-    axis_max: float | None = None  # None ends the axis at the largest number
+    axis_max: float | None = None  # with None, the axis ends at the largest number
 
     @property
     def is_empty(self) -> bool:
@@ -71,7 +78,8 @@ class Chart:
     def options(self) -> str:
         """Return the options of Chart.js.
 
-        The options of the theme neither stack the series nor name them.
+        They are needed because the theme's own options do not stack the series and do
+        not name them.
         """
         stacked = self.kind == "bar"
         ticks = {"color": AXIS_COLOUR}

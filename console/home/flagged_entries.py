@@ -1,4 +1,4 @@
-"""The panels of entries to check: harmful ones, contested ones, suspect ones."""
+"""Panels of entries that a person should check: harmful, contested and suspect ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
 
 
 def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
-    """Keep the entries that `PlaybookEntry.is_contested` is true of."""
+    """Keep the entries for which `PlaybookEntry.is_contested` is true."""
     conflicts = Conflict.objects.visible_to(caller).unresolved()
     conflicts = conflicts.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
     is_harmful = Q(harmful__gte=Greatest(F("helpful"), 1))

@@ -1,4 +1,4 @@
-"""The figures at the top of the page, each a link to the rows that it counts."""
+"""The figures at the top of the page. Each links to the rows that it counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """`part` of `whole` is drawn as a bar; `is_alarm` highlights the figure."""
+    """One figure at the top of the page.
+
+    A bar shows `part` as a share of `whole`. `is_alarm` highlights the figure.
+    """
 
     title: str
     figure: str

@@ -1,4 +1,4 @@
-"""Memories by type and week, and how many of them were duplicates."""
+"""Count the memories of each type and week, and how many of them were duplicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memories.models import Memory
 from projects.models import Project
 
 WEEKS = 12
-MAX_MEMORIES = 100_000  # the newest, which are counted
+MAX_MEMORIES = 100_000  # only the newest memories are counted
 COLOURS = {
     "error_fix": "#16a34a",
     "discovery": "#0ea5e9",
@@ -60,7 +60,10 @@ def chart(project: Project, caller: Caller) -> Chart:
 
 
 def _rows(project: Project, caller: Caller, start: datetime) -> list[dict[str, Any]]:
-    """Count memories by week, type and duplicate, in the index `memory_stored` alone."""
+    """Count memories by week, by type and by whether they are duplicates.
+
+    The query reads nothing but the index `memory_stored`.
+    """
     rows = Memory.objects.visible_to(caller).filter(
         project=project, created_at__gte=start
     )

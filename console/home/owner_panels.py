@@ -1,4 +1,7 @@
-"""Panels for the owners of the installation; apps above the console register them."""
+"""Panels for the owners of the installation.
+
+Apps above the console register these panels.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ OWNER_PANELS: list[Callable[[], Panel]] = []
 
 
 def register(panel: Callable[[], Panel]) -> Callable[[], Panel]:
-    """Show a panel on the home page of the people who own every project."""
+    """Show a panel on the home page to the people who own every project."""
     if panel not in OWNER_PANELS:
         OWNER_PANELS.append(panel)
     return panel

@@ -47,7 +47,7 @@ def chart(project: Project, caller: Caller) -> Chart:
 
 
 def _rows(project: Project, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """Return the newest runs, each with the numbers of entries it added and retired."""
+    """Return the newest runs. Each row has the numbers of entries added and retired."""
     runs = AceRun.objects.visible_to(caller).filter(project=project).order_by("-pk")
     return list(
         runs.annotate(
@@ -69,7 +69,7 @@ def _count_changes(operation: str, caller: Caller) -> Coalesce:
 
 
 def _days_label(group: Sequence[Mapping[str, Any]]) -> str:
-    """Return the days of a group of runs, whose newest run is first."""
+    """Return the days of a group of runs. The newest run must be first."""
     first, last = (f"{run['created_at']:%b %-d}" for run in (group[-1], group[0]))
     return first if first == last else f"{first} to {last}"
 

@@ -1,4 +1,7 @@
-"""The panels of recent work: longest waiting proposals, latest runs, failed jobs."""
+"""The panels of recent work.
+
+They list the proposals that have waited longest, the latest runs, and the failed jobs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tasks succeed when the agent was given entries, and when it was not."""
+"""How many tasks succeed with entries from the playbook, and how many without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from playbook.models import Exposure
 from projects.models import Project
 
 WEEKS = 12
-MAX_RUNS = 5_000  # the newest, which are counted
+MAX_RUNS = 5_000  # only the newest runs are counted
 RUN = "ace_acerun"
 ARMS = {
     "given": ("With entries", "#8b5cf6"),
@@ -31,7 +31,7 @@ ARMS = {
 
 @dataclass(frozen=True)
 class TaskOutcomes:
-    """How many tasks succeeded, of those whose outcome is known."""
+    """The number of tasks with a known outcome, and how many of these succeeded."""
 
     succeeded: int = 0
     known: int = 0

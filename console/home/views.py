@@ -18,7 +18,7 @@ from console.project_page import ProjectPage
 
 
 class HomePage(ProjectPage):
-    """A project's figures, and what needs a person's attention."""
+    """A project's figures, and the work that needs a person's attention."""
 
     title = "Home"
     template = "console/home/home.html"
@@ -53,7 +53,10 @@ class HomePage(ProjectPage):
         )
 
     def no_project(self) -> HttpResponseBase:
-        """Say how to begin; a URL that names an unknown project stays a 404."""
+        """Tell a person without a project how to begin.
+
+        A URL that names an unknown project still answers 404.
+        """
         if self.names or self.request.GET.get("project"):
             return super().no_project()
         return self.render(

@@ -74,7 +74,8 @@ def _reopen_conflict(
     return "Reopened: it waits for a decision again.", opened
 
 
-# Each returns a message, and the conflict as its own transaction left it.
+# Each function returns a message and the conflict. The conflict is as it was at the end
+# of the function's own transaction.
 RESOLUTIONS: dict[str, Callable[[Conflict, Caller, FormInput], ConflictResult]] = {
     "supersede": _supersede_conflict,
     "split": _split_conflict,
@@ -94,7 +95,7 @@ DUPLICATE_DECISIONS = {
 
 
 class ResolveConflictView(InboxPage):
-    """Decide about a conflict in one of three ways, or undo the last decision."""
+    """Resolve a conflict in one of three ways, or undo the last decision about it."""
 
     template = "console/inbox/single_card.html"
 
@@ -181,7 +182,7 @@ class DecideDuplicateView(InboxPage):
 
 
 class MarkedDuplicatePage(InboxPage):
-    """A memory that is marked as a duplicate, beside its original, with a form to unmark it."""
+    """A memory marked as a duplicate, and its original, with a form to remove the mark."""
 
     title = "A marked duplicate"
     template = "console/inbox/marked_duplicate.html"

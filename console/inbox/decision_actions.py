@@ -1,6 +1,8 @@
-"""The decisions about one proposal: validate the form, call the function, say the result.
+"""The decisions about one proposal.
 
-The serializers are those of the API, so that page and API refuse alike.
+Each action validates the form, calls the function that decides, and returns a message.
+The serializers are those of the API, so that the page and the API refuse the same
+input.
 """
 
 from __future__ import annotations
@@ -30,15 +32,18 @@ from playbook.review.merge_into_entry import NoMergedText
 from playbook.serializers import deltas as forms
 from playbook.serializers.entries import EntryText, WithVersion
 
-# In words, as a curator reads them: {code: words}.
+# A dict of each reason code and the words that a curator reads.
 REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
-# A message, and the proposal as its own transaction left it.
+# A message, and the proposal as it was at the end of the decision's own transaction.
 DecisionResult = tuple[str, PlaybookDelta]
 
 
 @dataclass(frozen=True)
 class DecisionAction:
-    """`run` decides; the decision can be undone unless it `is_last`."""
+    """A decision that a person can make.
+
+    `run` makes the decision. If `is_last` is true, the decision cannot be undone.
+    """
 
     run: Callable[[PlaybookDelta, Caller, FormInput], DecisionResult]
     is_last: bool = False
@@ -67,7 +72,7 @@ def _merge(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionR
     try:
         text = merge_into_entry.make_text(delta, entry, data.get("content", ""))
     except NoMergedText as refusal:
-        # For the field in which the person writes one text from the two.
+        # The page puts both texts into the field in which the person merges them.
         refusal.extra["merged"] = f"{entry.content} {delta.content}"
         raise
     decided = merge_into_entry.merge(
@@ -134,7 +139,7 @@ def undo_last_decision(
 ) -> DecisionResult:
     """Undo the last decision.
 
-    Put a reverted proposal in force again; reopen any other proposal.
+    A reverted proposal is in force again afterwards. Any other proposal is open again.
     """
     is_undone = delta.status == PlaybookDelta.DeltaStatus.REVERTED
     return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
@@ -143,7 +148,7 @@ def undo_last_decision(
 def _validated_data(
     form: type[serializers.Serializer[Any]], fields: FormInput, *names: str
 ) -> dict[str, Any]:
-    """Validate the fields of these names, and the version, which every form has."""
+    """Validate the fields with these names, and the version, which every form contains."""
     values = {name: fields.get(name, "") for name in names}
     return validate_filled(
         form, {**values, "expected_version": fields.get("version", "")}
@@ -156,9 +161,10 @@ def _version(fields: FormInput) -> int | None:
 
 
 def _changed_fields(delta: PlaybookDelta, fields: FormInput) -> dict[str, str]:
-    """Return the fields that differ from the proposal.
+    """Return the fields whose values differ from those of the proposal.
 
-    A browser sends every field of a form. One that was emptied counts as changed.
+    A browser sends every field of a form. A field that the person emptied counts as
+    changed.
     """
     return {
         name: fields[name]

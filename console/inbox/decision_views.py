@@ -1,4 +1,7 @@
-"""The views that decide about proposals: one, many at once, and undoing the last."""
+"""The views that decide about proposals.
+
+They decide about one proposal or many proposals at once, or undo the last decision.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ MAX_IN_BULK = 100
 
 
 class DecideView(CardPage):
-    """Decide about one proposal, from a form or from the page's script.
+    """Decide about one proposal. The page's form or its script sends the decision.
 
-    A GET of its URL, as after signing in, is redirected to the card.
+    A GET of the URL is redirected to the card. Signing in leads to such a GET.
     """
 
     def get(self, request: HttpRequest, pk: uuid.UUID, name: str = "") -> HttpResponse:
@@ -54,7 +57,7 @@ class DecideView(CardPage):
     def render_refusal(
         self, pk: uuid.UUID, fields: FormInput, refusal: errors.Refusal
     ) -> HttpResponse:
-        """Show the card as it is now, the reason, and what was typed."""
+        """Show the present card, the reason for the refusal, and what the person typed."""
         message = form_input.describe_refusal(refusal)
         merged = fields.get("merged") or refusal.extra.get("merged", "")
         card = self.card(self.delta(pk), {**fields, "merged": merged}, message)
@@ -77,7 +80,7 @@ class DecideView(CardPage):
 
 
 class UndoView(InboxPage):
-    """Undo the last decision about one proposal, or about many at once."""
+    """Undo the last decision, which may have been about one proposal or many."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         messages, refusals = [], []
@@ -102,7 +105,8 @@ class UndoView(InboxPage):
 
 
 class BulkView(InboxPage):
-    """Decide about the selected cards; only those of low risk can be accepted."""
+    """Decide about the selected cards. Only cards of low risk can be accepted together.
+    """
 
     def post(self, request: HttpRequest) -> HttpResponse:
         ids = _chosen_ids(request)

@@ -1,4 +1,7 @@
-"""Validate what a person typed with the API's serializers, and describe refusals."""
+"""Validate what a person typed, and describe refusals.
+
+The serializers of the API validate the input.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ FormInput = Mapping[str, str]
 
 
 def from_request(request: HttpRequest) -> dict[str, str]:
-    """Return the posted fields, with LF for the CR LF that a browser sends."""
+    """Return the posted fields. Each CR LF that a browser sent is replaced by LF."""
     return {
         name: plain_text.with_newlines(str(value))
         for name, value in request.POST.items()
@@ -26,7 +29,7 @@ def from_request(request: HttpRequest) -> dict[str, str]:
 def validate_filled(
     form: type[serializers.Serializer[Any]], fields: FormInput
 ) -> dict[str, Any]:
-    """Validate without the empty fields, which an API client would not send."""
+    """Validate only the fields that are filled; an API client would not send empty ones."""
     return validate(form, {name: value for name, value in fields.items() if value})
 
 

@@ -1,4 +1,7 @@
-"""The base view of the inbox: it knows the reader's list and answers after a decision."""
+"""The base view of the inbox.
+
+It knows which list the reader came from, and it answers after a decision.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from playbook.models import Conflict, PlaybookDelta
 from playbook.reading import delta_list
 
 FLASH_KEY = (
-    "inbox_said"  # in the session: the message that the page after a decision shows
+    "inbox_said"  # The session key of the message that the page after a decision shows.
 )
 
 
 class InboxPage(ProjectPage):
-    """A page of the inbox; its query string names the list that the reader came from."""
+    """A page of the inbox. Its query string names the list that the reader came from."""
 
     title = "Review"
     style = "console/inbox.css"
@@ -37,7 +40,10 @@ class InboxPage(ProjectPage):
     def http_method_not_allowed(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Redirect a GET of a decision's URL, as after signing in, to the list."""
+        """Redirect a GET of a decision's URL to the list.
+
+        Signing in leads to such a GET.
+        """
         if request.method == "GET":
             return redirect(self.list_url)
         return super().http_method_not_allowed(request, *args, **kwargs)
@@ -51,7 +57,7 @@ class InboxPage(ProjectPage):
 
     @property
     def list_query(self) -> dict[str, str]:
-        """Return the parameters that every link and form of the list passes on."""
+        """Return the query parameters that every link and form of the list contains."""
         names = ("tab", "category", "producer", "cause", "run", "page")
         values = {name: self.request.GET.get(name, "") for name in names}
         return {"project": str(self.project.pk)} | {
@@ -64,7 +70,10 @@ class InboxPage(ProjectPage):
 
     @property
     def wants_json(self) -> bool:
-        """Whether the request comes from the page's script, which shows the answer itself."""
+        """Whether the page's script sent the request.
+
+        The script shows the answer itself, so the answer is no redirect.
+        """
         return self.request.headers.get("Accept") == "application/json"
 
     @property
@@ -124,12 +133,13 @@ class InboxPage(ProjectPage):
         link: str = "",
         **data: Any,
     ) -> HttpResponse:
-        """Send a message to the script, or redirect to the list, which shows it.
+        """Send a message to the script, or redirect to the list, which shows the message.
 
-        A button takes the decision back, unless a later decision depends on it. For
-        proposals, `undo` is a dict of each id and the version of its decision; for a
-        conflict, pass `reopen`. `link` is a page that takes the decision back instead
-        of the button. `next_card` is the card to go to.
+        The answer contains a button that undoes the decision, unless a later decision
+        depends on that decision. For proposals, `undo` is a dict of the id of each
+        proposal and the version of its decision. For a conflict, pass `reopen`. `link`
+        is a page that undoes the decision; it replaces the button. `next_card` is the
+        card to go to.
         """
         flash: dict[str, Any] = {"words": message, "link": link, "bad": status >= 400}
         flash["undo"] = [

@@ -1,6 +1,8 @@
-"""Estimate the effect of a proposal: its nearest entries and the runs it would reach.
+"""Estimate the effect of a proposal.
 
-It asks the embedding model, so only the open card shows it.
+The estimate shows the entries nearest to the proposal, and the recent runs whose agents
+would have been given the rule. The estimate needs the embedding model, so only the open
+card shows it.
 """
 
 from __future__ import annotations
@@ -30,12 +32,15 @@ from playbook.review import delta_review
 
 MAX_NEIGHBOURS = 3
 MAX_RUNS = 10
-MAX_GOAL = 2_000  # characters of a goal that are compared
+MAX_GOAL = 2_000  # only this many characters of a goal are compared
 
 
 @dataclass(frozen=True)
 class AffectedRun:
-    """A recent run; `is_given` says that its agent would have been given the rule."""
+    """A recent run.
+
+    `is_given` says whether the run's agent would have been given the proposed rule.
+    """
 
     run_id: uuid.UUID
     goal: str
@@ -46,7 +51,10 @@ class AffectedRun:
 
 @dataclass(frozen=True)
 class Nearby:
-    """`note` says what could not be estimated, and why."""
+    """The estimated effect of a proposal.
+
+    `note` says which part could not be estimated, and why.
+    """
 
     nearest: Sequence[Neighbour] = ()
     runs: Sequence[AffectedRun] = ()
@@ -81,7 +89,7 @@ def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
 
 
 def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
-    """Add the disagreement of two rules, if they are similar enough to be compared."""
+    """If the two rules are similar enough to compare, add how they disagree."""
     if near.similarity < neighbours.ALIKE_COSINE:
         return near
     apart = disagreement.reason_to_keep_apart(near.entry.content, text)
@@ -91,7 +99,10 @@ def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
 def _affected_runs(
     delta: PlaybookDelta, vector: Vector, caller: Caller
 ) -> list[AffectedRun]:
-    """Compare the rule with the goals of the last runs, as `relevance` does for a task."""
+    """Compare the rule with the goals of the latest runs.
+
+    `relevance` compares a rule with a task in the same way.
+    """
     goal = Left(KT("request__goal"), MAX_GOAL, output_field=TextField())
     rows = AceRun.objects.visible_to(caller).filter(project_id=delta.project_id)
     latest = rows.order_by("-pk").annotate(goal=goal)[:MAX_RUNS]
@@ -106,7 +117,7 @@ def _affected_run(
     delta: PlaybookDelta, vector: Vector, run_id: uuid.UUID, goal: str, at: datetime
 ) -> AffectedRun:
     found = question_focus.find_focus(goal)
-    # The embedding is cached: the next card is compared with the same runs.
+    # The embedding of the goal is cached, because the next card needs it again.
     task = active_model.embed_query(found.words if found else goal)
     similarity = sum(a * b for a, b in zip(vector, task, strict=True))
     is_given = relevance.passes_gate(delta.content, similarity)

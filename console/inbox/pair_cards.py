@@ -1,4 +1,7 @@
-"""Cards that compare two rows: rules in conflict, memories that may be duplicates."""
+"""Cards that compare two rows.
+
+The rows are two rules in conflict, or two memories that may be duplicates.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from playbook.conflicts.conflict_sides import Side
 from playbook.models import Conflict
 from playbook.serializers.conflicts import evidence
 
-MAX_QUOTES = 5  # of a side
+MAX_QUOTES = 5  # quotes shown for each side
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class ConflictCard:
 
 @dataclass(frozen=True)
 class DuplicateCard:
-    """Two memories; a merge would keep `older`."""
+    """Two memories. If they are merged, `older` is kept."""
 
     pair: PossibleDuplicate
     older: Memory
@@ -82,7 +85,7 @@ def conflict_card(
     form_input: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> ConflictCard:
-    """Build the card of a conflict that `conflict_list.in_full` has loaded."""
+    """Build the card of a conflict that was loaded by `conflict_list.in_full`."""
     found = conflict_sides.sides_of(conflict)
     counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
     older, newer = (

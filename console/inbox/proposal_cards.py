@@ -1,4 +1,4 @@
-"""The cards of proposals: what a proposal changes, its evidence and its decisions."""
+"""The cards of proposals: the changes, the evidence and the possible decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORST_FIRST = ("fail", "warn", "pass")
 
 @dataclass(frozen=True)
 class FieldDiff:
-    """A column that a proposal sets beside the text."""
+    """A column, other than the text, that a proposal sets."""
 
     name: str
     before: Any
@@ -36,7 +36,7 @@ class FieldDiff:
 
 @dataclass(frozen=True)
 class EntryChange:
-    """A column of an entry that changed since the proposal read the entry."""
+    """A column of an entry whose value changed after the proposal had read the entry."""
 
     label: str
     name: str
@@ -47,9 +47,11 @@ class EntryChange:
 
 @dataclass(frozen=True)
 class ProposalCard:
-    """`decisions` are the names of those that the reader may make now.
+    """A proposal as the inbox shows it.
 
-    After a refusal, `form_input` is what the reader typed and `refusal` the reason.
+    `decisions` are the names of the decisions that the reader may make now. After a
+    refusal, `form_input` is what the reader typed, and `refusal` is the reason for the
+    refusal.
     """
 
     delta: PlaybookDelta
@@ -121,7 +123,7 @@ class ProposalCard:
 
 
 def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
-    """Return the initial values of the edit form, without values that it cannot send."""
+    """Return the initial values of the edit form; leave out values it cannot send back."""
     return {
         "content": "" if _is_long(delta) else delta.content,
         "category": delta.category,
@@ -141,7 +143,10 @@ def build_cards(
     form_input: Mapping[str, str] | None = None,
     refusal: str = "",
 ) -> list[ProposalCard]:
-    """Build the cards of proposals in a fixed number of queries."""
+    """Build the cards of proposals.
+
+    The number of queries is the same for any number of proposals.
+    """
     targets = _target_entries(deltas, caller)
     drifts = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
     texts_before = _texts_before(deltas, caller)
@@ -166,7 +171,10 @@ def build_cards(
 
 
 def available_decisions(delta: PlaybookDelta) -> set[str]:
-    """Return the decisions that fit a proposal's state; their functions check the rest."""
+    """Return the decisions that are possible in a proposal's state.
+
+    The functions of the decisions check all other conditions.
+    """
     if delta.status in PlaybookDelta.IN_FORCE:
         return {"undo"}
     if delta.status not in UNDECIDED:
@@ -184,7 +192,10 @@ def available_decisions(delta: PlaybookDelta) -> set[str]:
 def token_difference(
     delta: PlaybookDelta, targets: Iterable[PlaybookEntry | None] = ()
 ) -> int:
-    """Return the tokens that a proposal adds to the playbook; negative if it frees some."""
+    """Return the number of tokens that a proposal adds to the playbook.
+
+    The number is negative if the playbook becomes shorter.
+    """
     if delta.status not in UNDECIDED:
         return 0
     entry = delta.entry
@@ -271,9 +282,9 @@ def _target_entries(
 def _texts_before(
     deltas: Iterable[PlaybookDelta], caller: Caller
 ) -> dict[uuid.UUID, str]:
-    """Return a dict of the ids of proposals in force and texts of their entries.
+    """Return a dict of the id of each proposal in force and the earlier text of its entry.
 
-    Each text is the text of the entry before the proposal changed the entry.
+    The earlier text is the text before the proposal changed the entry.
     """
     entry_ids = {d.pk: d.entry_id for d in deltas if d.status in PlaybookDelta.IN_FORCE}
     rows = PlaybookChange.objects.visible_to(caller).filter(

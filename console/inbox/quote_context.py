@@ -1,4 +1,7 @@
-"""Show a quote in its context: the field of the run or memory that it is taken from."""
+"""Show a quote in its context.
+
+The context is the field of the run or memory from which the quote was taken.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,17 @@ from memories.models import Memory
 from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
 
-CONTEXT_CHARACTERS = 10_000  # before the quote, and after it
+CONTEXT_CHARACTERS = 10_000  # the limit before the quote, and the limit after it
 MAX_QUOTE = 10_000
 
 
 @dataclass(frozen=True)
 class QuoteInContext:
-    """`before` and `after` are empty if the field does not contain the quote (any more)."""
+    """A quote with the text around it.
+
+    `before` and `after` are empty if the field does not contain the quote, or no longer
+    does.
+    """
 
     field: str
     quote: str
@@ -32,7 +39,7 @@ class QuoteInContext:
 def find_quote(
     delta: PlaybookDelta, number: int, caller: Caller
 ) -> QuoteInContext | None:
-    """Return the quote of that number, from 1; None if there is none."""
+    """Return the quote with this number, counted from 1; None if there is no such quote."""
     quotes = [quote for quote in delta.evidence if isinstance(quote, dict)]
     if not 1 <= number <= len(quotes):
         return None

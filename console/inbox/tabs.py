@@ -1,4 +1,4 @@
-"""The tabs of the inbox: which rows each lists, in which order."""
+"""The tabs of the inbox: the rows that each tab lists, and their order."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ from playbook.queries import DeltaQuerySet
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
-CARDS_PER_PAGE = 20  # cards
-# How long a proposal that was applied without a person stays in its list.
+CARDS_PER_PAGE = 20  # cards on one page of a tab
+# How long a tab lists a proposal that the policy applied without a person.
 UNDO_WINDOW = timedelta(days=7)
-# Root causes in the filter's list.
+# The number of root causes that the filter offers.
 MAX_CAUSES = 50
 
 
 @dataclass(frozen=True)
 class InboxTab:
-    """`kind` names the template of its cards; `empty_text` says what to do next."""
+    """A tab of the inbox.
+
+    `kind` names the template of the cards in the tab. If the tab has no rows,
+    `empty_text` tells the reader what to do next.
+    """
 
     name: str
     label: str
@@ -129,7 +133,7 @@ TABS_BY_NAME = {tab.name: tab for tab in TABS}
 
 @dataclass(frozen=True)
 class ProposalFilters:
-    """The filters of a list of proposals; an empty one filters nothing."""
+    """The filters of a list of proposals. An empty filter keeps all proposals."""
 
     category: str = ""
     producer: str = ""
@@ -155,7 +159,7 @@ class ProposalFilters:
 
 
 def root_causes(rows: QuerySet[Any]) -> Iterator[str]:
-    """Return the root causes of a list's proposals, by name."""
+    """Return the root causes of the proposals in a list, sorted by name."""
     causes = rows.order_by("payload__root_cause").values_list(
         "payload__root_cause", flat=True
     )

@@ -63,7 +63,7 @@ class InboxListPage(InboxPage):
 
 
 class CardPage(InboxPage):
-    """A proposal on its own page, with everything about it."""
+    """A page that shows one proposal with everything known about it."""
 
     template = "console/inbox/single_card.html"
 
@@ -80,7 +80,7 @@ class CardPage(InboxPage):
 
 
 class NearbyPart(InboxPage):
-    """The part of a card that the script loads when the card is opened."""
+    """The part of a card that the page's script loads when a reader opens the card."""
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
@@ -91,7 +91,7 @@ class NearbyPart(InboxPage):
 
 
 class QuotePart(InboxPage):
-    """A quote in the field that it is taken from."""
+    """A quote, shown in the field from which it was taken."""
 
     title = "The quote in its context"
     template = "console/inbox/quote.html"

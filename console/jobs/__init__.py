@@ -1,4 +1,4 @@
-"""The page of schedules: what beat starts, and when each task last succeeded.
+"""The page of schedules: the tasks that beat starts, and when each last succeeded.
 
-May import `jobs` and the console's own top-level modules.
+This package may import `jobs` and the console's own top-level modules.
 """

@@ -1,4 +1,7 @@
-"""The schedule of beat, with the heartbeats of its tasks and of jobs."""
+"""The schedule of beat.
+
+The schedule shows the heartbeats of beat's tasks, and of jobs.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from django.utils import timezone
 from jobs.models import Heartbeat
 from jobs.tasks import SCHEDULE_PREFIX
 
-JOB_PREFIX = "job:"  # begins the name of a job kind's heartbeat
-# A task may wait for others, so it is late only after some periods.
+JOB_PREFIX = "job:"  # the name of a job kind's heartbeat begins with this prefix
+# A task may have to wait for other tasks. So the task is late only after this many
+# periods.
 LATE_AFTER_PERIODS = 3
 LATE = "late"
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -43,7 +47,7 @@ class Schedule:
 
 
 def heartbeats() -> Mapping[str, datetime]:
-    """Return a dict of the name and time of every heartbeat.
+    """Return a dict of the name of each heartbeat and its time.
 
     Only owners of the installation may see the heartbeats.
     """
@@ -64,7 +68,7 @@ def list_schedules(at: Mapping[str, datetime]) -> list[Schedule]:
 
 
 def last_successes(at: Mapping[str, datetime]) -> list[tuple[str, datetime]]:
-    """Return the job kinds with the time of their last success, latest first."""
+    """Return each job kind with the time of its last success; the latest is first."""
     kinds = [
         (name.removeprefix(JOB_PREFIX), last)
         for name, last in at.items()

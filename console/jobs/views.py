@@ -26,7 +26,7 @@ class SchedulesPage(ProjectPage):
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
         self.caller = caller_of(request)
-        self.names = {}  # no project to choose
+        self.names = {}  # the page belongs to no project, so there is none to choose
         if self.caller.everywhere != Role.OWNER:
             raise PermissionDenied
         return View.dispatch(self, request, *args, **kwargs)

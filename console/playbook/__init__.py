@@ -1,4 +1,4 @@
 """The page of a playbook revision: its entries, its changes, and how to revert them.
 
-May import `playbook` and the console's own top-level modules.
+This package may import `playbook` and the console's own top-level modules.
 """

@@ -18,9 +18,9 @@ from playbook.reading.entry_list import EntryFilters, EntryOrder
 from projects.models import Project
 
 ENTRIES_PER_PAGE = 50
-MAX_CHANGES = (
-    50  # of one revision on its page; an import or a revert may hold thousands
-)
+# The number of changes that the page of a revision lists. An import or a revert may
+# have made thousands of changes.
+MAX_CHANGES = 50
 COLUMNS = [
     "label",
     "content",
@@ -51,7 +51,7 @@ class EntryAtRevision:
 
     @property
     def sort_key(self) -> tuple[bool, int, str]:
-        """Pinned entries first, then by priority: the order in which agents get them."""
+        """Sort as agents get the entries: pinned entries first, then by priority."""
         return not self.pinned, -self.priority, self.label
 
 
@@ -77,12 +77,15 @@ def current_entries(project: Project, caller: Caller) -> QuerySet[PlaybookEntry]
 def changes_of(project: Project, revision: int, caller: Caller) -> list[PlaybookChange]:
     """Return the changes of a revision, in order.
 
-    Return one change more than the page shows.
+    Return at most one change more than the page shows.
     """
     rows = change_list.find(project, ChangeFilters(), caller).filter(revision=revision)
     return list(rows.in_order()[: MAX_CHANGES + 1])
 
 
 def page_of(rows: Sequence[Any] | QuerySet[Any], number: str) -> Any:
-    """Return a page of a list; a wrong number gives the first or the last one."""
+    """Return a page of a list.
+
+    If the number of the page is wrong, return the first or the last page.
+    """
     return Paginator(rows, ENTRIES_PER_PAGE).get_page(number)

@@ -1,4 +1,7 @@
-"""The forms of a revision's page: which revision, what to revert, where an entry stands."""
+"""The forms of a revision's page.
+
+They choose the revision, choose what to revert, and set the place of an entry.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from projects.models import Project
 
 
 class RevisionForm(forms.Form):
-    """Which revision to show, and which revision to compare it `to`.
+    """The revision to show, and the revision `to` which it is compared.
 
     An empty field means the present revision.
     """
@@ -42,13 +45,19 @@ class RevisionForm(forms.Form):
 
     @property
     def revision_or_present(self) -> int:
-        """Return the revision of the form; the present one if it has no valid one."""
+        """Return the revision that the form names.
+
+        Return the present revision if the form names no valid revision.
+        """
         revision: int | None = self.cleaned_data.get("revision")
         return self.present if revision is None else revision
 
 
 class RevertForm(ApplyMixin, forms.Form):
-    """What to revert, as `revert_choices` lists it, and the reason, which is required."""
+    """What to revert, and the reason, which is required.
+
+    `revert_choices` lists what can be reverted.
+    """
 
     what = forms.CharField(error_messages={"required": "Choose what to revert."})
     reason = forms.CharField(
@@ -88,7 +97,7 @@ class RevertForm(ApplyMixin, forms.Form):
 def revert_choices(
     revision: int, present: int, changes: list[PlaybookChange]
 ) -> list[tuple[str, str]]:
-    """Return what can be reverted from a revision's page: (value, label)."""
+    """Return (value, label) of everything that a revision's page can revert."""
     options = []
     if revision < present:
         options.append(("after", f"everything after revision {revision}"))
@@ -107,7 +116,10 @@ def revert_choices(
 
 
 class PlacementForm(ApplyMixin, forms.Form):
-    """The priority of an entry and whether it is pinned; applied as an edit proposal."""
+    """The priority of an entry, and whether the entry is pinned.
+
+    The form submits an edit proposal.
+    """
 
     priority = forms.IntegerField(min_value=MIN_INTEGER, max_value=MAX_INTEGER)
     pinned = forms.BooleanField(required=False)
@@ -118,7 +130,7 @@ class PlacementForm(ApplyMixin, forms.Form):
         self.entry_id, self.caller = entry_id, caller
 
     def apply(self) -> PlaybookDelta | None:
-        """Submit the edit; return None if the entry has these values already."""
+        """Submit the edit. Return None if the entry already has these values."""
         entry = entry_list.get(self.entry_id, self.caller, Role.CURATOR)
         values = {name: self.cleaned_data[name] for name in ("priority", "pinned")}
         changed = {n: to for n, to in values.items() if getattr(entry, n) != to}

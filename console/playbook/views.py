@@ -31,7 +31,10 @@ from playbook.review.revert import RevertResult
 
 
 class RevisionPage(ProjectPage):
-    """The playbook at `revision`, what differs `to` another one, and how to revert."""
+    """The playbook at `revision`, with a form to revert changes.
+
+    With `to`, the page also shows the differences between the two revisions.
+    """
 
     title = "Revisions"
     template = "console/playbook/revision.html"
@@ -41,7 +44,7 @@ class RevisionPage(ProjectPage):
         return self.render_page()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Revert; after a refusal, what was typed stays on the page."""
+        """Revert. After a refusal, the page still contains what the person typed."""
         self.require(Role.CURATOR)
         form = RevertForm(
             request.POST,
@@ -108,7 +111,7 @@ class RevisionPage(ProjectPage):
         )
 
     def links(self, revision: int, to: int | None, section: str) -> dict[str, str]:
-        """Return the links of the page; empty where there is no such revision."""
+        """Return the links of the page. The link to a missing revision is empty."""
         link_to = functools.partial(self.url, to=to)
         return {
             "here": link_to(revision=revision),
@@ -125,7 +128,7 @@ class RevisionPage(ProjectPage):
         return value if value in ("entries", "differences") else default
 
     def rows(self, section: str, revision: int, to: int | None) -> Any:
-        """Return a page of the entries, or of the differences between revisions."""
+        """Return a page of the entries, or of the differences between the revisions."""
         number = self.request.GET.get("page", "1")
         if section == "differences":
             last, differences = revision_diff.diff_revisions(

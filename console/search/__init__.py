@@ -1,4 +1,5 @@
-"""The search page: the API's search as a form, with the explanation of its hits.
+"""The search page: a form for the API's search, with an explanation of each hit.
 
-May import `memories`, `console.files` and the console's own top-level modules.
+This package may import `memories`, `console.files` and the console's own top-level
+modules.
 """

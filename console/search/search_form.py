@@ -1,4 +1,8 @@
-"""The form of the search page. The API's serializer validates it, so both refuse alike."""
+"""The form of the search page.
+
+The API's serializer validates the form, so that the page and the API refuse the same
+input.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ FIELDSETS = {
     "Ranking": ["fusion", "keyword", "semantic", "min_score"],
     "Explain": ["explain", "why"],
 }
-# `tags_match` is always set, and filters nothing without tags.
+# The form always sets `tags_match`. The field has no effect without tags.
 DEFAULTS = {"tags_match": "all"}
 
 
@@ -73,7 +77,7 @@ def same_labels(*names: str) -> list[tuple[str, str]]:
 
 
 class SearchForm(ApplyMixin, forms.Form):
-    """The fields of `POST /api/v1/search`; `saved` is the answer."""
+    """The fields of `POST /api/v1/search`. `saved` contains the answer of the search."""
 
     query = forms.CharField(
         required=False,
@@ -127,7 +131,7 @@ class SearchForm(ApplyMixin, forms.Form):
 
     @property
     def filled_labels(self) -> list[str]:
-        """Return the labels of the fields that are filled, beside the query."""
+        """Return the labels of all filled fields except the query."""
         fields = [self[name] for names in FIELDSETS.values() for name in names]
         return [
             str(field.label)
@@ -137,7 +141,11 @@ class SearchForm(ApplyMixin, forms.Form):
 
     @property
     def is_open(self) -> bool:
-        """Whether to unfold all fields: some are filled, and the form is not valid yet."""
+        """Whether to unfold all fields.
+
+        All fields are unfolded if some of them are filled, unless a valid form was
+        sent.
+        """
         return bool(self.filled_labels) and not (self.is_bound and self.is_valid())
 
     def apply(self) -> SearchResult:
@@ -151,7 +159,7 @@ class SearchForm(ApplyMixin, forms.Form):
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return the body for the API, without the fields that are empty."""
+        """Return the body of the API request, without empty fields."""
         data = self.cleaned_data
         weights = {n: data[n] for n in ("keyword", "semantic") if data[n]}
         api_fields = api.SearchRequest().get_fields()

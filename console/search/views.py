@@ -17,11 +17,15 @@ from memories.models import Memory
 from memories.read.search import MemoryHit, SearchResult
 from projects.models import Project
 
-MAX_FILES = 5  # of a hit
+MAX_FILES = 5  # files that the page shows for each hit
 
 
 class SearchPage(ProjectPage):
-    """`?query=…` searches; without it, the other parameters fill the form."""
+    """The search page.
+
+    If the URL contains `?query=…`, the page searches. Otherwise, the parameters of the
+    URL fill the form.
+    """
 
     title = "Search"
     template = "console/search/search.html"
@@ -57,7 +61,7 @@ class HitRow:
     snippet: SafeString
     score: str
     lanes: list[str]
-    files: list[tuple[str, str]]  # path and address
+    files: list[tuple[str, str]]  # the path and URL of each file
 
 
 def hit_row(hit: MemoryHit, project: Project) -> HitRow:
@@ -66,7 +70,7 @@ def hit_row(hit: MemoryHit, project: Project) -> HitRow:
     return HitRow(
         hit.memory,
         reverse("admin:memories_memory_change", args=[hit.memory.pk]),
-        # It is escaped where it is built: search.snippets.
+        # `search.snippets` has escaped the snippet.
         mark_safe(hit.snippet),
         f"{hit.score:.3f}",
         [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],

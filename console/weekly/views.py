@@ -25,7 +25,7 @@ TITLES = {
 
 
 class WeeklyPage(ProjectPage):
-    """What the agents learned in the week of `?week=2026-W47`."""
+    """What the agents learned in the week that `?week=2026-W47` names."""
 
     title = "What the agents learned"
     template = "console/weekly/weekly.html"

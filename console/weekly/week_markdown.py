@@ -1,4 +1,4 @@
-"""Render the weekly page as Markdown, and escape the texts in it."""
+"""Render the weekly page as Markdown, with its texts escaped."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from common.text.plain_text import clip
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 
-MAX_TEXT = 600  # characters of a text
+MAX_TEXT = 600  # characters shown of a text
 TITLES = {
     week_summary.NEW: "New",
     week_summary.CHANGED: "Changed",
     week_summary.REFUTED: "Refuted and removed",
 }
-# Characters with a meaning in Markdown, in its HTML or in a usual extension (links from
-# bare addresses, maths, mentions), and the marks that change the direction of a line.
+# The first pattern finds characters with a meaning in Markdown, in the HTML in
+# Markdown, or in a usual extension (links from bare addresses, maths, mentions). The
+# second pattern finds the marks that change the direction of a line.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@$^=]|(?<=www)\.")
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 

@@ -1,4 +1,4 @@
-"""Summarise a week of the playbook: entries that are new, changed, refuted, contested."""
+"""Summarise a week of a playbook: its new, changed, refuted and contested entries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from console.weeks import Week
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
-MAX_CHANGES = 300  # the newest of a week, which are summarised
+MAX_CHANGES = 300  # only the newest changes of a week are summarised
 Kind = str
 NEW, CHANGED, REFUTED = "new", "changed", "refuted"
 
 
 @dataclass(frozen=True)
 class WeekLesson:
-    """An entry, and what happened to it in the week."""
+    """An entry, and what happened to the entry in the week."""
 
     entry_id: uuid.UUID
     label: str
@@ -94,7 +94,7 @@ def _changes(project: Project, week: Week, caller: Caller) -> Any:
 
 
 def _harmful_votes(changes: Any) -> Counter[uuid.UUID]:
-    """Count the harmful votes of each entry, most votes first."""
+    """Count the harmful votes of each entry. The entry with the most votes is first."""
     rows = (
         changes.filter(action="vote", after__has_key="harmful")
         .order_by()
@@ -125,7 +125,7 @@ def _deltas(
 
 
 def _kind_of(changes: Sequence[PlaybookChange]) -> Kind:
-    """Return the kind of an entry's changes, which are sorted newest first."""
+    """Return the kind of an entry's changes. The changes must be sorted newest first."""
     if changes[0].operation == PlaybookChange.ChangeOperation.DELETE:
         return REFUTED
     is_new = any(c.operation == PlaybookChange.ChangeOperation.ADD for c in changes)
@@ -137,7 +137,10 @@ def _lesson(
     entry: PlaybookEntry | None,
     deltas: Mapping[uuid.UUID, PlaybookDelta],
 ) -> WeekLesson:
-    """Describe an entry as it was at the end of the week; the newest change counts."""
+    """Describe an entry as it was at the end of the week.
+
+    The newest change says who decided, and why.
+    """
     last = changes[0]
     own_deltas = [deltas[pk] for c in changes if (pk := c.delta_id) and pk in deltas]
     text = next((c.after["content"] for c in changes if c.after.get("content")), "")
