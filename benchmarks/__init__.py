@@ -1,4 +1,5 @@
-"""The benchmarks behind the project's published figures; `manage.py benchmark` runs them.
+"""The benchmarks that measure the project's published figures.
 
-May import every app below `embedded`; only `memory_project` and `embedded` may import it.
+`manage.py benchmark` runs them. This app may import every app below `embedded`. Only
+`memory_project` and `embedded` may import this app.
 """

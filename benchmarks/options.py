@@ -1,4 +1,4 @@
-"""The options of every benchmark."""
+"""The options that every benchmark has."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BenchmarkOptions:
-    """The data of a benchmark, and whether its project is kept.
+    """The data of a benchmark, and whether the benchmark keeps its project.
 
-    `extra` holds the arguments that only this benchmark has, by name.
+    `extra` is a dict of the name and value of each argument that only this benchmark
+    has.
     """
 
     data: Path

@@ -1,4 +1,4 @@
 """Readers of the benchmarks' data: collections, pairs, questions, conversations.
 
-May import `benchmarks.report` and the apps.
+This package may import `benchmarks.report` and the apps.
 """

@@ -1,4 +1,7 @@
-"""Turn recorded runs into conversations, with queries whose answers they contain."""
+"""Turn recorded runs into conversations.
+
+The conversations are searched with queries whose answers they contain.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, Judged
 
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
 SHORT = 200  # characters; a longer message is split into turns, between sentences
-MAX_CHARACTERS = 400  # characters of a turn; what a tool printed beyond them is cut
-MAX_TURNS = 4  # turns of one message
-MIN_CHARACTERS = 10  # characters of a turn; shorter ones contain nothing to search for
+MAX_CHARACTERS = 400  # characters of a turn; longer output of a tool is cut
+MAX_TURNS = 4  # turns made from one message
+# Characters of a turn; a shorter turn contains nothing to search for.
+MIN_CHARACTERS = 10
 
 _PART = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -31,9 +35,10 @@ class RunMessage:
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """A part of a message. `answers` is the number of the other speaker's message before.
+    """A part of a message.
 
-    A tool call is a turn of the assistant, but no query.
+    `answers` is the number of the other speaker's message to which this turn replies. A
+    tool call is a turn of the assistant, but it is not used as a query.
     """
 
     id: str
@@ -50,10 +55,10 @@ class ConversationTurn:
 
 
 def load_turns(data: Path, most: int) -> list[ConversationTurn]:
-    """Load the first `most` turns, from the conversations of all files in turn.
+    """Load the first `most` turns, taking one conversation from each file in rotation.
 
-    Runs with the same goal are one conversation. A line that repeats an earlier one is
-    dropped, because no query could tell the two apart.
+    Runs with the same goal form one conversation. A line that repeats an earlier line
+    is dropped, because no query could tell the two lines apart.
     """
     files = [_conversations(path) for path in sorted((data / "traces").glob("*.jsonl"))]
     conversations = filter(None, chain.from_iterable(zip_longest(*files)))
@@ -65,9 +70,9 @@ def load_turns(data: Path, most: int) -> list[ConversationTurn]:
 
 
 def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """Return a collection whose queries are the first turns of conversations.
+    """Return a collection in which the first turn of each conversation is a query.
 
-    The answers to a query are all other turns of its conversation.
+    The answers to the query are all other turns of its conversation.
     """
     queries = []
     for first, others in _group_by_conversation(turns):
@@ -77,9 +82,9 @@ def opening_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
 
 
 def reply_queries(turns: Sequence[ConversationTurn]) -> JudgedCollection:
-    """Return a collection whose queries are turns of the assistant.
+    """Return a collection in which turns of the assistant are queries.
 
-    The answer to a query is the message that the turn replies to.
+    The answer to a query is the message to which the turn replies.
     """
     messages: dict[tuple[int, int | None], dict[str, float]] = {}
     for turn in turns:
@@ -149,7 +154,11 @@ def _turns(
 
 
 def _messages(row: Mapping[str, Any]) -> Iterator[RunMessage]:
-    """Yield the goal, thoughts, calls with their results, reflections, and the result."""
+    """Yield the messages of a run.
+
+    They are the goal, the thoughts, the calls with what they returned, the reflections,
+    and the result of the task.
+    """
     request = recorded_tasks.to_request(row, agent_id="benchmark")
     yield RunMessage(USER, request["goal"])
     calls = request["tool_usage"] if row.get("tool_usage") else []

@@ -20,7 +20,10 @@ class CorpusDocument:
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """A query with the grades of its judged documents; no grades if it has no answer."""
+    """A query with the grades of its judged documents.
+
+    A query without an answer has no grades.
+    """
 
     id: str
     text: str
@@ -55,7 +58,10 @@ def load_collection(folder: Path) -> JudgedCollection:
 
 
 def collection_folders(data: Path) -> list[Path]:
-    """Return the collections of a data folder: `DIR/search/*`, `DIR/*`, or DIR itself."""
+    """Return the folders of the collections in a data folder.
+
+    They are `DIR/search/*`, `DIR/*`, or DIR itself.
+    """
     for parent in (data / "search", data):
         folders = sorted(path.parent for path in parent.glob(f"*/{FILES[0]}"))
         if folders:
@@ -71,7 +77,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
-    """Yield the query, document and grade of each row; skip the header."""
+    """Yield the query, document and grade of each row. The header is skipped."""
     for line in path.read_text(encoding="utf-8").splitlines():
         parts = line.split("\t")
         if len(parts) >= 3 and parts[-1].strip().lstrip("-").isdigit():

@@ -1,4 +1,4 @@
-"""Questions with one right tag, and an answerer that needs no language model."""
+"""Questions with one right tag each, and an answerer that needs no language model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from inference.embedding import active_model
 from playbook.reading import renderer
 from projects.models import Project
 
-# Tokens of the playbook that an answer may use (docs/benchmarks.md, "Learning").
+# The answerer reads at most this many tokens of the playbook for an answer
+# (docs/benchmarks.md, "Learning").
 BUDGET = 2_000
-LEARN_SHARE = 0.7  # of the questions, unless an option says how many
+# Share of the questions to learn from, unless an option sets their number.
+LEARN_SHARE = 0.7
 
 _WORD_BREAK = re.compile(
     r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z])|[_\s-]+"
@@ -41,7 +43,7 @@ class FinerQuestion:
 
 @dataclass(frozen=True)
 class FinerQuestions:
-    """The questions to learn from, those to test on, and the tags to choose from."""
+    """The questions to learn from, the questions to test with, and the possible tags."""
 
     to_learn: list[FinerQuestion]
     to_test: list[FinerQuestion]
@@ -50,7 +52,7 @@ class FinerQuestions:
 
 @dataclass(frozen=True)
 class TagAnswer:
-    """A tag, and the entry that named it, if one did."""
+    """A tag, and the entry that named the tag; None if no entry named one."""
 
     tag: str
     entry_id: uuid.UUID | None = None
@@ -59,10 +61,10 @@ class TagAnswer:
 def load_questions(
     data: Path, *, learn: int | None = None, test: int | None = None
 ) -> FinerQuestions:
-    """Read `questions.jsonl` and `tags.txt` of `data/finer`, or of `data` itself.
+    """Read `questions.jsonl` and `tags.txt` in `data/finer`, or in `data` itself.
 
-    By default, the first 70 % of the questions are learned from, and the last 30 % are
-    tested.
+    By default, the first 70 % of the questions are for learning, and the last 30 % are
+    for testing.
     """
     folder = _folder(data)
     with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
@@ -91,7 +93,7 @@ def _folder(data: Path) -> Path:
 
 
 def _tags(folder: Path, questions: Sequence[FinerQuestion]) -> list[str]:
-    """Return the tags of the file, and those that only a question has."""
+    """Return the tags of the file, and further tags that only the questions contain."""
     path = folder / "tags.txt"
     lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     tags = [*map(str.strip, lines), *sorted({q.tag for q in questions})]
@@ -106,10 +108,11 @@ def tag_words(tag: str) -> str:
 class TagAnswerer:
     """Answers with the tag that an entry names.
 
-    If no entry names a tag, the answer is the tag with the nearest name.
+    If no entry names a tag, the answer is the tag whose name is nearest to the
+    question.
 
-    The entry is the most relevant of the rendered playbook that passes the relevance
-    gate and whose action names exactly one tag.
+    Only an entry of the rendered playbook counts. It must pass the relevance gate, and
+    its action must name exactly one tag. The most relevant of these entries is used.
     """
 
     def __init__(self, project: Project, tags: Sequence[str]) -> None:
@@ -138,7 +141,7 @@ class TagAnswerer:
         rendered = renderer.render(
             self.project, SYSTEM, task=question.goal, budget=BUDGET
         )
-        # Best first; a pinned entry that is below the gate is skipped.
+        # The best entry comes first. A pinned entry that is below the gate is skipped.
         for row in rendered.rendered_entries:
             tag = self._named_tag(row.entry) if row.is_relevant else None
             if tag:
@@ -158,7 +161,7 @@ def _nearest(vector: Sequence[float], candidates: Mapping[str, Sequence[float]])
 
 
 def request(question: FinerQuestion, answer: TagAnswer) -> dict[str, Any]:
-    """Build the complete-task request of an answer, without feedback."""
+    """Build the request that completes a task with this answer, without feedback."""
     cited = [str(answer.entry_id)] if answer.entry_id else []
     return {
         "agent_id": "benchmark",
@@ -171,7 +174,7 @@ def request(question: FinerQuestion, answer: TagAnswer) -> dict[str, Any]:
 
 
 def judged_request(task: Mapping[str, Any], right: str) -> dict[str, Any]:
-    """Return the request with the feedback of an environment on its answer."""
+    """Return the request with feedback on its answer, as an environment gives it."""
     is_right = task["result"] == right
     feedback = (
         "Correct." if is_right else f"Expected `{right}`, got `{task['result']}`."

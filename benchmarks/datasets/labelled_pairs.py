@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-# On the scale of STS, 5 is "equivalent" and 4 "differs in unimportant details": from the
-# middle between them, a pair counts as one statement.
+# On the scale of STS, 5 is "equivalent" and 4 is "differs in unimportant details". A
+# pair counts as one statement if its score is at least the middle between 4 and 5.
 EQUIVALENT = 4.5
 OWN_FOLDER = Path(__file__).parent.parent / "data"
 
@@ -29,7 +29,10 @@ class PairSet:
 
 
 def load_pairs(data: Path) -> list[PairSet]:
-    """Load the sets of `DIR/dedup`, or of DIR itself, and those of this repository."""
+    """Load the sets of pairs in `DIR/dedup`, or in DIR itself.
+
+    Also load the sets that belong to this repository.
+    """
     paths = sorted((data / "dedup").glob("*.jsonl")) or sorted(data.glob("*.jsonl"))
     return [_pair_set(path) for path in (*paths, *sorted(OWN_FOLDER.glob("*.jsonl")))]
 
@@ -41,10 +44,12 @@ def _pair_set(path: Path) -> PairSet:
 
 
 def _pair(line: str, where: str) -> TextPair:
-    """Parse a pair; an entailment is a duplicate, and without a label the score decides.
+    """Parse a pair, and decide whether it is a duplicate.
 
-    A score beside a label is ignored: that of SICK says how related two texts are, and
-    "recall of entailments" counts its entailments.
+    An entailment is a duplicate. If a pair has no label, its score decides. If a pair
+    has a label, its score is ignored, because the score in SICK says only how related
+    two texts are. "Recall of entailments" counts the pairs that are labelled as
+    entailments.
     """
     try:
         row = json.loads(line)

@@ -1,4 +1,5 @@
-"""The benchmarks: a module for each name that `manage.py benchmark` accepts.
+"""The benchmarks: one module for each name that `manage.py benchmark` accepts.
 
-May import every other room of `benchmarks`; only the command imports this one.
+This package may import every other package of `benchmarks`. Only the command may import
+this package.
 """

@@ -1,4 +1,7 @@
-"""Measure what the limit of candidate rows costs: nDCG@10 with it and without."""
+"""Measure what the limit of candidate rows costs.
+
+The cost is the difference between nDCG@10 without the limit and with the limit.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ LANES = ("keyword", "hybrid")
 
 
 def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
-    """Write a collection among a project's rows; search it with and without the limit."""
+    """Write a collection among a project's other rows.
+
+    Search the collection with the limit and without the limit.
+    """
     ids, _ = search_quality.fill_project(project, collection)
     judged = [one for one in collection.queries if one.grades][:MAX_QUERIES]
     bar = ProgressBar(f"{collection.name}: uncapped", len(judged) * len(LANES))
@@ -45,7 +51,10 @@ def measure(project: Project, collection: JudgedCollection) -> dict[str, Any]:
 def _ndcg(
     project: Project, query: JudgedQuery, lane: str, ids: Mapping[uuid.UUID, str]
 ) -> float:
-    """Measure as `benchmark search` does, among rows without judgements."""
+    """Return the nDCG@10 of a query, measured as `benchmark search` measures it.
+
+    Here the project also contains rows that nobody judged.
+    """
     request = search.MemorySearch(
         query.text, limit=search_quality.DEPTH + 1, **search_quality.LANES[lane]
     )

@@ -1,4 +1,7 @@
-"""Measure search on short turns of conversations, against another BM25."""
+"""Measure how well search finds short turns of conversations.
+
+Compare the result with another implementation of BM25.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ HELP = "nDCG@10 and recall@10 on turns of recorded runs, beside the BM25 of bm25
 TURNS = 2_000
 RIVAL = "bm25s"
 LANES = ("keyword", "semantic", "hybrid")
-# As in docs/ranking.md. The variant of BM25 is Lucene's, the default of bm25s.
+# These are the values of docs/ranking.md. bm25s uses its default variant of BM25, which
+# is Lucene's.
 K1, B = 1.2, 0.75
 
 
@@ -63,7 +67,7 @@ def remarks(result: dict[str, Any]) -> Iterator[str]:
 
 
 class RivalBM25:
-    """bm25s over the lexemes of `content_tsv`, each as often as it occurs."""
+    """bm25s with the lexemes of `content_tsv`, each counted as often as it occurs."""
 
     def __init__(self, project: Project, ids: dict[Any, str]) -> None:
         bm25s = _bm25s()
@@ -79,14 +83,20 @@ class RivalBM25:
         self.index.index(documents, show_progress=False)
 
     def ranking(self, query: JudgedQuery) -> list[str]:
-        """Return the best turns, newest first among equals, without the query's own."""
+        """Return the best turns without the turn that is the query itself.
+
+        Among turns with equal scores, the newest is first.
+        """
         scores = self.index.get_scores(self._lexemes(query.text))
         best = sorted(range(len(scores)), key=lambda at: (-scores[at], -at))
         ids = (self.turn_ids[at] for at in best if scores[at] > 0)
         return [turn for turn in ids if turn != query.id][: search_quality.DEPTH]
 
     def _lexemes(self, text: str) -> list[str]:
-        """Return all lexemes; the keyword lane uses the rarest 64 at most."""
+        """Return all lexemes of a query that the index knows.
+
+        The keyword lane differs: it uses no more than the 64 rarest lexemes.
+        """
         spaced, whole = tokenise.separate_words(text), tokenise.compounds(text)
         with connection.cursor() as cursor:
             cursor.execute(QUERY, [self.language, spaced])
@@ -95,8 +105,8 @@ class RivalBM25:
         return [lexeme for lexeme in (*lexemes, *whole) if lexeme in known]
 
 
-# A lexeme without positions is an identifier kept whole, or one that names a project or
-# a tier.
+# If a lexeme has no positions, it is a whole identifier, or it names a project or a
+# tier.
 DOCUMENTS = """
 SELECT id, array_agg(lexeme)
 FROM memories_memory, unnest(content_tsv) AS word,

@@ -18,15 +18,17 @@ from projects.models import Project
 
 HELP = "Milliseconds of a digest, with and without its semantic source."
 MEMORIES, QUERIES = 100_000, 200
-WARM = 20  # digests that do not count: a server's first ones open connections
+WARM = 20  # the first digests are not counted, because a new server opens connections
 PATH = "/api/v1/context/digest"
-# The sources of a usual agent: tagged memories first, then those that the query finds.
+# The sources of a usual agent: first the tagged memories, then the memories that the
+# query finds.
 TAGGED = {"structured": {"tags": ["two-hundredth"]}}
 WAYS: dict[str, dict[str, Any]] = {
     "keyword": TAGGED,
     "keyword and semantic": {**TAGGED, "semantic": {"enabled": True}},
 }
-# The limit of the p95 of the function, and the limit of what HTTP adds.
+# The p95 of the function must not exceed the first limit. HTTP must not add more than
+# the second limit.
 MAX_MS = {"keyword": 40, "keyword and semantic": 60}
 MAX_ADDED_MS = 10
 

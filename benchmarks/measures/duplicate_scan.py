@@ -1,4 +1,7 @@
-"""Measure the duplicate scan of a whole project, also when its process is killed."""
+"""Measure the duplicate scan of a whole project.
+
+Also measure the scan when its process is killed.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,11 @@ from projects.models import Project
 
 HELP = "Time and memory of a deduplication, and what is left when it is killed."
 MEMORIES, KILLS = 100_000, 2
-# One memory in this many is written a second time: with a full stop more and the same
-# vector, or with words more and a slightly different vector.
+# One memory in this many is written a second time. The copy has either one more full
+# stop and the same vector, or more words and a slightly different vector.
 COPY_EVERY = 50
 COPY_SUFFIXES = (" .", "\n\nOnce more.")
-COPY_NOISE = 0.008  # of each coordinate's noise: a cosine of about 0.99
+COPY_NOISE = 0.008  # noise of each coordinate; the cosine is then about 0.99
 BATCH = 500  # rows written in one transaction
 LOOK_SECONDS = 0.05
 
@@ -53,7 +56,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    """Scan in a dry run; then scan again, mark duplicates, and kill the process."""
+    """Run two scans of the same project.
+
+    The first is a dry run. The second marks duplicates, and its process is killed.
+    """
     count, kills = options.extra["memories"], options.extra["kill"]
     passages = population.load_passages(options.data)
     with temp_project.create_project("deduplication", keep=options.keep) as project:
@@ -70,7 +76,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def _fill(project: Project, count: int, passages: Passages) -> int:
-    """Write `count` memories with vectors; return how many of them are copies."""
+    """Write `count` memories with vectors. Return how many of the memories are copies."""
     chance = np.random.default_rng(count)
     bar = ProgressBar("memories", count)
     copied = 0
@@ -97,7 +103,7 @@ def _fill(project: Project, count: int, passages: Passages) -> int:
 def _mix_passages(
     passages: Passages, start: int, count: int, chance: Any
 ) -> tuple[list[str], Any]:
-    """Return texts of three real passages each, and their vectors."""
+    """Return texts that are each made from three real passages, and the texts' vectors."""
     indexes = chance.integers(len(passages.texts), size=(count, len(population.SHARES)))
     texts = [
         population.passage_text(passages, row, number)
@@ -107,7 +113,10 @@ def _mix_passages(
 
 
 def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
-    """Write rows without lexemes: these take most of the time, and no scan uses them."""
+    """Write rows without lexemes.
+
+    Making lexemes would take most of the time, and no scan uses them.
+    """
     memories = Memory.objects.bulk_create(
         Memory(
             project=project,
@@ -134,16 +143,20 @@ def _write(project: Project, texts: Sequence[str], vectors: Any) -> None:
 
 @dataclass
 class ScanRun:
-    """One duplicate scan, in its own processes."""
+    """One duplicate scan, which runs in processes of its own."""
 
     job: Job
     seconds: float = 0.0
-    kills: list[float] = field(default_factory=list)  # shares of the work done by then
+    # Share of the work that was done at each kill.
+    kills: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
 
     @property
     def pairs(self) -> list[tuple[Any, ...]]:
-        """Return (memory, original, similarity, why not merged) of each pair."""
+        """Return a row for each pair that the scan found.
+
+        A row is (memory, original, similarity, reason why the two were not merged).
+        """
         findings = DuplicateFinding.objects.filter(job_id=self.job.pk)
         return sorted(
             findings.values_list("memory", "original", "similarity", "why_not_merged")
@@ -180,9 +193,10 @@ def _run_scan(project: Project, *, apply: bool, kills: int) -> ScanRun:
 
 
 def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
-    """Run the job in a process, to its end or until a share of its work is done.
+    """Run the job in a process until the job ends.
 
-    Then kill the process with SIGKILL.
+    If `stop` is given, kill the process with SIGKILL when this share of the work is
+    done.
     """
     child = product_processes.start_program(
         ["-m", "benchmarks.product.one_job", str(scan.job.pk)]
@@ -193,20 +207,21 @@ def _attempt(scan: ScanRun, stop: float | None, bar: ProgressBar) -> None:
         share = scan.job.done / (scan.job.total or 1)
         if share and scan.job.state == Job.State.RUNNING:
             bar.show(min(99, int(share * 100)))
-            with suppress(OSError):  # it may just have ended
+            with suppress(OSError):  # the process may just have ended
                 scan.megabytes.append(_resident_megabytes(child.pid))
         if stop and share >= stop:
             _kill(child)
             scan.kills.append(share)
     scan.job.refresh_from_db()
     if scan.job.state == Job.State.RUNNING:
-        # The process that held the lease is dead; a worker would wait for its end.
+        # The process that held the lease is dead. A worker would wait until the lease
+        # ends, so end the lease now.
         scan.job.lease_until = timezone.now() - timedelta(seconds=1)
         scan.job.save(update_fields=["lease_until"])
 
 
 def _resident_megabytes(pid: int) -> float:
-    """Return the resident megabytes of a process."""
+    """Return how many megabytes of memory a process holds."""
     pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
     return int(pages) * resource.getpagesize() / 1e6
 

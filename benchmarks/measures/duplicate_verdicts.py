@@ -1,4 +1,4 @@
-"""Measure how often the duplicate verdict is right, and what its guard costs."""
+"""Measure how often the duplicate verdict is right, and the cost of its guard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCH = 100  # texts in one embedding call
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """A pair with its cosine."""
+    """A pair of texts with the cosine of their vectors."""
 
     pair: TextPair
     cosine: float
@@ -42,15 +42,15 @@ def merges_memories(scored: ScoredPair) -> bool:
 
 
 def merges_rules(scored: ScoredPair) -> bool:
-    """Whether the curator makes one entry of two rules."""
+    """Whether the curator merges two rules into one entry."""
     entry = PlaybookEntry(content=scored.pair.a)
     near = neighbours.Neighbour(entry, scored.cosine)
     verdict = matches.compare(scored.pair.b, near).verdict
     return verdict in ("same", "wider", "both")
 
 
-# The thresholds to measure. A project sets its own for memories, 0.95 by default; that
-# of the curator is fixed.
+# The thresholds to measure. A project sets its own threshold for memories, which is
+# 0.95 by default. The threshold of the curator is fixed.
 VERDICTS: dict[float, Verdict] = {
     0.85: merges_memories,
     neighbours.MERGE_COSINE: merges_rules,
@@ -129,12 +129,12 @@ def _count(pairs: Sequence[ScoredPair], condition: Callable[[TextPair], bool]) -
 
 
 def _ratio(part: int, whole: int) -> float | None:
-    """Return the ratio; None if the whole is 0."""
+    """Return the ratio of the two numbers; None if the whole is 0."""
     return round(part / whole, 4) if whole else None
 
 
 def _score_pairs(pair_set: PairSet) -> list[ScoredPair]:
-    """Return the pairs with their cosine; each text is embedded once."""
+    """Return the pairs with their cosines. Each text is embedded only once."""
     texts = list(dict.fromkeys(t for pair in pair_set.pairs for t in (pair.a, pair.b)))
     bar = ProgressBar(f"{pair_set.name}: texts", len(texts))
     vectors: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Measure searches of a large project while its vector index is built."""
+"""Measure searches in a large project while the project's vector index is built."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ DEPTH = 20
 
 
 def measure(project: Project, queries: Sequence[str]) -> dict[str, Any]:
-    """Drop the project's index, rebuild it, and search during the rebuild.
+    """Drop the project's index, rebuild the index, and search during the rebuild.
 
-    Return a dict of ms, recall@20 and searches. Recall compares the answers with those
-    that searches through the index gave before it was dropped.
+    Return the seconds of the rebuild, and the number, recall and times of the searches.
+    Recall compares the answers during the rebuild with the answers that searches gave
+    before the index was dropped.
     """
     before = {query: _timed_search(project, query)[0] for query in queries}
     index = vector_index.index_name(MemoryVector, project.pk, active_model.get().name)

@@ -1,4 +1,7 @@
-"""Measure how much a playbook learned from feedback helps, without a language model."""
+"""Measure how much a playbook that was learned from feedback helps.
+
+No language model is needed.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +38,21 @@ from projects.models import Project
 
 HELP = "Accuracy on unseen questions while a playbook is learned from feedback."
 CHECKPOINTS = (0, 50, 250, 700, 1_400)
-# Proposals from the environment's feedback need no person, even those that retire.
+# With this policy, proposals from an environment's feedback need no person. This
+# includes proposals that retire entries.
 SETTINGS = {"policy": "auto"}
-# Points that may be lost against no playbook, that must be gained, and the share of the
-# tokens of an append-only playbook.
+# The points that the playbook may lose at most against no playbook, the points that it
+# must gain, and the largest allowed share of the tokens of an append-only playbook.
 MAX_LOSS, MIN_GAIN, MAX_TOKENS = 1.0, 12.0, 0.5
 
 
 @dataclass
 class LearningResult:
-    """The curve of the loop; `poisoned_runs` are those whose feedback was false."""
+    """What one run of the learning loop measured.
+
+    `curve` has a row for each checkpoint. The feedback of the `poisoned_runs` was
+    false.
+    """
 
     curve: list[dict[str, Any]] = field(default_factory=list)
     poisoned_runs: list[uuid.UUID] = field(default_factory=list)
@@ -98,7 +106,10 @@ def learn(
     poison: int = 0,
     withhold: bool = False,
 ) -> LearningResult:
-    """Answer questions, complete their tasks with feedback, and test at checkpoints."""
+    """Answer questions, and complete their tasks with feedback.
+
+    At each checkpoint, test the playbook.
+    """
     learned = LearningResult()
     answerer = TagAnswerer(project, questions.tags)
     stops = _checkpoints(len(questions.to_learn))
@@ -127,7 +138,7 @@ def _checkpoints(last: int) -> set[int]:
 
 
 def _false_tag(question: FinerQuestion, questions: FinerQuestions, number: int) -> str:
-    """Return another tag, the same one in every run of the benchmark."""
+    """Return a wrong tag for the question; it is the same tag in every benchmark run."""
     others = [tag for tag in questions.tags if tag != question.tag]
     return random.Random(number).choice(others)
 
@@ -148,7 +159,10 @@ def _point(
 
 
 def verbatim_tokens(question: FinerQuestion) -> int:
-    """Return the tokens of question and right answer, which append-only would keep."""
+    """Return the number of tokens of the question with its right answer.
+
+    An append-only playbook would keep this text for each question.
+    """
     return tokens.estimate(
         format_line("gotchas-00000", f"{question.goal} Answer: `{question.tag}`.")
     )
@@ -187,7 +201,10 @@ def _poisoned_entries(
 
 
 def _fate(entry: PlaybookEntry) -> str:
-    """Return what became of an entry. An entry that no answer followed did no harm."""
+    """Return what became of an entry that false feedback created.
+
+    The entry did no harm if no answer followed it.
+    """
     if not entry.is_live:
         return str(entry.status)
     if entry.is_contested:

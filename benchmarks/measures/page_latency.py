@@ -1,4 +1,4 @@
-"""Measure the time and the queries of every page for people, in a large project."""
+"""Measure the time and the queries of every page for people in a large project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from projects.models import Project
 HELP = "Server time and queries of every page for people, in a large project."
 MEMORIES, ENTRIES, PROPOSALS, TASKS = 100_000, 5_000, 2_000, 300
 ROUNDS = 5
-MAX_MS = 300  # of a page
+MAX_MS = 300  # the longest time allowed for a page
 SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
 OWNER, SUPERUSER = "owner", "superuser"
 OK, FORBIDDEN = 200, 403
@@ -65,7 +65,8 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
         with create_people(project, keep=options.keep) as browsers:
             subjects = page_subjects(project, passages)
             pages = list(page_addresses.find_pages(subjects))
-            # As the web server does after loading its code (gunicorn.conf.py).
+            # The web server does the same after it has loaded its code
+            # (gunicorn.conf.py).
             gc.collect()
             gc.freeze()
             results = (
@@ -96,7 +97,7 @@ def fill_project(
 
 
 def _maintain_tables() -> None:
-    """Run the maintenance that a project of some age has had."""
+    """Run the maintenance that a project has had after some time."""
     temp_project.maintain_indexes()
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
@@ -104,9 +105,11 @@ def _maintain_tables() -> None:
 
 @contextmanager
 def create_people(project: Project, *, keep: bool) -> Iterator[dict[str, Client]]:
-    """Create an owner of the project, and one of the installation, with keys.
+    """Create an owner of the project, an owner of the installation, and keys.
 
-    They are deleted when the block ends, because the project's end deletes neither.
+    Yield a signed-in client for each person. Unless `keep` is true, delete the people
+    and the keys at the end of the block, because deleting the project does not delete
+    them.
     """
     owner = service_traffic.create_person(project)
     superuser = service_traffic.create_person(project, is_superuser=True)
@@ -176,8 +179,8 @@ def measure_page(
 def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
     """Return the person who can open a page: the owner, or else the superuser.
 
-    The request that finds this out also warms up the page. Return None for a page
-    that nobody may open, such as the form of a new audit row.
+    Return None if nobody can open the page, such as the form for a new audit row. The
+    function finds out with a request, which also warms up the page.
     """
     status = OK
     for name, browser in browsers.items():
@@ -191,7 +194,10 @@ def reader_of(page: PageAddress, browsers: Mapping[str, Client]) -> str | None:
 
 @dataclass(frozen=True)
 class TimedAnswer:
-    """The milliseconds of a request, those of this process alone, and the queries."""
+    """The time and the number of queries of one request.
+
+    `ms` is the whole time. `python_ms` is the time of this process alone.
+    """
 
     ms: float
     python_ms: float

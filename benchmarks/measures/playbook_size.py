@@ -1,4 +1,7 @@
-"""Measure whether a playbook stays small and its curator fast when tasks never end."""
+"""Measure a playbook while tasks arrive without end.
+
+The playbook must stay small, and its curator must stay fast.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,17 @@ from common.caller import SYSTEM
 from playbook.models import Playbook, PlaybookEntry
 from projects.models import Project
 
-# A recording is a request already; a question needs an answer first.
+# A recording already is a request. A question must be answered first.
 Task = dict[str, Any] | FinerQuestion
 
 HELP = "Entries, tokens and milliseconds while recorded tasks are repeated for ever."
 TASKS = 5_000
 WINDOWS = 10
-# As for learned questions; a recording has its own feedback.
+# The policy of `learning_curve`. A recording contains its own feedback.
 SETTINGS = {"policy": "auto"}
-# The limits of two ratios: entries at the end to entries after half the tasks, and
-# curator time at the end to curator time in the second window.
+# The limits of two ratios. The first ratio is the number of entries at the end to the
+# number after half the tasks. The second ratio is the curator's time at the end to its
+# time in the second window.
 MAX_GROWTH, MAX_DRIFT = 1.3, 2.0
 
 
@@ -67,7 +71,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def _recorded_tasks(data: Path) -> Iterator[dict[str, Any]]:
-    """Yield every recorded run under `traces` as a complete-task request."""
+    """Yield a request that completes a task for every recorded run under `traces`."""
     for path in sorted((data / "traces").glob("*.jsonl")):
         for row in path.read_text(encoding="utf-8").splitlines():
             if row.strip():
@@ -80,7 +84,7 @@ def _complete_all(
     questions: FinerQuestions,
     tasks: int,
 ) -> list[dict[str, Any]]:
-    """Complete recordings and questions in turn; return a row for each window."""
+    """Complete recordings and questions alternately. Return a row for each window."""
     if tasks < WINDOWS:
         raise CommandError(f"--tasks must be {WINDOWS} at least.")
     answerer = TagAnswerer(project, questions.tags)
@@ -102,7 +106,7 @@ def _complete_all(
 def _complete_task(
     project: Project, task: Task, answerer: TagAnswerer
 ) -> tuple[float, float]:
-    """Return the milliseconds of the request, and of its curator."""
+    """Return the milliseconds of the whole request, and those of its curator."""
     request = task if isinstance(task, dict) else _answer_question(task, answerer)
     started = time.perf_counter()
     run = runs.complete(project, request, SYSTEM)
@@ -155,7 +159,7 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     )
     most = max(row["tokens"] for row in rows)
     yield f"tokens: {most} at most, of a budget of {result['budget']}"
-    # In the first window there is hardly an entry to compare with.
+    # The first window has hardly an entry with which the curator could compare.
     early, late = rows[1]["curator_p95_ms"], last["curator_p95_ms"]
     yield (
         f"curator p95: {late / max(early, 0.1):.2f} times that of the second window "

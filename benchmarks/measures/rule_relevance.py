@@ -21,7 +21,7 @@ from projects.models import Project
 
 HELP = "How many rules pass the relevance gate of the tasks that they are meant for."
 OWN_FOLDER = Path(__file__).parent.parent / "data" / "rules"
-TASK_ENTRIES = 5  # of task context, by default
+TASK_ENTRIES = 5  # entries that the task context contains by default
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,10 @@ def _task_rules(path: Path) -> list[TaskRule]:
 
 
 def _other_rules(data: Path) -> Iterator[str]:
-    """Yield the rules of every playbook under `playbooks`, meant for other tasks."""
+    """Yield the rules of every playbook under `playbooks`.
+
+    These rules are meant for other tasks.
+    """
     for path in sorted((data / "playbooks").glob("*.txt")):
         for line in ace_format.parse(path.read_text(encoding="utf-8")).lines:
             yield line.text

@@ -1,4 +1,7 @@
-"""Measure the time of searches over HTTP, and the share of their SQL and embedding."""
+"""Measure the time of searches over HTTP.
+
+Also measure how much of this time the SQL and the embedding take.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +32,22 @@ from search.search import Mode
 
 HELP = "p50, p95, p99 of searches over HTTP, beside the same SQL called directly."
 MEMORIES, SIZE, PROJECTS, QUERIES = 1_000_000, 100_000, 31, 400
-COLLECTIONS = ("cacm", "til-jb")  # whose queries are used
+COLLECTIONS = ("cacm", "til-jb")  # the collections whose queries are used
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 FILTERS: dict[str, tuple[str, ...]] = {"none": (), "half": ("half",)}
 MODE_LABELS = {"none": "no filter", "half": "half pass"}
 CLIENTS = (1, 8)
-# p95 in milliseconds over HTTP, one client (docs/benchmarks.md, "Latency").
+# The highest p95 allowed over HTTP with one client, in milliseconds
+# (docs/benchmarks.md, "Latency").
 MAX_P95_MS = {"keyword": 15, "semantic": 25, "hybrid": 50}
-RATE = 10  # requests a second of the open loop, which waits for no answer
-BUILD_QUERIES = 50  # queries that are repeated while an index is built
-# Searches before the first that counts: a hundred for each connection of the web server
-# map the vector index into its process.
+RATE = 10  # requests per second of the open loop, which does not wait for answers
+BUILD_QUERIES = 50  # this many queries are repeated while an index is built
+# The number of searches before the first search that counts. A connection of the web
+# server needs a hundred searches to map the vector index into its process.
 WARM_UP_SEARCHES = 1_600
-# A stop word after a query makes another text with the same lexemes, so that each row of
-# the table pays for its embeddings, which the service would have cached.
+# With a stop word at its end, a query is a different text with the same lexemes. So the
+# service has no cached embedding for it, and each row of the table includes the time of
+# the embeddings.
 STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "if", "in", "is")
 OPEN_LOOP_WORD = "it"
 
@@ -117,7 +122,7 @@ def measure(
     project: Project, collections: Sequence[JudgedCollection], most: int, warming: int
 ) -> dict[str, Any]:
     texts = [query.text for one in collections for query in one.queries]
-    # Evenly from all, so that each collection keeps its share.
+    # Take queries evenly from all texts, so that each collection keeps its share.
     queries = texts[:: max(1, len(texts) // most)][:most]
     with web_server.serve(project) as client:
         _warm_up(client, texts, warming)
@@ -191,7 +196,7 @@ def _percentiles(spent: Sequence[float]) -> dict[str, float]:
 
 
 def _direct_ms(project: Project, request: search.MemorySearch) -> float:
-    """Return the milliseconds of a search's embedding and SQL statements alone."""
+    """Return the milliseconds that only the embedding and SQL of a search take."""
     statements: list[tuple[str, Any]] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:

@@ -28,7 +28,7 @@ from projects.models import Project
 HELP = "nDCG@10 and milliseconds of the search modes, on judged collections."
 DEPTH = 10
 BATCH = 100  # memories written in one transaction
-MAX_CONTENT = 50_000  # characters of a memory's content, as the API accepts it
+MAX_CONTENT = 50_000  # the API accepts this many characters in a memory's content
 MAX_TITLE = 500
 LANES: dict[str, dict[str, Any]] = {
     "keyword": {"mode": "keyword"},
@@ -40,7 +40,7 @@ LANES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class QueryAnswer:
-    """The answer to a query: corpus ids with their scores, best first."""
+    """The answer to a query: the corpus ids with their scores. The best id is first."""
 
     query: JudgedQuery
     hits: list[tuple[str, float]]
@@ -52,7 +52,7 @@ class QueryAnswer:
 
     @property
     def right_scores(self) -> list[float]:
-        """Return the scores of the judged documents in the answer."""
+        """Return the scores of those documents in the answer that were judged."""
         return [score for document, score in self.hits if document in self.query.grades]
 
     @property
@@ -62,7 +62,11 @@ class QueryAnswer:
 
 @dataclass(frozen=True)
 class ScoreThreshold:
-    """A `min_score`, with the unanswerable queries it empties and the right answers it loses."""
+    """A `min_score`, and what it does to the answers.
+
+    It drops all hits of some unanswerable queries, but it also loses some right
+    answers.
+    """
 
     min_score: float
     dropped: int
@@ -141,7 +145,8 @@ def fill_project(
 ) -> tuple[dict[Any, str], Counter[str]]:
     """Store a collection as memories.
 
-    Return a dict of memory ids and their corpus ids, and the counts of changes.
+    Return two dicts. The first maps memory ids to corpus ids. The second counts the
+    changes that were made to documents.
     """
     notes: Counter[str] = Counter()
     ids: dict[Any, str] = {}
@@ -165,7 +170,10 @@ def fill_project(
 
 
 def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> Draft:
-    """Build the memory of a document; count the changes that make it fit the product."""
+    """Build the memory of a document.
+
+    Count the changes that are needed before the product accepts the document.
+    """
     title, content = document.title, document.text
     if len(content.strip()) < 10:
         notes["texts under 10 characters: the title stands for them"] += 1
@@ -183,7 +191,7 @@ def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> D
     if draft.similarity_hash not in seen:
         seen.add(draft.similarity_hash)
         return draft
-    # Equal texts are one memory unless their keys differ.
+    # Two equal texts become one memory unless their keys differ.
     notes["repeated texts, kept apart by a key"] += 1
     return replace(draft, key=document.id[:255])
 
@@ -191,9 +199,9 @@ def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> D
 def run_query(
     project: Project, query: JudgedQuery, lane: str, ids: dict[Any, str]
 ) -> QueryAnswer:
-    """Search as a caller does, and remove the query's own document from the hits."""
+    """Search as a caller does. Remove the document that is the query from the hits."""
     request = search.MemorySearch(query.text, limit=DEPTH + 1, **LANES[lane])
-    # Without the cache, every mode pays for the query's vector.
+    # Clear the cache, so that every mode takes the time to embed the query.
     active_model.forget_queries()
     started = time.perf_counter()
     answer = search.find(project, request, SYSTEM)
@@ -203,11 +211,12 @@ def run_query(
 
 
 def best_threshold(answers: Sequence[QueryAnswer]) -> ScoreThreshold | None:
-    """Find the `min_score` that separates queries without an answer best.
+    """Return the `min_score` that best separates queries with and without an answer.
 
-    It maximises the share of unanswerable queries that it empties, minus twice the
-    share of right answers that it loses: a lost answer does more harm than a wrong one.
-    None if every query is judged.
+    The score maximises a difference. It is the share of unanswerable queries that get
+    no hits, minus twice the share of right answers that are lost. A lost answer counts
+    twice because it does more harm than a wrong answer. Return None if every query is
+    judged.
     """
     tops = [answer.top_score for answer in answers if not answer.query.grades]
     right = [score for answer in answers for score in answer.right_scores]

@@ -1,4 +1,7 @@
-"""Measure how much of an exact scan's answer the semantic lane finds, and how fast."""
+"""Measure how much of an exact scan's answer the semantic lane finds.
+
+Also measure how fast the lane is.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,14 @@ from search.search_plan import Candidates, SearchPlan
 HELP = "recall@20 of the semantic lane against an exact scan, by size and filter."
 DEPTH = 20
 MEMORIES, PROJECTS, QUERIES = 200_000, 100, 200
-# The ranks by size of the projects to search; the first and the last are always used.
+# The projects to search, by their rank in size. The largest and the smallest are always
+# searched.
 SIZE_RANKS = (1, 2, 3, 5, 10, 20, 50)
 SELECTIVITIES: dict[float, tuple[str, ...]] = {
     1.0: (),
     **{share: (tag,) for tag, share in population.TAGS.items()},
 }
-MIN_RECALL = 0.99  # of every cell
+MIN_RECALL = 0.99  # the least recall allowed in a cell of the table
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -81,7 +85,7 @@ def plot(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _queries(texts: Sequence[str]) -> list[Vector]:
-    """Embed real queries, whose texts are in no memory."""
+    """Embed real queries. No memory contains the text of a query."""
     return [Vector(row, model=active_model.get().name) for row in _embed(texts)]
 
 

@@ -1,4 +1,7 @@
-"""Measure how fast memories are written, against their embedding alone."""
+"""Measure how fast memories are written.
+
+Compare the rate with that of embedding the same texts without writing them.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,13 @@ HELP = "The rate of writes until all is searchable, and what one write adds."
 TEXTS, SINGLE = 10_000, 500
 BATCH, CLIENTS = 100, 8
 LOOK_SECONDS = 0.5
-WARM = 20  # single writes that do not count: a server's first ones load the model
-# As in a new project.
+WARM = 20  # the first writes are not counted, because a new server loads the model
+# These are the settings of a new project.
 SETTINGS = {"dedup": {"enabled": True}, "secrets": "mask"}
-# The least share of the rate of embedding alone; the most milliseconds beyond embedding
-# one text, p50 and p95 (docs/benchmarks.md, "Writing").
+# The first limit is for bulk writes: their rate must be at least this share of the rate
+# of embedding alone. The second limits are for a single write: its p50 and p95 may
+# exceed the time to embed one text by this many milliseconds (docs/benchmarks.md,
+# "Writing").
 MIN_SHARE, MAX_ADDED = 0.8, (15, 30)
 
 
@@ -49,7 +54,8 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     with temp_project.create_project(
         "writing", keep=options.keep, settings=SETTINGS
     ) as project:
-        # Half before and half after the writes: other load on the machine affects both.
+        # Half of the texts are embedded before the writes and half after them, so that
+        # other load on the machine affects both measurements.
         alone = _embed_alone(many[::2])
         with _serve_writer(project) as client:
             batches = _in_batches(project, client, many)
@@ -68,10 +74,11 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 
 def _collection_texts(data: Path, many: int, few: int) -> tuple[list[str], list[str]]:
-    """Return texts of the collections' documents, each made different by a number.
+    """Return texts for the bulk writes and texts for the single writes.
 
-    The single writes use other documents than the bulk writes, because the duplicate
-    check of a nearly equal text takes longer.
+    The texts come from the collections' documents; a number makes each text different.
+    The two lists use different documents, because the duplicate check takes longer for
+    a text that is nearly equal to another.
     """
     collections = [
         corpora.load_collection(folder) for folder in corpora.collection_folders(data)
@@ -100,7 +107,10 @@ def _numbered_texts(documents: Sequence[str], numbers: range) -> list[str]:
 
 
 def _embed_alone(texts: Sequence[str]) -> float:
-    """Return the seconds of embedding alone, in this process and the job's batches."""
+    """Return the seconds that embedding alone takes.
+
+    The texts are embedded in this process, in batches as large as those of the job.
+    """
     model = active_model.get()
     model.embed(texts[:1])
     bar = ProgressBar("embedded alone", len(texts))
@@ -113,7 +123,7 @@ def _embed_alone(texts: Sequence[str]) -> float:
 
 @contextmanager
 def _serve_writer(project: Project) -> Iterator[WebClient]:
-    """Run the web server and a worker; yield a client that may write."""
+    """Run the web server and a worker. Yield a client that has permission to write."""
     key, secret = ApiKey.new(name="benchmark writer", role=Role.WRITER)
     key.save()
     key.projects.set([project])
@@ -150,9 +160,9 @@ def _in_batches(
 
 
 def _one_by_one(client: WebClient, texts: Sequence[str]) -> dict[str, Any]:
-    """Embed each text in this process, then write it.
+    """Embed each text in this process. Then write the text through the API.
 
-    Return how much longer each write takes than the embedding.
+    Return the times of both, and the time of each write minus that of its embedding.
     """
     client = replace(client, path="/api/v1/memories")
     bar = ProgressBar("single", len(texts) - WARM)

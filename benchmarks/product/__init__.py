@@ -1,4 +1,4 @@
-"""The running product under measurement: its web server, workers, jobs and page addresses.
+"""The running product under measurement: web server, workers, jobs and page addresses.
 
-May import the apps, and no other room of `benchmarks`.
+This package may import the apps, and no other package of `benchmarks`.
 """

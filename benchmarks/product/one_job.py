@@ -1,4 +1,7 @@
-"""Run one job in its own process: `python -m benchmarks.product.one_job ID`."""
+"""Run one job in a process of its own.
+
+The command is `python -m benchmarks.product.one_job ID`.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ import uuid
 
 def main(job_id: uuid.UUID) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
-    import django  # the settings are read where they are named
+    import django  # only now, because the line above names the settings
 
     django.setup()
     from celery import current_app
 
     from jobs import runner
 
-    # As in a worker: every app registers its job kinds.
+    # Let every app register its job kinds, as a worker does.
     current_app.loader.import_default_modules()
     runner.run(job_id)
 

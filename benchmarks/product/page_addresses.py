@@ -1,7 +1,7 @@
-"""Every page for people, with URLs at which it shows rows of a project.
+"""The URLs of every page for people. Each URL shows rows of a project.
 
-The pages come from the routes, so that a new page is included. If the URL of
-a page needs a row or a word, this module chooses the row or word.
+The pages are found through the routes, so that a new page is always included. If the
+URL of a page needs a row or a word, this module chooses the row or word.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memories.models import File, Memory
 from playbook.models import PlaybookDelta
 
 PREFIX, API = "admin/", "api/v1/"
-# Routes that answer a GET without their own page, and why.
+# The routes that have no page of their own, and the reason for each.
 NO_PAGES = {
     "admin:index": "the console's home page",
     "admin:audit_auditevent_csv": "a download, line by line",
@@ -39,7 +39,7 @@ AddressQuery = dict[str, str]
 class PageSubjects:
     """What the URLs name: a row of each model, a word, a revision.
 
-    `duplicate` is a memory that is marked as one.
+    `duplicate` is a memory that is marked as a duplicate.
     """
 
     rows: SubjectRows
@@ -67,7 +67,7 @@ class PageAddress:
     url: str
 
 
-# Pages with more content than their URL without a query string shows.
+# Pages that show more content if their URL has a query string.
 QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
     "console:inbox": lambda subjects: [{"tab": tab.name} for tab in TABS],
     "console:search": lambda subjects: [{}, *_search_queries(subjects)],
@@ -94,7 +94,11 @@ QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
 
 
 def _search_queries(subjects: PageSubjects) -> list[AddressQuery]:
-    """Return a search, one with the parts of each score, and one that explains a memory."""
+    """Return the queries of three searches.
+
+    The first is a plain search. The second shows the parts of each score. The third
+    explains the result for one memory.
+    """
     why = str(subjects.memory.pk)
     return [
         _search_query(subjects),
@@ -153,7 +157,10 @@ def _routes() -> Iterator[tuple[str, URLPattern]]:
 def walk_routes(
     resolver: URLResolver | None = None, before: str = "", space: str = ""
 ) -> Iterator[tuple[str, str, URLPattern]]:
-    """Yield name (else pattern), route and pattern of each GET route outside the API."""
+    """Yield (name, route, pattern) of each route outside the API that answers a GET.
+
+    For a route without a name, the pattern is used as the name.
+    """
     for pattern in (resolver or get_resolver()).url_patterns:
         route = before + str(pattern.pattern)
         if not isinstance(pattern, URLResolver):
@@ -165,7 +172,7 @@ def walk_routes(
 
 
 def _takes_posts_only(pattern: URLPattern) -> bool:
-    """As the routes of actions do."""
+    """Whether a route answers no GET, as the routes of actions do."""
     view = getattr(pattern.callback, "view_class", None)
     is_action = (pattern.name or "").endswith("_do")
     return is_action or (view is not None and not hasattr(view, "get"))
@@ -174,7 +181,10 @@ def _takes_posts_only(pattern: URLPattern) -> bool:
 def _arguments(
     name: str, pattern: URLPattern, subjects: PageSubjects
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of a route: a row of the page's model, or each app label."""
+    """Yield the arguments with which a route is visited.
+
+    They name a row of the page's model, or each app label in turn.
+    """
     names = set(pattern.pattern.regex.groupindex)
     if not names:
         yield {}
@@ -186,7 +196,7 @@ def _arguments(
 
 
 def _row(name: str, subjects: PageSubjects) -> Model | None:
-    """Return the row that a page shows; None if its model has no row."""
+    """Return the row that a page shows; None if there is no row of its model."""
     if name == "console:inbox_marked":
         return subjects.duplicate
     if name.startswith("console:inbox_"):

@@ -1,4 +1,4 @@
-"""Start processes of the product beside the process that measures them."""
+"""Start processes of the product. They run beside the process that measures them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOP_SECONDS = 30.0
 
 @contextmanager
 def run_worker() -> Iterator[None]:
-    """Run a worker and beat, as `manage.py up` does, until the block ends."""
+    """Run a worker and beat until the block ends, as `manage.py up` runs them."""
     processes = [
         start_program([*CELERY, "worker", *CONCURRENCY, *WITHOUT_PEERS]),
         start_program([*CELERY, "beat", "--pidfile", "", *IN_MEMORY_SCHEDULER]),
@@ -33,13 +33,17 @@ def run_worker() -> Iterator[None]:
 
 CELERY = ["-m", "celery", "--quiet", "-A", "memory_project.celery:app"]
 CONCURRENCY = ["--concurrency", os.environ.get("WORKERS", "2")]
-# The default scheduler keeps a file, and removes one that it cannot read.
+# The default scheduler keeps its state in a file, and removes a file that it cannot
+# read.
 IN_MEMORY_SCHEDULER = ["--scheduler", "celery.beat:Scheduler"]
 WITHOUT_PEERS = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
 
 
 def start_program(command: Sequence[str], **more: str) -> subprocess.Popen[bytes]:
-    """Start a Python program of the service, with this process's database and model."""
+    """Start a Python program of the service.
+
+    The program uses the database and the model of this process.
+    """
     return subprocess.Popen(
         [sys.executable, *command],
         cwd=settings.BASE_DIR,

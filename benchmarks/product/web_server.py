@@ -1,4 +1,4 @@
-"""Run the web server for a measurement, with clients that measure its answers."""
+"""Run the web server for a measurement, with clients that time its answers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from projects.models import Project
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.1
-MAX_CONNECTIONS = 32  # of an open loop
+MAX_CONNECTIONS = 32  # connections that an open loop may use
 
 
 @dataclass(frozen=True)
 class WebClient:
-    """A client of the server that sends one request after the other."""
+    """A client that sends its requests to the server one after another."""
 
     port: int
     project: Project
@@ -45,7 +45,10 @@ class WebClient:
         self.ask_each([body])
 
     def ask_by(self, clients: int, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
-        """Return the milliseconds of each answer when several clients ask at the same time."""
+        """Send the requests from several clients at the same time.
+
+        Return the milliseconds that each answer took.
+        """
         shares = [bodies[start::clients] for start in range(clients)]
         with ThreadPoolExecutor(clients) as pool:
             return [ms for spent in pool.map(self.ask_each, shares) for ms in spent]
@@ -55,9 +58,8 @@ class WebClient:
     ) -> list[float]:
         """Send requests at a fixed interval.
 
-        Return, for each request, the time from the moment it was due to its answer.
-
-        A request is sent even if the previous request has no answer yet.
+        A request is sent even if the request before it has no answer yet. For each
+        request, return the time from the moment when it was due until its answer.
         """
         started = time.perf_counter()
 
@@ -76,7 +78,10 @@ class WebClient:
 
     @contextmanager
     def connect(self) -> Iterator[Callable[[Mapping[str, Any]], float]]:
-        """Yield a function that sends a request over one connection and times it."""
+        """Yield a function that sends a request and returns how long its answer took.
+
+        All requests use one connection.
+        """
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(link):
             yield partial(self._measure_ms, link)
@@ -101,7 +106,10 @@ class WebClient:
 
 @contextmanager
 def serve(project: Project, path: str = WebClient.path) -> Iterator[WebClient]:
-    """Run the web server as `manage.py up` does, with a key that is deleted afterwards."""
+    """Run the web server as `manage.py up` does.
+
+    The client of the server has a key, which is deleted at the end of the block.
+    """
     port = _free_port()
     key, secret = ApiKey.new(name="benchmark", role=Role.VIEWER)
     key.save()
@@ -124,7 +132,10 @@ def serve(project: Project, path: str = WebClient.path) -> Iterator[WebClient]:
 
 
 def _environment(port: int) -> dict[str, str]:
-    """Return this process's environment, with its database and without throttles."""
+    """Return the environment of the web server.
+
+    It is that of this process, with the same database, but without throttles.
+    """
     url = urlsplit(os.environ["DATABASE_URL"])
     database = url._replace(path=f"/{connection.settings_dict['NAME']}")
     return os.environ | {

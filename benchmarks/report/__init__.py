@@ -1,4 +1,4 @@
 """Tools for reporting results: quality metrics, a progress bar and SVG charts.
 
-Imports no other room.
+This package imports no other package of `benchmarks`.
 """

@@ -1,4 +1,4 @@
-"""Draw milliseconds as SVG: a bar for each row."""
+"""Draw milliseconds as an SVG chart with one bar for each row."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from html import escape
 
 WIDTH, LEFT, RIGHT, TOP = 640, 190, 70, 44  # pixels
 ROW, BAR_HEIGHT = 30, 16
-# Legible on white and on black.
+# These colours are legible on white and on black.
 INK, PALE, DARK, LIMIT = "#555", "#0a7d8c66", "#0a7d8c", "#c2410c"
 
 
 @dataclass(frozen=True)
 class ChartBar:
-    """`inner` is dark, the rest up to `outer` is pale; `limit` is a line across the bar."""
+    """One bar of the chart.
+
+    The bar is dark up to `inner`, and pale from there to `outer`. `limit` is drawn as a
+    line across the bar.
+    """
 
     label: str
     inner: float
@@ -23,7 +27,7 @@ class ChartBar:
 
 
 def draw_bars(title: str, legend: str, bars: Sequence[ChartBar]) -> str:
-    """Draw the bars; `legend` says what their two parts are."""
+    """Draw the bars. `legend` explains the dark part and the pale part of a bar."""
     most = max(max(bar.outer, bar.limit or 0) for bar in bars) or 1.0
     height = TOP + ROW * len(bars) + 8
     parts = [_text(8, 18, title, weight="bold"), _text(8, 35, legend)]

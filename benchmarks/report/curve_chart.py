@@ -8,13 +8,16 @@ from typing import Any
 
 WIDTH, HEIGHT = 640, 360  # pixels
 LEFT, RIGHT, TOP, BOTTOM = 56, 24, 40, 48
-STEP = 0.1  # of accuracy, between two lines of the grid
-# Legible on white and on black.
+STEP = 0.1  # difference in accuracy between two lines of the grid
+# These colours are legible on white and on black.
 INK, PALE, BASE, CURVE = "#555", "#9995", "#888", "#0a7d8c"
 
 
 def draw_curve(curve: Sequence[Mapping[str, Any]]) -> str:
-    """Draw accuracy over tasks; a dashed line is the accuracy without a playbook."""
+    """Draw the accuracy after each number of tasks.
+
+    A dashed line shows the accuracy without a playbook.
+    """
     last = max(point["tasks"] for point in curve) or 1
     top = math.ceil(max(p["accuracy"] for p in curve) / STEP + 0.5) * STEP
     dots = [(_x(p["tasks"], last), _y(p["accuracy"], top)) for p in curve]

@@ -8,11 +8,14 @@ from typing import TextIO, TypeVar
 T = TypeVar("T")
 
 WIDTH = 30  # characters
-REDRAW_SECONDS = 0.1  # at least, between two drawings
+REDRAW_SECONDS = 0.1  # the shortest time between two drawings of the bar
 
 
 class ProgressBar:
-    """A progress bar on a terminal; elsewhere, one line when it is full."""
+    """A progress bar on a terminal.
+
+    If the output is no terminal, print one line when the bar is full.
+    """
 
     def __init__(self, title: str, total: int, stream: TextIO | None = None) -> None:
         self.title = title

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 
 def ndcg(ranking: Sequence[str], grades: Mapping[str, float], *, depth: int) -> float:
-    """Normalised discounted cumulative gain of the first `depth` ids.
+    """Return the normalised discounted cumulative gain of the first `depth` ids.
 
-    The gain of a document is 2^grade - 1 (Burges and others 2005), the discount
-    log2(rank + 1), and the best ranking of the judged documents is 1.
+    The gain of a document is 2^grade - 1 (Burges and others 2005). The discount is
+    log2(rank + 1). The best ranking of the judged documents has the value 1.
     """
     best = dcg(sorted(grades.values(), reverse=True)[:depth])
     return (
@@ -27,12 +27,16 @@ def dcg(grades: Sequence[float]) -> float:
 
 
 def recall(ranking: Sequence[str], grades: Mapping[str, float]) -> float:
-    """Return the share of the judged documents that a ranking contains."""
+    """Return the share of the judged documents that the ranking contains."""
     return len(grades.keys() & set(ranking)) / len(grades) if grades else 0
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values does not exceed."""
+    """Return a percentile of the values.
+
+    It is the smallest of the values for which at least this share of the values is not
+    greater.
+    """
     ordered = sorted(values)
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else 0
 

@@ -44,8 +44,7 @@ class Directory:
 
     @property
     def ancestors(self) -> list[tuple[str, str, str]]:
-        """Return (name, path, parent's path) for each directory on the path, root first.
-        """
+        """Return (name, path, parent's path) for each directory on the path, root first."""
         names = [f"{name}/" for name in self.path.split("/")[:-1]]
         paths = ["".join(names[:depth]) for depth in range(len(names) + 1)]
         return list(zip(names, paths[1:], paths, strict=False))

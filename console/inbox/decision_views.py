@@ -105,8 +105,7 @@ class UndoView(InboxPage):
 
 
 class BulkView(InboxPage):
-    """Decide about the selected cards. Only cards of low risk can be accepted together.
-    """
+    """Decide about the selected cards. Only cards of low risk can be accepted together."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         ids = _chosen_ids(request)

@@ -87,7 +87,7 @@ def conflict_card(
 ) -> ConflictCard:
     """Build the card of a conflict that was loaded by `conflict_list.in_full`."""
     found = conflict_sides.sides_of(conflict)
-    counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full`
+    counted = (conflict.left_supports, conflict.right_supports)  # type: ignore[attr-defined]  # `in_full` adds both
     older, newer = (
         ConflictParty(name, side, supports, list(islice(evidence(side), MAX_QUOTES)))
         for name, side, supports in zip(

@@ -26,8 +26,9 @@ from benchmarks.measures import (
 )
 from benchmarks.options import BenchmarkOptions
 
-# A module has HELP, run(options) → JSON, table(JSON) → rows and remarks(JSON) → lines,
-# and arguments(parser) if it takes more arguments.
+# Each module has HELP. It also has the functions run(options), which returns JSON,
+# table(JSON), which returns rows, and remarks(JSON), which returns lines. A module that
+# takes more arguments has arguments(parser).
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
     "conversation": conversation_quality,
@@ -76,7 +77,7 @@ class Command(BaseCommand):
 
 
 def align_columns(rows: Iterable[list[str]]) -> str:
-    """Format rows of cells: the first column is aligned left, all others right."""
+    """Format rows of cells. Align the first column left, and all others right."""
     cells = list(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
