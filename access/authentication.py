@@ -30,7 +30,7 @@ LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class CsrfFailed(errors.Forbidden):
-    """A session needs its CSRF token to write: cookie `csrftoken`, header X-CSRFToken."""
+    """To write in a session, send the value of cookie `csrftoken` in header X-CSRFToken."""
 
     code = "csrf_failed"
 

@@ -148,7 +148,7 @@ def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
     ):
         raise errors.Forbidden(
             "This key is bound to an agent or a user; "
-            "it can issue only keys that are bound the same."
+            "it can only issue keys with the same binding."
         )
 
 

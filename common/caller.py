@@ -55,7 +55,7 @@ class Caller:
             raise errors.NotFound
         if not self.may(role, project_id):
             raise errors.Forbidden(
-                f"This needs the role {role.label}; "
+                f"The request needs the role {role.label}; "
                 f"{self.name} has {self.role_in(project_id).label}."  # type: ignore[union-attr]  # None left above
             )
 

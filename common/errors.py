@@ -54,14 +54,14 @@ class NotFound(Refusal):
 
 
 class Forbidden(Refusal):
-    """Your role does not allow this; ask an owner of the project for a higher one."""
+    """Your role does not allow the request; ask an owner of the project for a higher role."""
 
     status = 403
     code = "forbidden"
 
 
 class StateConflict(Refusal):
-    """The row is in a state that does not allow this."""
+    """The state of the row does not allow the request."""
 
     status = 409
     code = "conflict"

@@ -23,7 +23,7 @@ Side = Literal["older", "newer"]
 
 
 class InvalidCursor(errors.Refusal):
-    """This cursor is not one that a page gave; start again without it."""
+    """No page returned this cursor; start again without a cursor."""
 
     code = "invalid_cursor"
 

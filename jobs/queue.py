@@ -46,7 +46,7 @@ def enqueue(
 
 
 class WrongJobState(errors.StateConflict):
-    """The state of the job does not allow this."""
+    """The state of the job does not allow the request."""
 
     code = "job_state"
 
@@ -85,7 +85,7 @@ def _move(job: Job, allowed: set[Job.State], to: Job.State, **columns: Any) -> J
     job.refresh_from_db()
     if not updated:
         raise WrongJobState(
-            f"This is not possible for a job that is {job.state}; "
+            f"The job is {job.state}; for this request, "
             f"it must be {' or '.join(sorted(allowed))}."
         )
     return job

@@ -169,9 +169,7 @@ def _option_errors(error: pydantic.ValidationError) -> dict[str, list[str]]:
 
 def refuse_id_as_name(name: str) -> None:
     if project_lookup.parse_id(name):
-        raise errors.Invalid(
-            errors={"name": ["A name that reads as an id would stand for another row."]}
-        )
+        raise errors.Invalid(errors={"name": ["A name must not look like an id."]})
 
 
 def audit_state(project: Project) -> dict[str, Any]:

@@ -240,7 +240,7 @@ class RowsAdmin(PagesAdmin):
         if not self.may(request, action.role, row):
             messages.error(
                 request,
-                f"{_short_name(row)}: this needs the role {action.role.label}.",
+                f"{_short_name(row)}: the action needs the role {action.role.label}.",
             )
             return False
         try:

@@ -27,7 +27,7 @@ COMMON_PROBLEMS = {
     "503": "Busy or unavailable; see Retry-After.",
 }
 WRITE_PROBLEMS = {
-    "409": "The state of the row, or of the Idempotency-Key, does not allow this.",
+    "409": "The state of the row, or of the Idempotency-Key, does not allow the request.",
     "413": "The body is too large.",
     "415": "The body is not `application/json` in UTF-8.",
     "422": "The project's settings do not allow the text.",

@@ -46,7 +46,9 @@ class FastEmbed(Embedder):
         rows = self._get_model().embed(clean, batch_size=1)
         vectors = [normalise(vector.tolist()) for vector in rows]
         if len(vectors) != len(texts):
-            raise BadAnswer("fastembed gave another number of vectors than of texts.")
+            raise BadAnswer(
+                "fastembed returned a different number of vectors than texts."
+            )
         return vectors
 
     def _get_model(self) -> Any:

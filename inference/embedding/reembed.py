@@ -235,7 +235,8 @@ def _model_of(job: Job) -> Embedder:
     if model.name != job.args["model"]:
         raise job_errors.Later(
             f"This job changes to {job.args['model']}, but its worker is configured for "
-            f"{model.name}. Restart all workers with the settings of one, or cancel it."
+            f"{model.name}. Restart all workers with the settings of one model, or cancel "
+            "the job."
         )
     return model
 

@@ -81,7 +81,7 @@ def _plan_panels(request: HttpRequest, result: list[Group] | Job) -> Iterable[Pa
         "Groups to compact into one memory each",
         ["Scope", "Kind", "Sensitivity", "Expires", "Memories", "The oldest"],
         [_group_row(group) for group in result],
-        empty="Nothing, by the settings under compaction.",
+        empty="The compaction settings of the project select no memories.",
     )
 
 
@@ -103,7 +103,7 @@ COMPACTION = AdminPage(
     CompactionForm,
     _plan_panels,
     "Go on",
-    description="Puts old memories together, by the settings of the project. What was made, "
-    "and its undoing, is on the page of each result.",
+    description="Compacts old memories as the settings of the project say. To undo a "
+    "compaction, open the page of its result.",
     uses_post=True,
 )

@@ -48,7 +48,9 @@ class ChosenMemoriesForm(PageForm):
     def clean_memories(self) -> list[uuid.UUID]:
         ids = _parse_ids(self.cleaned_data["memories"])
         if not ids:
-            raise forms.ValidationError("Choose memories in their list first.")
+            raise forms.ValidationError(
+                "Choose memories in the list of memories first."
+            )
         return ids
 
     def context_panels(self) -> Iterable[Panel]:
@@ -58,7 +60,7 @@ class ChosenMemoriesForm(PageForm):
             "Memories",
             HEAD,
             _memory_rows([seen[pk] for pk in ids if pk in seen]),
-            empty="Choose memories in their list first.",
+            empty="Choose memories in the list of memories first.",
             most=MAX_SELECTED,
         )
 
@@ -144,8 +146,8 @@ class CompactForm(ChosenMemoriesForm):
         max_length=MAX_CONTENT,
         required=False,
         strip=False,
-        help_text="Empty: a summary by the project's language model, or without one, "
-        "sentences of the memories.",
+        help_text="If empty, the project's language model writes a summary; without a "
+        "model, the summary is made of sentences of the memories.",
         widget=UnfoldAdminTextareaWidget({"rows": 8}),
     )
     delete_sources = forms.BooleanField(
@@ -213,8 +215,8 @@ COMPACT = AdminPage(
     CompactForm,
     _open_result,
     "Compact",
-    description="One memory in the place of several of one scope. It keeps where each came "
-    "from, their tags and the strictest sensitivity.",
+    description="Replace several memories of one scope by one memory. It keeps their "
+    "origins, their tags and the strictest sensitivity.",
     uses_post=True,
     in_list=False,
     query_for_rows=lambda rows: {"memories": ",".join(str(row.pk) for row in rows)},

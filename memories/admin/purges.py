@@ -57,7 +57,7 @@ class PurgeForm(PageForm):
     )
     reason = forms.CharField(
         max_length=500,
-        help_text="Stays in the receipt: do not repeat the text.",
+        help_text="The receipt keeps the reason, so do not repeat the purged text.",
         widget=UnfoldAdminTextInputWidget,
     )
     confirmed = forms.BooleanField(

@@ -25,8 +25,8 @@ def unmark(memory: Memory, caller: Caller, *, note: str = "") -> Memory:
         raise NotADuplicate
     if fact := originals.lock_current_fact(memory):
         raise errors.StateConflict(
-            f"A key has one current fact, which is {fact.pk}. Change that one, or store "
-            "this one with another key."
+            f"The key already has the current fact {fact.pk}. Change that fact, or store "
+            "this memory with another key."
         )
     before = history.snapshot(memory)
     _record_decision(memory, memory.duplicate_of, "kept_both", caller, note=note)

@@ -29,7 +29,7 @@ def supersede_memory(
         )
     if by.scope_kind in PRIVATE_SCOPES and by.scope_hash != memory.scope_hash:
         raise errors.Invalid(
-            "A memory that others read cannot be superseded by a private one.",
+            "A private memory can only supersede memories of its own scope.",
             errors={"by": ["Name a memory of the same scope, or of a shared one."]},
         )
     # Lock both memories; otherwise two requests could make two memories supersede each other.
@@ -37,7 +37,9 @@ def supersede_memory(
     locked = {row.pk: lock_undeleted(row) for row in both}
     memory, by = locked[memory.pk], locked[by.pk]
     if memory.pk in _successors(by):
-        raise errors.StateConflict("That memory is superseded by this one already.")
+        raise errors.StateConflict(
+            f"Memory {by.pk} is already superseded by memory {memory.pk}."
+        )
     if memory.superseded_by_id == by.pk:
         return memory
     if not Memory.objects.current().filter(pk=by.pk).exists():

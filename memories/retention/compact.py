@@ -58,7 +58,7 @@ class MixedScopes(errors.StateConflict):
 
 
 class ExpiriesDiffer(errors.StateConflict):
-    """The sources expire at different times; say when the result does."""
+    """The sources expire at different times; say when the result expires."""
 
     code = "expiries_differ"
 

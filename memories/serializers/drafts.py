@@ -187,7 +187,7 @@ class RetrieveQuery(InProject):
     limit = serializers.FloatField(
         max_value=MAX_LIMIT,
         required=False,
-        help_text="20 unless above zero; a fraction is floored.",
+        help_text="A limit below 1 counts as 20; a fraction is rounded down.",
     )
     cursor = serializers.CharField(required=False)
 
@@ -196,7 +196,7 @@ class RetrieveQuery(InProject):
         keys = [key for key in (*KEY_FIELDS.values(), "object_type") if key in attrs]
         kind = attrs.get("scope")
         if keys and not kind:
-            message = "This belongs to a scope; name its kind, too, as scope=user."
+            message = "Send the kind of the scope too, for example scope=user."
             raise serializers.ValidationError({key: [message] for key in keys})
         if kind:
             if kind == "user" and "session_id" in keys:

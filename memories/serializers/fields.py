@@ -96,7 +96,9 @@ class FileRefSerializer(NullIsAbsent):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         start, end = attrs.get("line_start"), attrs.get("line_end")
         if end is not None and (start is None or end < start):
-            raise serializers.ValidationError("line_end needs a line_start before it.")
+            raise serializers.ValidationError(
+                "line_end needs a line_start that is not greater."
+            )
         return attrs
 
 

@@ -30,7 +30,7 @@ COOLDOWN = timedelta(minutes=5)
 
 
 class QuotaExceeded(errors.StateConflict):
-    """A quota of live memories is used to 110 %: delete some, or have it raised."""
+    """A quota of live memories is used to 110 %; delete memories, or have the quota raised."""
 
     code = "quota_exceeded"
 

@@ -52,7 +52,7 @@ class PlaybookPreviewForm(ProjectPageForm):
     def apply(self) -> RenderedPlaybook:
         data = self.cleaned_data
         if data["relevant_only"] and not data["task"].strip():
-            message = "Entries are relevant to a task only: name one."
+            message = "Enter a task; without a task, no entry is relevant."
             raise errors.Invalid(errors={"task": [message]})
         project = project_lookup.find_project(data["project"], self.caller)
         return renderer.render(

@@ -26,7 +26,7 @@ MAX_PROBLEMS = 20  # largest number of problems that one refusal lists
 
 
 class BrokenHistory(errors.Refusal):
-    """The text is not an exported playbook, or its history does not lead to its entries."""
+    """The text is not an exported playbook, or its entries do not follow from its history."""
 
     code = "broken_history"
 
@@ -203,7 +203,7 @@ def read(content: str) -> ExportedPlaybook:
         ) from error
     if problem := _find_problems(document):
         raise BrokenHistory(
-            f"The history does not lead to the entries: {problem}. "
+            f"The entries do not follow from the history: {problem}. "
             "Export the playbook again, or import it as lines."
         )
     return document

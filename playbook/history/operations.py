@@ -33,7 +33,7 @@ IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
 
 
 class EntryState(errors.StateConflict):
-    """The state of the entry does not allow this."""
+    """The state of the entry does not allow the request."""
 
     code = "entry_state"
 

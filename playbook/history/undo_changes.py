@@ -191,7 +191,7 @@ def _refuse_repeated(entries: Sequence[PlaybookEntry]) -> None:
             label, pk = owners[entry.similarity_hash]
             raise DuplicateEntry(
                 f"{label} now has the text that {entry.label} would get back; "
-                "change that entry first.",
+                f"change {label} first.",
                 entry_id=str(pk),
             )
         owners[entry.similarity_hash] = (entry.label, entry.pk)

@@ -61,7 +61,9 @@ def edit_and_accept(
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
     if delta.operation not in WRITES_TEXT:
-        raise DeltaState(f"A delta that is a {delta.operation} has no text to edit.")
+        raise DeltaState(
+            f"A delta with the operation {delta.operation} has no text to edit."
+        )
     refuse_secrets(delta.project, changes)
     refuse_unknown_category(delta.project, changes)
     embedded_text = embedded_text or delta_review.embed_text(

@@ -69,7 +69,7 @@ def make_text(
 def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
     if delta.operation not in (Operation.ADD, Operation.UPDATE) or not delta.content:
         raise delta_review.DeltaState(
-            f"A delta that is a {delta.operation} has no text to merge."
+            f"A delta with the operation {delta.operation} has no text to merge."
         )
     if entry.project_id != delta.project_id:
         raise errors.NotFound(f"There is no entry {entry.pk} in this project.")
@@ -79,13 +79,13 @@ def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
     conflict = matches.disagreement_without_names(entry.content, delta.content)
     if conflict:
         raise NoMergedText(
-            f"It disagrees with {entry.label} ({conflict}); send the merged text as "
-            "`content`, or decide which of the two holds."
+            f"The delta disagrees with {entry.label} ({conflict}); send the merged text as "
+            "`content`, or decide which of the two is right."
         )
     text = merge_texts.merge(entry.content, delta.content)
     if text is None:
         raise NoMergedText(
-            f"No text of one lesson's length holds what {entry.label} and this say; "
+            f"Code cannot merge the texts of {entry.label} and of the delta; "
             "send the merged text as `content`."
         )
     return text

@@ -52,7 +52,7 @@ class NotInForce(errors.StateConflict):
 
 
 class NothingToRevert(errors.StateConflict):
-    """None of these changes is in force, or there are none."""
+    """There are no such changes, or none of them is in force."""
 
     code = "nothing_to_revert"
 
@@ -234,7 +234,7 @@ def revert_changes(
     around = change_chains.chains_around(target.rows)
     chains_to_revert = [chain for chain in around if target.selects(chain, selected)]
     if not chains_to_revert:
-        raise NothingToRevert(f"Nothing of {target.description} is in force.")
+        raise NothingToRevert(f"None of the changes is in force: {target.description}.")
     _refuse_too_many(len(chains_to_revert))
     chains_to_revert, notes = _drop_waiting_deltas(chains_to_revert)
     _refuse_overlap(chains_to_revert, around)

@@ -66,7 +66,9 @@ class CreateDelta(InProject, EntryText, WithReason, WithVersion):
         if operation == "tag" and "tags" not in attrs:
             missing.append("tags")
         if operation == "add" and "entry_id" in attrs:
-            raise serializers.ValidationError({"entry_id": "An addition has no entry."})
+            raise serializers.ValidationError(
+                {"entry_id": "An addition takes no entry_id."}
+            )
         if missing:
             raise serializers.ValidationError(
                 dict.fromkeys(missing, f"The operation {operation} requires it.")

@@ -29,7 +29,7 @@ class RenderQuery(InProject):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["relevant_only"] and not attrs["task"].strip():
             raise serializers.ValidationError(
-                {"relevant_only": "Entries are relevant to a task only: send one."}
+                {"relevant_only": "Send a task; without a task, no entry is relevant."}
             )
         return attrs
 

@@ -76,7 +76,7 @@ class TestCompaction:
         assert Memory.objects.current().count() == 1
 
     def test_it_says_that_there_is_nothing_to_do(self, compaction_page):
-        assert "Nothing, by the settings under compaction." in compaction_page()
+        assert "settings of the project select no memories." in compaction_page()
 
     def test_an_archived_memory_is_restored_from_its_page(self, curator, stored):
         memory = stored(*lines(1))[0]

@@ -54,7 +54,7 @@ class TestPromoting:
             ({"target": "object", "key": "b1"}, "a type and an id"),
             ({"target": "user", "key": "u2"}, "Cannot promote memory from user scope"),
             ({"target": "zebra"}, "Select a valid choice"),
-            ({"memories": "zebra"}, "Choose memories in their list first"),
+            ({"memories": "zebra"}, "Choose memories in the list of memories first"),
             ({"memories": str(uuid7())}, "There is no memory"),
         ],
     )

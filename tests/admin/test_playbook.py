@@ -277,7 +277,7 @@ class TestThePreview:
     def test_relevance_without_a_task_is_refused_in_words(self, curator, project):
         html = ask(curator, "preview", project, relevant_only="on").content.decode()
 
-        assert "Entries are relevant to a task only" in html
+        assert "Enter a task; without" in html
 
 
 class TestThePageOfThePlaybook:
