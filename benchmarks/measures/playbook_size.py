@@ -38,7 +38,7 @@ Task = dict[str, Any] | FinerQuestion
 HELP = "Entries, tokens and milliseconds while recorded tasks are repeated for ever."
 TASKS = 5_000
 WINDOWS = 10
-# The policy of `learning_curve`. A recording contains its own feedback.
+# The same policy as in `learning_curve`: the feedback comes from the recording.
 SETTINGS = {"policy": "auto"}
 # The limits of two ratios. The first ratio is the number of entries at the end to the
 # number after half the tasks. The second ratio is the curator's time at the end to its

@@ -177,7 +177,9 @@ class DecideDuplicateView(InboxPage):
         pairs = rows.filter(project=self.project).select_related("memory", "other")
         found: PossibleDuplicate | None = pairs.filter(pk=pk).first()
         if found is None:
-            raise Http404("There is no such pair in this project.")
+            raise Http404(
+                "This project has no pair of possible duplicates with this id."
+            )
         return found
 
 

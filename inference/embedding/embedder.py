@@ -56,7 +56,7 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """For each text, return a vector of length 1, in the order of the texts.
+        """For each text, return a unit vector (norm 1), in the order of the texts.
 
         The vector of a text does not depend on the other texts. The number of texts is
         unlimited. Each call or model run has at most EMBEDDING_BATCH texts. Raises

@@ -1,6 +1,6 @@
 """The admin pages of memories.
 
-Importing this package registers the pages. The package may import every other room of
+Importing this package registers the pages. The package may import every other package of
 `memories` but `views` and `serializers`.
 """
 

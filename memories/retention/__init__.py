@@ -1,5 +1,5 @@
 """Keep fewer memories: compaction, consolidation when a quota is reached, and purge.
 
-The package may import every room of `memories` but `views`, `serializers`, `admin` and
+The package may import every package of `memories` but `views`, `serializers`, `admin` and
 `maintenance`.
 """

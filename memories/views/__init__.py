@@ -1,5 +1,5 @@
 """REST views of memories, with one file for each noun.
 
 A view parses the request, calls one function and answers. The package may import every
-other room of `memories` but `admin`.
+other package of `memories` but `admin`.
 """

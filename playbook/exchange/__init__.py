@@ -2,5 +2,5 @@
 
 The formats are ACE lines, JSON with history, and a managed block.
 
-May import every room of `playbook` but `serializers`, `views` and `admin`.
+May import every package of `playbook` but `serializers`, `views` and `admin`.
 """

@@ -115,7 +115,7 @@ class TestData:
     def test_the_last_questions_are_tested_and_the_first_learned(self, data):
         found = finer_questions.load_questions(data)
 
-        assert (len(found.learned), len(found.tested)) == (8, 4)
+        assert (len(found.to_learn), len(found.to_test)) == (8, 4)
         assert found.tags == TAGS
 
     def test_the_folder_itself_may_be_named(self, data):
