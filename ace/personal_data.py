@@ -69,7 +69,7 @@ def _rows_of_other_runs(model: Any, column: str, run: str = "pk") -> RowQuery:
 
 
 @register
-class RunData(ErasureHandler):
+class RunErasure(ErasureHandler):
     erasable = (
         ErasableColumns(
             AceRun, _runs, dict.fromkeys(("request", "phases", "result"), JSON)

@@ -7,7 +7,7 @@ SET_BY_CURATOR = "what a curator set for the digests of a project"
 
 
 @register
-class DigestData(ErasureHandler):
+class DigestErasure(ErasureHandler):
     no_text = {
         DigestConfig: dict.fromkeys(
             ("agent_id", "config", "updated_by"), SET_BY_CURATOR

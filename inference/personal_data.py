@@ -6,7 +6,7 @@ from inference.models import ActiveModel, ModelCall
 
 
 @register
-class ModelCallData(ErasureHandler):
+class ModelCallErasure(ErasureHandler):
     erasable = (
         # A provider's error may quote the prompt.
         ErasableColumns(

@@ -18,11 +18,11 @@ from memories.read.retrieve import readable_rows
 from memories.scopes import Scope
 from memories.store.search_columns import CORPUS
 from projects.models import Project
-from search import search as search_search
+from search import search as row_search
 from search import semantic, snippets
 from search.columns import partition_lexeme
 from search.fuse import Fusion
-from search.search import LaneRank, Mode
+from search.search import LaneRank, Mode, Ranking, RankingRequest
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def find(
     started = time.perf_counter()
     ranking_request = _build_request(project, request, min_hits=request.limit)
     extra = None if request.scope else is_shared_with(project)
-    begun = search_search.begin(ranking_request, Memory.objects.db, extra, vector)
-    shared = bool(begun.extra)
+    pending = row_search.begin(ranking_request, Memory.objects.db, extra, vector)
+    shared = bool(pending.extra)
     rows = readable_rows(project, request.scope, request.filters, caller, shared)
-    ranked = search_search.rank(
-        rows, ranking_request, _partitions(project, shared), begun
+    ranked = row_search.rank(
+        rows, ranking_request, _partitions(project, shared), pending
     )
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
@@ -113,16 +113,12 @@ def find(
     )
 
 
-def rank_rows(
-    project: Project, rows: MemoryQuerySet, request: MemorySearch
-) -> search_search.Ranking:
+def rank_rows(project: Project, rows: MemoryQuerySet, request: MemorySearch) -> Ranking:
     """Rank every candidate among these rows.
 
     The filters of the request do not apply.
     """
-    return search_search.rank(
-        rows, _build_request(project, request), _partitions(project)
-    )
+    return row_search.rank(rows, _build_request(project, request), _partitions(project))
 
 
 def _partitions(project: Project, shared: bool = True) -> list[str]:
@@ -136,10 +132,10 @@ def _partitions(project: Project, shared: bool = True) -> list[str]:
 
 def _build_request(
     project: Project, request: MemorySearch, min_hits: int = semantic.DEPTH
-) -> search_search.RankingRequest:
+) -> RankingRequest:
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
-    return search_search.RankingRequest(
+    return RankingRequest(
         query=request.query,
         project_id=project.pk,
         corpus=CORPUS,
@@ -155,7 +151,7 @@ def _build_request(
 def _explain(
     request: MemorySearch,
     context: SearchContext,
-    ranked: search_search.Ranking,
+    ranked: Ranking,
     rows: MemoryQuerySet,
 ) -> dict[str, Any] | None:
     if not request.explain:
