@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from html import escape
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from django.db import connection
 
+from common.text.normalise import normalise
 from search import tokenise
 from search.bm25 import Term
 from search.tokenise import Span
@@ -70,7 +70,7 @@ def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, s
 
 def _normalise(text: str) -> str:
     """Return the start of a text on one line, in NFC, because combining accents end words."""
-    return unicodedata.normalize("NFC", " ".join(text[:MAX_CHARACTERS].split()))
+    return normalise(" ".join(text[:MAX_CHARACTERS].split()), "NFC")
 
 
 def extract(text: str, marks: list[Mark]) -> str:

@@ -8,11 +8,11 @@ their parts first. It also keeps the whole identifiers. PostgreSQL then stems th
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from itertools import accumulate
 
 from common.text import literals
+from common.text.normalise import normalise
 
 # The longest word, in characters. PostgreSQL refuses lexemes over 2,046 bytes, and nobody
 # searches for longer words.
@@ -54,7 +54,7 @@ def separate_words(value: str, limit: int = MAX_CHARACTERS) -> str:
     `getUserName` becomes `get User Name getUserName`, `page_index` becomes two words, and
     scripts without spaces become pairs of adjacent characters.
     """
-    clean = unicodedata.normalize("NFKC", _UNSTORABLE.sub(" ", value))
+    clean = normalise(_UNSTORABLE.sub(" ", value))
     cut = _SEPARATOR.sub(" ", clean[:limit])
     cut = " ".join(map(_add_parts, cut.split()))
     cut = _UNSPACED.sub(lambda run: f" {' '.join(character_pairs(run[0]))} ", cut)
@@ -114,4 +114,4 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     # Python's lower case of this letter has two characters; PostgreSQL's has one.
-    return unicodedata.normalize("NFKC", word).replace("İ", "i").lower()
+    return normalise(word).replace("İ", "i").lower()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
+
+from common.text.normalise import normalise
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -25,7 +26,7 @@ def with_newlines(text: str) -> str:
 
 def similarity_hash(text: str) -> str:
     """Hash a text without its case, spacing and Unicode form, so that copies have one hash."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    folded = " ".join(normalise(text).casefold().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -6,12 +6,12 @@ The form has the words of the text, their stems, its negations and its amounts.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cached_property
 
 from common.text import literals
 from common.text.contradiction import amounts
 from common.text.contradiction.stems import stem
+from common.text.normalise import normalise
 
 
 def word_set(table: str) -> frozenset[str]:
@@ -107,7 +107,7 @@ class ParsedText:
     """
 
     def __init__(self, text: str) -> None:
-        self.text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+        self.text = normalise(text).replace("\u2019", "'")
         self.folded = " ".join(self.text.casefold().split())
 
     @cached_property
