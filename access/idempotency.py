@@ -90,7 +90,7 @@ def identify_request(
     if not KEY_PATTERN.fullmatch(key):
         raise InvalidIdempotencyKey
     return RequestIdentity(
-        actor=str(caller.key_id) if caller.key_id else caller.name,
+        actor=str(caller.line_id or caller.key_id or caller.name),
         route=route[:200],
         project_id=project_id,
         key=key,

@@ -43,12 +43,15 @@ def issue(
     agent_id: str = "",
     user_id: str = "",
     expires_at: datetime | None = None,
+    may_attest: bool = False,
     caller: Caller = SYSTEM,
 ) -> IssuedKey:
     """Create a key for the given projects, or for every project if none is given."""
     bound = list(projects)
     require_issuer(caller, role=role, projects=bound, everywhere=not bound)
     require_same_bounds(caller, agent_id=agent_id, user_id=user_id)
+    if may_attest:
+        require_attester(caller)
     if expires_at and expires_at <= timezone.now():
         raise errors.Invalid(errors={"expires_at": ["must be in the future"]})
     key, secret = ApiKey.new(
@@ -58,12 +61,13 @@ def issue(
         agent_id=agent_id,
         user_id=user_id,
         expires_at=expires_at,
+        may_attest=may_attest,
         account_id=_account_of(caller),
         created_by=caller.name,
     )
     key.save(force_insert=True)
     key.projects.set(bound)
-    _record(caller, "key.issued", key, role=Role(role).label)
+    _record(caller, "key.issued", key, role=Role(role).label, may_attest=may_attest)
     return IssuedKey(key, secret)
 
 
@@ -78,6 +82,8 @@ def rotate(
     """
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
+    if key.may_attest and caller.key_id != key.pk:
+        require_attester(caller)
     if key.has_ended or key.replaced_by_id:
         raise KeyRevoked
     now = timezone.now()
@@ -89,6 +95,8 @@ def rotate(
         agent_id=key.agent_id,
         user_id=key.user_id,
         expires_at=now + lifetime if lifetime else None,
+        may_attest=key.may_attest,
+        line_id=key.line_id,
         account_id=_account_of(caller),
         created_by=caller.name,
     )
@@ -99,6 +107,22 @@ def rotate(
     key.save(update_fields=["replaced_by", "revoked_at"])
     _record(caller, "key.rotated", key, replaced_by=str(new.pk))
     return IssuedKey(new, secret)
+
+
+@write
+def set_may_attest(key: ApiKey, may_attest: bool, *, caller: Caller = SYSTEM) -> ApiKey:
+    """Say whether the project believes the reports of a key; an owner decides it."""
+    key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
+    require_right_to_issue(caller, key)
+    if may_attest:
+        require_attester(caller)
+    if key.has_ended:
+        raise KeyRevoked
+    if key.may_attest != may_attest:
+        key.may_attest = may_attest
+        key.save(update_fields=["may_attest"])
+        _record(caller, "key.changed", key, may_attest=may_attest)
+    return key
 
 
 @write
@@ -152,10 +176,26 @@ def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
         )
 
 
+def require_attester(caller: Caller) -> None:
+    """Refuse a caller who may not attest; only a signed-in owner gives what they lack.
+
+    Call `require_issuer` first, which checks that the caller is an owner.
+    """
+    if not (caller.may_attest or caller.account_id):
+        raise errors.Forbidden(
+            "This key may not attest, so it cannot let another key attest; "
+            "sign in as an owner, or use manage.py create_key --may-attest."
+        )
+
+
 def require_control(caller: Caller, key: ApiKey) -> None:
     """Allow a key to control itself; for another key, require the right to issue that key."""
-    if caller.key_id == key.pk:
-        return
+    if caller.key_id != key.pk:
+        require_right_to_issue(caller, key)
+
+
+def require_right_to_issue(caller: Caller, key: ApiKey) -> None:
+    """Refuse unless the caller could issue a key with the rights of this key."""
     require_issuer(
         caller,
         role=key.role,

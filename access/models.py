@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import uuid
 from datetime import datetime
 from typing import Any, Self
 
@@ -33,6 +34,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             models.Q(revoked_at=None) | models.Q(revoked_at__gt=now),
             models.Q(account=None) | models.Q(account__is_active=True),
         )
+
+    def of_same_line(self, key_id: uuid.UUID | None) -> ApiKeyQuerySet:
+        """Return a key, and the keys before and after it in its line of rotations."""
+        lines = self.filter(pk__in=[key_id]).values("line_id")
+        return self.filter(line_id__in=lines)
 
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
         """Return keys of projects that the caller owns, and the caller's own key.
@@ -93,6 +99,10 @@ class ApiKey(models.Model):
     agent_id = models.CharField(max_length=255, blank=True)
     user_id = models.CharField(max_length=255, blank=True)
 
+    # Whether the project believes this key's reports of tests and of other facts. The
+    # words of other keys are the words of an agent.
+    may_attest = models.BooleanField(default=False, db_default=False)
+
     # The person who got the secret; the key is unusable while they are inactive.
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=end_keys
@@ -105,6 +115,8 @@ class ApiKey(models.Model):
     replaced_by = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL
     )
+    # The first key of the line of rotations; the id of the key itself if it replaced none.
+    line_id = models.UUIDField(editable=False)
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -116,16 +128,22 @@ class ApiKey(models.Model):
                 condition=models.Q(role__gte=1, role__lte=4), name="key_role_known"
             )
         ]
+        indexes = [models.Index(fields=["line_id"], name="key_line")]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
     @classmethod
     def new(cls, **fields: object) -> tuple[Self, str]:
-        """Return an unsaved key and its secret, which is stored nowhere."""
+        """Return an unsaved key and its secret, which is stored nowhere.
+
+        Without a `line_id`, the key begins a line of its own.
+        """
         secret = SECRET_PREFIX + secrets.token_urlsafe(32)
         prefix = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
-        return cls(prefix=prefix, hash=hash_secret(secret), **fields), secret
+        key = cls(prefix=prefix, hash=hash_secret(secret), **fields)
+        key.line_id = key.line_id or key.pk
+        return key, secret
 
     @property
     def is_usable(self) -> bool:

@@ -149,10 +149,22 @@ class IssueKey(serializers.Serializer[Any]):
         required=False, default=None, allow_null=True
     )
 
+    may_attest = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Whether the project believes this key's reports of tests and facts.",
+    )
+
     def validate_expires_at(self, value: Any) -> Any:
         if value and value <= timezone.now():
             raise serializers.ValidationError("must be in the future")
         return value
+
+
+class ChangeKey(serializers.Serializer[Any]):
+    may_attest = serializers.BooleanField(
+        help_text="Whether the project believes this key's reports of tests and facts.",
+    )
 
 
 class RotateKey(serializers.Serializer[Any]):
@@ -185,12 +197,14 @@ class KeyOut(serializers.ModelSerializer[ApiKey]):
             "projects",
             "agent_id",
             "user_id",
+            "may_attest",
             "created_by",
             "created_at",
             "expires_at",
             "revoked_at",
             "last_used_at",
             "replaced_by",
+            "line_id",
         ]
         read_only_fields = fields
 

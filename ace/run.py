@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
+from access.models import ApiKey
 from ace import executor
 from ace.curate import curator_phase
 from ace.model_calls import model_call
@@ -306,12 +307,20 @@ def _mark_running(run: AceRun) -> bool:
 
 
 def caller_of(run: AceRun) -> Caller:
-    """Return a caller who continues the run as its sender, with the role writer."""
+    """Return a caller who continues the run as its sender, with what the sender may.
+
+    A signed-in person, or a key that is gone, continues as a writer.
+    """
+    key = ApiKey.objects.filter(pk=run.key_id).first() if run.key_id else None
     return Caller(
         name=run.actor,
-        roles={run.project_id: Role.WRITER},
+        roles={run.project_id: Role(key.role) if key else Role.WRITER},
         key_id=run.key_id,
+        line_id=key.line_id if key else run.key_id,
+        key_account_id=key.account_id if key else None,
+        may_attest=key.may_attest if key else False,
         agent_id=run.agent_id,
+        user_id=key.user_id if key else "",
     )
 
 

@@ -30,13 +30,19 @@ class Caller:
     `everywhere` is a role in all projects of the installation. A caller that is bound to
     `agent_id` writes only as that agent. A caller that is bound to `user_id` reaches only
     the user and session scopes of that user.
+
+    `line_id` names the first key of a line of rotations, so that a rotated key stays the
+    same caller. `key_account_id` is the account that holds the secret of the key.
     """
 
     name: str
     everywhere: Role | None = None
     roles: Mapping[uuid.UUID, Role] = field(default_factory=dict)
     key_id: uuid.UUID | None = None
+    line_id: uuid.UUID | None = None
     account_id: int | None = None
+    key_account_id: int | None = None
+    may_attest: bool = False
     agent_id: str = ""
     user_id: str = ""
     request_id: str = ""
@@ -70,6 +76,28 @@ class Caller:
                 "ask an owner of the project."
             )
 
+    def attests_in(self, project_id: uuid.UUID) -> bool:
+        """Whether the project believes the caller's reports of tests and of other facts.
+
+        An owner marks the keys that may attest. A signed-in curator always attests.
+        """
+        is_signed_in = self.account_id is not None
+        return self.may_attest or (is_signed_in and self.may(Role.CURATOR, project_id))
+
+    @property
+    def person(self) -> str:
+        """Name the person behind the caller: two callers of one person are no two witnesses.
+
+        The person is the user of a bound key, otherwise the account, otherwise the line of
+        keys.
+        """
+        account_id = self.account_id or self.key_account_id
+        if self.user_id:
+            return f"user:{self.user_id}"
+        if account_id:
+            return f"account:{account_id}"
+        return f"line:{self.line_id}" if self.line_id else f"caller:{self.name}"
+
     def agent_id_for(self, agent_id: str) -> str:
         """Return the agent id to write under; a key bound to an agent cannot use another id."""
         if self.agent_id and agent_id and agent_id != self.agent_id:
@@ -84,4 +112,4 @@ class AgentMismatch(errors.Refusal):
     code = "agent_mismatch"
 
 
-SYSTEM = Caller(name="system", everywhere=Role.OWNER)
+SYSTEM = Caller(name="system", everywhere=Role.OWNER, may_attest=True)

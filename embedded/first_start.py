@@ -88,5 +88,5 @@ def make_admin() -> Credentials:
     admin.set_password(password)
     admin.save()
     axes.utils.reset(username=ADMIN)
-    key = keys.issue(name="first key", role=Role.OWNER)
+    key = keys.issue(name="first key", role=Role.OWNER, may_attest=True)
     return Credentials(password, key.secret)

@@ -88,7 +88,7 @@ def other_project(db):
 
 @pytest.fixture
 def alice(project):
-    return Caller(name="alice", roles={project.pk: Role.OWNER})
+    return Caller(name="alice", roles={project.pk: Role.OWNER}, may_attest=True)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def client_of(db):
 
 @pytest.fixture
 def alice_api(client_of, project):
-    return client_of(project, role=Role.OWNER)
+    return client_of(project, role=Role.OWNER, may_attest=True)
 
 
 @pytest.fixture

@@ -99,7 +99,19 @@ class KeyForm(ActionForm):
 
     class Meta:
         model = ApiKey
-        fields = ["name", "role", "projects", "agent_id", "user_id", "expires_at"]
+        fields = [
+            "name",
+            "role",
+            "projects",
+            "agent_id",
+            "user_id",
+            "expires_at",
+            "may_attest",
+        ]
+        help_texts = {
+            "may_attest": "For a key of CI or of your own: the project believes its "
+            "reports of tests and of other facts. The words of other keys wait."
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -120,6 +132,7 @@ class KeyForm(ActionForm):
             agent_id=data["agent_id"],
             user_id=data["user_id"],
             expires_at=expires_at,
+            may_attest=data["may_attest"],
             caller=self.caller,
         )
         self.secret = issued.secret
@@ -155,6 +168,7 @@ class ApiKeyAdmin(RowsAdmin):
                     "name_display",
                     "prefix",
                     "role_display",
+                    "may_attest",
                     "projects_display",
                     "status_display",
                 ]
@@ -171,12 +185,13 @@ class ApiKeyAdmin(RowsAdmin):
                     "revoked_at",
                     "used_display",
                     "replaced_by",
+                    "line_id",
                 ]
             },
         ),
     ]
     add_fieldsets = [
-        (None, {"fields": ["name", "role", "projects"]}),
+        (None, {"fields": ["name", "role", "projects", "may_attest"]}),
         ("Bound to", {"fields": ["agent_id", "user_id", "expires_at"]}),
     ]
     row_actions = [
@@ -190,6 +205,22 @@ class ApiKeyAdmin(RowsAdmin):
             text_label="The old one stays usable for",
             choices=tuple(OVERLAPS),
             needs_text=True,
+        ),
+        AdminAction(
+            "allow-attesting",
+            "Allow to attest",
+            Role.OWNER,
+            lambda key, caller, text: keys.set_may_attest(key, True, caller=caller),
+            "allowed to attest",
+            is_possible=lambda key: not (key.has_ended or key.may_attest),
+        ),
+        AdminAction(
+            "stop-attesting",
+            "Stop attesting",
+            Role.OWNER,
+            lambda key, caller, text: keys.set_may_attest(key, False, caller=caller),
+            "no longer allowed to attest",
+            is_possible=lambda key: key.may_attest and not key.has_ended,
         ),
         AdminAction(
             "revoke",

@@ -77,6 +77,17 @@ class KeyDetailView(KeyView):
         return Response(shapes.KeyOut(self.get_key()).data)
 
     @extend_schema(
+        operation_id="keys_change",
+        summary="Say whether a key may attest",
+        request=shapes.ChangeKey,
+        responses=shapes.KeyOut,
+    )
+    def patch(self, request: Request, key_id: uuid.UUID) -> Response:
+        key, data = self.get_key(), self.body(shapes.ChangeKey)
+        changed = keys.set_may_attest(key, data["may_attest"], caller=self.caller)
+        return Response(shapes.KeyOut(changed).data)
+
+    @extend_schema(
         operation_id="keys_revoke", summary="Revoke a key now", responses={204: None}
     )
     def delete(self, request: Request, key_id: uuid.UUID) -> Response:

@@ -121,6 +121,6 @@ class CallerThrottle(BaseThrottle):
     def allow_request(self, request: Request, view: Any) -> bool:
         caller = request.auth
         if isinstance(caller, Caller):
-            name = f"key:{caller.key_id}" if caller.key_id else caller.name
+            name = f"key:{caller.line_id}" if caller.line_id else caller.name
             charge(request, name, settings.THROTTLE_KEY)
         return True

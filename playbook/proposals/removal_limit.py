@@ -13,6 +13,7 @@ from datetime import timedelta
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from access.models import ApiKey
 from inference import tokens
 from playbook.models import (
     Playbook,
@@ -121,7 +122,8 @@ def _deltas_of_same_author(
     """
     who = Q(agent_id=proposal.agent_id)
     if key_id:
-        who |= Q(key_id=key_id)
+        line = ApiKey.objects.of_same_line(key_id)
+        who |= Q(key_id=key_id) | Q(key_id__in=line.values("pk"))
     together = Q(created_at__gte=timezone.now() - WINDOW) & who
     if proposal.run_id:
         together |= Q(run_id=proposal.run_id)

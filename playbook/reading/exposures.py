@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
+from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
 from playbook.models import Exposure, PlaybookEntry
@@ -117,10 +118,11 @@ def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:
     Only exposures before the end of the task are selected. Exposures without an agent
     are credited to the next agent that uses the key.
     """
+    line = ApiKey.objects.of_same_line(task.key_id)
     return Exposure.objects.filter(
+        Q(key_id=task.key_id) | Q(key_id__in=line.values("pk")),
         project=task.project,
         run_id=None,
-        key_id=task.key_id,
         agent_id__in=[task.agent_id, ""],
         at__gt=task.at - CREDIT_WINDOW,
         at__lte=task.at,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from access.models import ApiKey
 from audit import trail
 from common import errors
 from common.caller import Caller
@@ -83,7 +84,11 @@ def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
 
 
 def refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
-    if caller.key_id and delta.key_id == caller.key_id:
+    """Refuse to a key what it proposed, also as the key that it was before a rotation."""
+    if caller.key_id is None or delta.key_id is None:
+        return
+    line = ApiKey.objects.of_same_line(caller.key_id)
+    if delta.key_id == caller.key_id or line.filter(pk=delta.key_id).exists():
         raise OwnDelta
 
 

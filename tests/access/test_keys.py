@@ -9,11 +9,11 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from access import keys
+from access import authentication, keys
 from access.models import ApiKey, hash_secret
 from audit.models import AuditEvent
 from common import errors
-from common.caller import Role
+from common.caller import Caller, Role
 
 pytestmark = pytest.mark.django_db
 KEYS = "/api/v1/keys"
@@ -248,6 +248,131 @@ class TestRotate:
         assert bound.post(f"{KEYS}/{free.pk}/rotate").status_code == 404
         assert bound.delete(f"{KEYS}/{free.pk}").status_code == 404
 
+    def test_the_new_one_is_of_the_same_line_and_may_attest_alike(self, project):
+        first = keys.issue(
+            name="k", role=Role.WRITER, projects=[project], may_attest=True
+        ).key
+        second = keys.rotate(first).key
+        third = keys.rotate(second).key
+
+        assert first.line_id == first.pk
+        assert {second.line_id, third.line_id} == {first.pk}
+        assert third.may_attest
+
+    def test_a_key_that_may_not_attest_cannot_take_over_one_that_may(
+        self, client_of, project
+    ):
+        attesting = keys.issue(
+            name="k", role=Role.WRITER, projects=[project], may_attest=True
+        ).key
+        plain_owner = client_of(project, role=Role.OWNER)
+
+        refused = plain_owner.post(f"{KEYS}/{attesting.pk}/rotate")
+        assert refused.status_code == 403
+        assert plain_owner.delete(f"{KEYS}/{attesting.pk}").status_code == 204
+
+
+class TestAttesting:
+    """`may_attest` says whose reports of tests and facts a project believes."""
+
+    def test_a_new_key_may_not_attest(self, alice_api):
+        made = alice_api.post(KEYS, {"name": "k", "projects": ["alpha"]}, format="json")
+
+        assert (made.status_code, made.json()["may_attest"]) == (201, False)
+
+    def test_an_owner_whose_key_may_attest_issues_one_that_may(self, alice_api):
+        body = {"name": "ci", "projects": ["alpha"], "may_attest": True}
+        made = alice_api.post(KEYS, body, format="json")
+
+        assert made.json()["may_attest"] is True
+        event = AuditEvent.objects.get(verb="key.issued")
+        assert event.detail["may_attest"] is True
+
+    def test_an_owner_whose_key_may_not_attest_cannot(self, client_of, project):
+        owner = client_of(project, role=Role.OWNER)
+        body = {"name": "ci", "projects": ["alpha"], "may_attest": True}
+
+        assert owner.post(KEYS, body, format="json").status_code == 403
+        own = owner.patch(f"{KEYS}/{owner.key.pk}", {"may_attest": True}, format="json")
+        assert own.status_code == 403
+
+    def test_a_signed_in_owner_issues_one_that_may(self, project, dave):
+        olga = Caller("user:dave", roles={project.pk: Role.OWNER}, account_id=dave.pk)
+        issued = keys.issue(
+            name="ci",
+            role=Role.WRITER,
+            projects=[project],
+            may_attest=True,
+            caller=olga,
+        )
+
+        assert issued.key.may_attest
+
+    def test_it_is_changed_by_an_owner_and_audited(self, alice_api, bob_api):
+        bob_key = f"{KEYS}/{bob_api.key.pk}"
+        for value in (True, True, False):
+            answer = alice_api.patch(bob_key, {"may_attest": value}, format="json")
+            assert answer.json()["may_attest"] is value
+
+        events = AuditEvent.objects.filter(verb="key.changed").order_by("pk")
+        assert [event.detail["may_attest"] for event in events] == [True, False]
+
+    def test_a_writer_does_not_change_its_own(self, bob_api):
+        answer = bob_api.patch(
+            f"{KEYS}/{bob_api.key.pk}", {"may_attest": True}, format="json"
+        )
+
+        assert answer.status_code == 403
+
+    def test_a_signed_in_curator_attests_and_a_signed_in_writer_does_not(
+        self, project, other_project
+    ):
+        roles = {project.pk: Role.CURATOR, other_project.pk: Role.WRITER}
+        carol = Caller("user:carol", roles=roles, account_id=1)
+
+        assert carol.attests_in(project.pk)
+        assert not carol.attests_in(other_project.pk)
+
+    def test_a_curators_key_attests_only_if_an_owner_said_so(self, project):
+        key = Caller("key", roles={project.pk: Role.CURATOR}, key_id=project.pk)
+
+        assert not key.attests_in(project.pk)
+
+
+class TestPerson:
+    """The person behind a key: its user, else its account, else its line."""
+
+    @pytest.fixture
+    def caller_of(self, rf):
+        def caller_of(key):
+            key.project_ids = []
+            return authentication.caller_for_key(key, rf.get("/"))
+
+        return caller_of
+
+    def test_keys_of_one_user_are_one_person(self, caller_of):
+        first, second = (
+            keys.issue(name="k", role=Role.WRITER, user_id="u1").key for _ in range(2)
+        )
+
+        assert caller_of(first).person == caller_of(second).person == "user:u1"
+
+    def test_keys_of_one_account_are_one_person(self, caller_of, dave):
+        olga = Caller("user:dave", everywhere=Role.OWNER, account_id=dave.pk)
+        first, second = (
+            keys.issue(name="k", role=Role.WRITER, caller=olga).key for _ in range(2)
+        )
+
+        assert caller_of(first).person == caller_of(second).person == olga.person
+
+    def test_a_rotated_key_stays_one_person_and_another_key_is_another(self, caller_of):
+        first = keys.issue(name="k", role=Role.WRITER).key
+        other = keys.issue(name="k", role=Role.WRITER).key
+        second = keys.rotate(first).key
+
+        assert caller_of(first).person == caller_of(second).person
+        assert caller_of(first).person != caller_of(other).person
+
 
 class TestRevoke:
     def test_it_ends_the_key_at_once(self, alice_api, project):
@@ -312,6 +437,11 @@ class TestCommand:
         assert key.role == Role.CURATOR
         assert list(key.projects.all()) == [project]
         assert key.expires_at > timezone.now() + timedelta(days=6)
+
+    def test_it_may_attest_if_asked(self):
+        printed = self.run("--may-attest")
+
+        assert ApiKey.objects.get(hash=hash_secret(printed.strip())).may_attest
 
     def test_without_a_project_it_is_for_every_one(self):
         printed = self.run("--user-id", "u1")

@@ -186,6 +186,14 @@ TABLE = [
     ),
     Route("GET", KEY, ("key",), lowest=OWNER, below=404),
     Route("DELETE", KEY, ("key",), lowest=OWNER, below=404),
+    Route(
+        "PATCH",
+        KEY,
+        ("key",),
+        body=lambda w: {"may_attest": False},
+        lowest=OWNER,
+        below=404,
+    ),
     Route("POST", f"{KEY}/rotate", ("key",), lowest=OWNER, below=404),
     # The record and the work
     Route("GET", f"{V1}/audit", query=about(), lowest=OWNER),

@@ -29,6 +29,11 @@ class Command(BaseCommand):
         parser.add_argument("--expires", type=int, metavar="DAYS")
         parser.add_argument("--agent-id", default="")
         parser.add_argument("--user-id", default="")
+        parser.add_argument(
+            "--may-attest",
+            action="store_true",
+            help="the project believes this key's reports of tests and facts",
+        )
         parser.add_argument("--name", default="made by create_key")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,6 +47,7 @@ class Command(BaseCommand):
                 ],
                 agent_id=options["agent_id"],
                 user_id=options["user_id"],
+                may_attest=options["may_attest"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
         except errors.Refusal as refusal:

@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 
+from access import keys
 from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
@@ -68,6 +69,22 @@ class TestAccepting:
 
         with pytest.raises(delta_review.OwnDelta):
             decide.accept(delta, key)
+
+    def test_it_refuses_a_rotated_key_the_delta_of_its_former_self(
+        self, client_of, project, learned
+    ):
+        before = client_of(project, role=Role.CURATOR).key
+        after = keys.rotate(before).key
+        roles = {project.pk: Role.CURATOR}
+        old, new = (
+            Caller(f"key:{key.prefix}", roles=roles, key_id=key.pk, line_id=key.line_id)
+            for key in (before, after)
+        )
+        proposal = learned(feedback_source="agent")
+        [delta] = submission.propose(project, [proposal], old)
+
+        with pytest.raises(delta_review.OwnDelta):
+            decide.accept(delta, new)
 
     def test_it_marks_a_delta_stale_when_the_entry_has_changed(
         self, waiting, write, alice, project
