@@ -39,6 +39,13 @@ counters.mkdir(parents=True, exist_ok=True)
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(counters)
 
 
+def on_starting(server: Any) -> None:
+    """Refuse what cannot work, after the application is loaded and before it is served."""
+    from memory_project import startup
+
+    startup.refuse_unservable()
+
+
 def when_ready(server: Any) -> None:
     """Load every view before the fork, so that the first request need not wait for it.
 

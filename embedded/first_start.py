@@ -10,9 +10,9 @@ import axes.utils
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from access import keys
+from common import schema_version
 from common.caller import Role
 from common.db import write
 from embedded import backup
@@ -50,9 +50,11 @@ def refuse_old_servers() -> None:
         )
 
 
-def pending_migrations() -> int:
-    executor = MigrationExecutor(connection)
-    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+def refuse_newer_schema() -> None:
+    try:
+        schema_version.refuse_newer()
+    except schema_version.NewerSchema as error:
+        raise CommandError(str(error)) from error
 
 
 def has_data() -> bool:
@@ -61,7 +63,7 @@ def has_data() -> bool:
 
 def back_up(folder: Path) -> Path:
     try:
-        return backup.dump(folder)
+        return backup.before_upgrade(folder)
     except backup.BackupError as error:
         raise CommandError(
             f"No backup could be made, so nothing was migrated: {error}"

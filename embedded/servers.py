@@ -147,6 +147,7 @@ def ensure(path: Path) -> ServerUse | None:
     os.environ["DATA_DIR"] = str(path)
     if not is_set("SECRET_KEY"):
         os.environ["SECRET_KEY"] = read_or_make_secret_key(path / "secret_key")
+    refuse_blank_secret_key(path / "secret_key")
     if is_set("DATABASE_URL") and is_set("REDIS_URL"):
         return None
     server_use = use(path)
@@ -168,3 +169,17 @@ def read_or_make_secret_key(path: Path) -> str:
             path.hardlink_to(draft)
         draft.unlink()
     return path.read_text()
+
+
+def refuse_blank_secret_key(made: Path) -> None:
+    """Refuse a key of white space alone, which would let anybody sign sessions."""
+    file = os.environ.get("SECRET_KEY_FILE")
+    try:
+        value = Path(file).read_text() if file else os.environ["SECRET_KEY"]
+    except (OSError, UnicodeDecodeError) as error:
+        raise EmbeddedError(f"SECRET_KEY_FILE cannot be read: {error}") from error
+    if not value.strip():
+        raise EmbeddedError(
+            "SECRET_KEY is empty. Set SECRET_KEY or SECRET_KEY_FILE to a long random text, "
+            f"or set neither and remove {made} if it is empty: a new one is made there."
+        )

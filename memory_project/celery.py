@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import beat_init, celeryd_init
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
@@ -50,3 +52,12 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks()
+
+
+@celeryd_init.connect
+@beat_init.connect
+def refuse_unservable(**kwargs: Any) -> None:
+    # Imported only now: the apps are loaded.
+    from memory_project import startup
+
+    startup.refuse_unservable()

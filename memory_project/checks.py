@@ -7,10 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from memory_project import startup
+
 
 @register()
 def secret_key(**kwargs: Any) -> list[CheckMessage]:
-    if settings.SECRET_KEY:
+    if startup.has_secret_key():
         return []
     return [
         Error(

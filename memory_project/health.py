@@ -14,12 +14,11 @@ import redis
 import structlog
 from django.conf import settings
 from django.db import Error, connection, transaction
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from common import replicas
+from common import replicas, schema_version
 from inference.embedding import active_model, embedder
 from inference.errors import InferenceError
 from inference.language import budget, language_model
@@ -124,11 +123,11 @@ class MigrationState:
 
 def check_migrations() -> HealthCheck:
     if not MigrationState.are_applied:
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if plan:
+        if unknown := schema_version.unknown_migrations(connection):
+            return HealthCheck(False, schema_version.describe_newer(unknown))
+        if pending := schema_version.count_pending():
             return HealthCheck(
-                False, f"{len(plan)} are not applied; run manage.py migrate"
+                False, f"{pending} are not applied; run manage.py migrate"
             )
         MigrationState.are_applied = True
     return HealthCheck(True, "all are applied")

@@ -93,6 +93,8 @@ VERSION = (
     re.search(r"^## (\S+)", (BASE_DIR / "CHANGELOG.md").read_text(), re.M) or ["", "0"]
 )[1]
 SECRET_KEY = env.str("SECRET_KEY", default="")
+if not SECRET_KEY.strip():
+    SECRET_KEY = ""  # `startup` refuses to serve without one
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ROOT_URLCONF = "memory_project.urls"

@@ -5,9 +5,11 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
+from common import schema_version
 from inference.embedding import model_record
 from inference.models import ActiveModel, ModelCall
 from jobs import runner
@@ -142,15 +144,24 @@ class TestReadyz:
         self, client, monkeypatch
     ):
         monkeypatch.setattr(health.MigrationState, "are_applied", False)
-        monkeypatch.setattr(
-            health.MigrationExecutor, "migration_plan", lambda *args: [1, 2]
-        )
+        monkeypatch.setattr(schema_version, "count_pending", lambda: 2)
         status, answer = readyz(client)
         monkeypatch.undo()
 
         assert status == 503
         assert "migrations: 2 are not applied" in answer["reason"]
         assert readyz(client)[0] == 200
+
+    @pytest.mark.usefixtures("_alive")
+    def test_a_schema_of_a_newer_release_is_reported(self, client, monkeypatch):
+        monkeypatch.setattr(health.MigrationState, "are_applied", False)
+        MigrationRecorder(connection).record_applied("memories", "0999_later")
+
+        status, answer = readyz(client)
+
+        MigrationRecorder(connection).record_unapplied("memories", "0999_later")
+        assert status == 503
+        assert "does not know memories.0999_later" in answer["reason"]
 
     @pytest.mark.usefixtures("_alive")
     def test_a_redis_that_does_not_answer_is_reported(

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.management import BaseCommand
 from django.db import connection
 
-from embedded import demo, first_start, schema_mark, up
+from common import schema_version
+from embedded import backup, demo, first_start, schema_mark, up
 
 LOCAL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -30,6 +31,7 @@ class Command(BaseCommand):
 
     def get_ready(self, *, reset_admin: bool) -> None:
         first_start.refuse_old_servers()
+        first_start.refuse_newer_schema()
         migrate()
         is_new = not first_start.has_admin()
         if reset_admin or is_new:
@@ -45,12 +47,14 @@ class Command(BaseCommand):
 
 def migrate() -> None:
     data = Path(settings.DATA_DIR)
-    pending = first_start.pending_migrations()
+    backups = data / "backups"
+    pending = schema_version.count_pending()
     if pending and first_start.has_data():
-        up.say(f"Backup: {first_start.back_up(data / 'backups')}")
+        up.say(f"Backup: {first_start.back_up(backups)}")
     if pending:
         first_start.migrate()
         up.say(f"Migrations: {pending} applied")
+    backup.finish_upgrade(backups)
     schema_mark.for_data_folder(data).write()
 
 
