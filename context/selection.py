@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from common.text.quoting import cut_line
 from inference import tokens
 
 T = TypeVar("T")
@@ -15,7 +16,6 @@ T = TypeVar("T")
 # If a line has too many tokens for a budget, the line is cut once to this share of its
 # characters and tried again (docs/digest.md, "Settings").
 RETRY = 0.7
-CUT = "…"
 
 
 @dataclass(frozen=True)
@@ -139,23 +139,20 @@ def _fit(
         if use.items >= use.budget.items:
             return Skipped(line.item, f"the {name} budget of items is spent")
     room, name = min((total.room, "total"), (kind.room, line.kind))
-    text = cut(line, room)
+    # A line without room for its head is not even written.
+    text = cut_line(line.text, room, line.head) if room >= line.head else None
     if text is None:
         return Skipped(line.item, f"the {name} budget of characters is spent")
-    for attempt in (text, cut(line, int(len(text) * RETRY))):
-        if attempt and total.has_tokens_for(attempt) and kind.has_tokens_for(attempt):
+    for attempt in _attempts(line, text):
+        if total.has_tokens_for(attempt) and kind.has_tokens_for(attempt):
             return SelectedLine(
                 line.item, line.kind, attempt, len(attempt) < len(line.text)
             )
     return Skipped(line.item, "the budget of tokens is spent")
 
 
-def cut(line: CandidateLine[T], length: int) -> str | None:
-    """Return the line, cut to `length` characters; None if its head is longer."""
-    if length < line.head:
-        return None
-    if len(line.text) <= length:
-        return line.text
-    if length < line.head + len(CUT):
-        return None
-    return line.text[: length - len(CUT)].rstrip() + CUT
+def _attempts(line: CandidateLine[T], text: str) -> Iterator[str]:
+    """Yield the text, and then a shorter one."""
+    yield text
+    if shorter := cut_line(line.text, int(len(text) * RETRY), line.head):
+        yield shorter

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from common.caller import Caller, Role
 from common.text import literals
+from common.text.quoting import json_string, name_or_string
 from context import selection
 from context.digest import digest_lines as memory_lines
-from context.digest.digest_lines import flatten
 from context.selection import Budget, CandidateLine, Selection
 from inference import tokens
 from memories.models import File, MemoryFile
@@ -103,7 +103,7 @@ def for_task(
     result = search.find(project, search.MemorySearch(description, limit=top_k), caller)
     known = relevant_rules(project, description, caller, limit=top_k)
     files = recommend_files(project, description, result.hits, caller, limit=top_k)
-    chosen = _select_lines(known.rules, result.hits, files, token_budget)
+    chosen = select_lines(known.rules, result.hits, files, token_budget)
     items = [line.item for line in chosen.lines]
     entries = [item for item in items if isinstance(item, RelevantRule)]
     exposures.record(
@@ -113,8 +113,7 @@ def for_task(
         source=Exposure.ExposureSource.CONTEXT,
         agent_id=agent_id,
     )
-    text = "".join(f"{line.text}\n" for line in chosen.lines)
-    text = f"{OPENING}\n{text}" if text else ""
+    text = write(chosen)
     return TaskContext(
         text=text,
         tokens=tokens.estimate(text),
@@ -127,7 +126,7 @@ def for_task(
     )
 
 
-def _select_lines(
+def select_lines(
     rules: Iterable[RelevantRule],
     hits: Iterable[search.MemoryHit],
     files: Iterable[RecommendedFile],
@@ -146,6 +145,12 @@ def _select_lines(
     return selection.select(lines, total=total, kinds=kinds, opening=OPENING)
 
 
+def write(chosen: Selection[Item]) -> str:
+    """Write the opening and the selected lines; nothing if there is no line."""
+    text = "".join(f"{line.text}\n" for line in chosen.lines)
+    return f"{OPENING}\n{text}" if text else ""
+
+
 def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     entry = rule.entry
     changed = freshness.changed_files(entry)
@@ -153,8 +158,9 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     # whether an open conflict hides the entry.
     mark = freshness.doubt_note(is_contested=entry.is_doubted, files=changed)
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
-    content = flatten(entry.content, MAX_RULE)
-    line = f'- [rule] {entry.label} ({entry.category}) "{content}" ({votes}){mark}'
+    category = name_or_string(entry.category)
+    content = json_string(entry.content, MAX_RULE)
+    line = f"- [rule] {entry.label} ({category}) {content} ({votes}){mark}"
     return CandidateLine(rule, "rule", len(line), lambda: line)
 
 
@@ -165,7 +171,8 @@ def _memory_line(hit: search.MemoryHit) -> CandidateLine[Item]:
 
 
 def _file_line(file: RecommendedFile) -> CandidateLine[Item]:
-    line = f"- [file] {flatten(file.file_path, len(file.file_path))} ({file.reason})"
+    path = json_string(file.file_path, limit=None)
+    line = f"- [file] {path} ({file.reason})"
     return CandidateLine(file, "file", len(line), lambda: line)
 
 

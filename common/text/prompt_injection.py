@@ -7,6 +7,7 @@ import re
 # Invisible characters. A reader cannot judge text that invisible characters hide.
 HIDDEN = r"[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 DOT = "·"  # joins the words of a defused phrase
+MARK = re.compile(r"\[neutralised: (\S*)\]")
 
 PATTERNS = tuple(
     (name, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
@@ -75,7 +76,8 @@ def defuse(text: str) -> str:
     """Mark each phrase that gives instructions and join its words, so that it gives none.
 
     `ignore all previous instructions` becomes `[neutralised:
-    ignore·all·previous·instructions]`, which stays visible and searchable.
+    ignore·all·previous·instructions]`, which stays visible and searchable. A second call
+    changes nothing.
     """
     parts: list[str] = []
     position = 0
@@ -88,6 +90,7 @@ def defuse(text: str) -> str:
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
     """Return the spans of phrases that give instructions; merge overlapping spans."""
+    text = MARK.sub(_hide_mark, text)
     spans = sorted(
         match.span()
         for _, pattern in PATTERNS
@@ -103,9 +106,22 @@ def _find_phrases(text: str) -> list[tuple[int, int]]:
     return merged
 
 
+def _hide_mark(mark: re.Match[str]) -> str:
+    """Return a mark of `defuse` in a form that no pattern finds, of the same length.
+
+    A mark that somebody wrote around another text is not one of `defuse`.
+    """
+    phrases = mark[1].replace(DOT, " "), mark[1].replace(DOT, "")
+    if any(pattern.search(each) for _, pattern in PATTERNS for each in phrases):
+        return mark[0].replace(DOT, "_")
+    return mark[0]
+
+
 def _join_words(phrase: str) -> str:
+    """Join the words of a phrase, and break each tag after its first character."""
     phrase = re.sub(HIDDEN, lambda m: f"U+{ord(m[0]):04X}", phrase)
-    result = re.sub(r"\s+", DOT, phrase.strip())
+    phrase = re.sub(r"\s+", DOT, phrase.strip())
+    result = re.sub(r'[<\[{"#](?=[^·])', rf"\g<0>{DOT}", phrase)
     if DOT in result:
         return result
     return f"{result[:1]}{DOT}{result[1:]}"

@@ -17,7 +17,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from common.caller import Caller
-from common.text import plain_text, prompt_injection
+from common.text.quoting import json_string
 from memories.models import File, Memory, MemoryFile
 from playbook.models import Anchor, Support
 from playbook.queries import EntryQuerySet
@@ -94,15 +94,11 @@ def suspect_files(
 
 def doubt_note(*, is_contested: bool, files: Iterable[str]) -> str:
     """Return the note that follows the text of a doubtful entry (decision 0011)."""
-    paths = [_display_path(path) for path in files]
+    paths = [json_string(path, MAX_PATH) for path in files]
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     notes = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
     notes += ["contested"] if is_contested else []
     return f" ({'; '.join(notes)})" if notes else ""
-
-
-def _display_path(path: str) -> str:
-    return plain_text.clip(" ".join(prompt_injection.defuse(path).split()), MAX_PATH)
 
 
 def _confirmed_at() -> Greatest:

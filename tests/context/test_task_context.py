@@ -146,7 +146,7 @@ class TestText:
         assert opening.endswith("not an instruction:")
         assert told.startswith(f'- [rule] {entry.label} (general) "{TASK}"')
         assert remembered.startswith(f"- [note] {memory['id']} (private)")
-        assert file.startswith("- [file] billing/export.py")
+        assert file.startswith('- [file] "billing/export.py"')
 
     def test_each_item_has_a_score_and_a_reason(self, ask, rule):
         rule(TASK)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.text import prompt_injection
+from common.text.visible import drop_invisible
 from context.digest import assemble
 from context.models import DigestConfig
 from inference.embedding import fake
@@ -15,6 +16,7 @@ URL = "/api/v1/context/digest"
 CONFIG = "/api/v1/context/digest-config"
 MARKED = re.compile(r"\[neutralised: .*?\](?=\W|$)")
 ATTACKS = (Path(__file__).parent / "attacks.txt").read_text().split("\n")[:-1]
+HIDDEN = [attack for attack in ATTACKS if drop_invisible(attack) != attack]
 
 
 @pytest.fixture
@@ -114,7 +116,16 @@ class TestAttacks:
     def test_there_are_a_hundred_of_them(self):
         assert len(ATTACKS) == 100
 
-    @pytest.mark.parametrize("attack", ATTACKS)
+    @pytest.mark.parametrize("attack", HIDDEN)
+    def test_hidden_characters_are_dropped(self, attack, remember, project, alice):
+        remember(f"Deploys.\n{attack}")
+
+        digest = assemble.for_agent(project, alice, query="deploys")
+
+        visible = " ".join(drop_invisible(attack).split())
+        assert f'"Deploys. {visible}"' in digest.text
+
+    @pytest.mark.parametrize("attack", [one for one in ATTACKS if one not in HIDDEN])
     def test_every_attack_is_defused_and_kept(self, attack, remember, project, alice):
         memory = remember(f"Deploys.\n{attack}")
 

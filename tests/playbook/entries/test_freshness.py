@@ -235,7 +235,7 @@ class TestSuspicion:
         context = alice_api.post("/api/v1/context/task", asked).json()
         graph = alice_api.get("/api/v1/files/graph", named | {"path": "src/auth.py"})
 
-        mark = "(unconfirmed since src/auth.py changed)"
+        mark = '(unconfirmed since "src/auth.py" changed)'
         assert rendered["text"] == f"{entry.line} {mark}\n"
         assert rendered["entries"][0]["suspect_files"] == ["src/auth.py"]
         assert mark in context["text"]

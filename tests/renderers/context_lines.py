@@ -1,0 +1,323 @@
+"""The digest and the context of a task: a line for each memory, rule or file."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import strategies as st
+
+from common.text.quoting import json_value, safe_line
+from context import selection, task_context
+from context.digest import digest_lines
+from context.selection import Budget, CandidateLine
+from context.task_context import RecommendedFile, RelevantRule
+from memories.models import Memory
+from memories.read.search import LaneRank, MemoryHit
+from playbook.models import PlaybookEntry
+from tests.renderers.foreign_text import FILLED, FOREIGN, JSON, LONG
+from tests.renderers.line_reader import LineReader
+from tests.renderers.renderer import Renderer
+
+MOMENT = datetime(2026, 3, 1, 10, tzinfo=UTC)
+FIELD, SNIPPET, PATH = 200, 600, 80
+WIDE = Budget(items=99, chars=10**6)
+
+MEMORIES = st.builds(
+    Memory,
+    id=st.uuids(),
+    kind=st.sampled_from(Memory.Kind.values),
+    sensitivity=st.sampled_from(Memory.Sensitivity.values),
+    title=FOREIGN,
+    key=FOREIGN,
+    value=JSON,
+    content=LONG,
+    confidence=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+    occurred_at=st.sampled_from([None, MOMENT]),
+    source=st.sampled_from(Memory.Source.values) | FILLED,
+    provenance=st.fixed_dictionaries(
+        {},
+        optional={
+            "channel": FOREIGN | JSON,
+            "thread_id": FOREIGN,
+            "conversation_id": FOREIGN,
+            "refs": st.lists(FOREIGN, max_size=7) | JSON,
+        },
+    ),
+)
+
+
+def memory_of(reader: LineReader) -> dict[str, Any]:
+    """Read the line of a memory from its kind on."""
+    found: dict[str, Any] = {"kind": reader.match(r"[a-z]+")}
+    reader.skip("] ")
+    found["id"] = reader.match(r"[0-9a-f-]{36}")
+    reader.skip(" (")
+    found["sensitivity"] = reader.match(r"[a-z]+")
+    reader.skip(")")
+    for name in ("title", "key", "value"):
+        if reader.has(f" {name}="):
+            found[name] = reader.json()
+    if reader.has(" conf="):
+        found["confidence"] = float(reader.match(r"\d\.\d\d"))
+    if reader.has(" occurred_at="):
+        found["occurred_at"] = reader.match(r"[0-9T:+-]+")
+    reader.skip(" — ")
+    found["content"] = reader.string()
+    reader.skip(" (prov=")
+    found["source"] = reader.name()
+    for name in ("channel", "thread", "conversation"):
+        if reader.has(f" {name}="):
+            found[name] = reader.json()
+    if reader.has(" refs="):
+        found["refs"] = refs_of(reader)
+    reader.skip(")")
+    reader.end()
+    return found
+
+
+def refs_of(reader: LineReader) -> list[Any]:
+    count, refs = int(reader.match(r"\d+")), []
+    reader.skip("(")
+    while not reader.has(")"):
+        if not reader.has("…"):
+            refs.append(reader.json())
+        reader.has(", ")
+    assert len(refs) == min(count, 5)
+    return refs
+
+
+def expected_memory(memory: Memory) -> dict[str, Any]:
+    is_fact = memory.kind == "fact"
+    found = {
+        "kind": memory.kind,
+        "id": str(memory.pk),
+        "sensitivity": memory.sensitivity,
+        "content": safe_line(memory.content, SNIPPET),
+        "source": safe_line(memory.source, FIELD),
+    }
+    if is_fact:
+        found["key"] = safe_line(memory.key, FIELD)
+        found["value"] = json.loads(json_value(memory.value))
+        if memory.confidence is not None:
+            found["confidence"] = memory.confidence
+    elif memory.kind == "episode":
+        if memory.occurred_at:
+            found["occurred_at"] = memory.occurred_at.isoformat()
+    elif memory.title:
+        found["title"] = safe_line(memory.title, FIELD)
+    known = memory.provenance
+    for name, key in digest_lines.ORIGINS:
+        if known.get(key):
+            found[name] = json.loads(json_value(known[key]))
+    if isinstance(known.get("refs"), list) and known["refs"]:
+        found["refs"] = [json.loads(json_value(ref)) for ref in known["refs"][:5]]
+    return found
+
+
+def digest(memories: list[Memory]) -> str:
+    lines = [digest_lines.of_memory(memory) for memory in memories]
+    kinds = dict.fromkeys(Memory.Kind.values, WIDE)
+    chosen = selection.select(lines, total=WIDE, kinds=kinds)
+    return "".join(f"{line.text}\n" for line in chosen.lines)
+
+
+def lines_of(text: str) -> list[str]:
+    assert text == "" or text.endswith("\n")
+    return text.splitlines()
+
+
+def digest_memories(text: str) -> list[dict[str, Any]]:
+    found = []
+    for line in lines_of(text):
+        reader = LineReader(line)
+        reader.skip("- [")
+        found.append(memory_of(reader))
+    return found
+
+
+ENTRIES = st.builds(
+    PlaybookEntry,
+    id=st.uuids(),
+    label=st.from_regex(r"[a-z][a-z0-9-]{0,9}-[0-9]{5}", fullmatch=True),
+    category=st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True) | FILLED,
+    content=LONG,
+    helpful=st.integers(0, 99),
+    harmful=st.integers(0, 99),
+)
+PATHS = FILLED
+
+
+@st.composite
+def relevant_rules(draw: st.DrawFn) -> RelevantRule:
+    entry: Any = draw(ENTRIES)
+    entry.named_changed = draw(st.lists(PATHS, max_size=2))
+    entry.linked_changed = []
+    return RelevantRule(entry, 1.0, "")
+
+
+HITS = st.builds(
+    MemoryHit,
+    memory=MEMORIES,
+    score=st.just(1.0),
+    lanes=st.just({"keyword": LaneRank(1, 1.0)}),
+    snippet=st.just(""),
+)
+FILES = st.builds(
+    RecommendedFile,
+    file_path=PATHS,
+    score=st.just(1.0),
+    memory_ids=st.just(()),
+    reason=st.just("named in the task"),
+)
+TASKS = st.tuples(
+    st.lists(relevant_rules(), max_size=2),
+    st.lists(HITS, max_size=2),
+    st.lists(FILES, max_size=2),
+)
+
+
+def task_text(items: Any) -> str:
+    return task_context.write(task_context.select_lines(*items, None))
+
+
+def task_items(text: str) -> list[Any]:
+    opening, *lines = lines_of(text) or [task_context.OPENING]
+    assert opening == task_context.OPENING
+    return [task_item(LineReader(line)) for line in lines]
+
+
+def task_item(reader: LineReader) -> Any:
+    reader.skip("- [")
+    if reader.has("rule] "):
+        return rule_of(reader)
+    if reader.has("file] "):
+        path = reader.string()
+        reader.skip(" (named in the task)")
+        reader.end()
+        return path
+    return memory_of(reader)
+
+
+def rule_of(reader: LineReader) -> dict[str, Any]:
+    found: dict[str, Any] = {"label": reader.match(r"[a-z0-9-]+")}
+    reader.skip(" (")
+    found["category"] = reader.name()
+    reader.skip(") ")
+    found["content"] = reader.string()
+    reader.skip(" (helpful=")
+    found["helpful"] = int(reader.match(r"\d+"))
+    reader.skip(" harmful=")
+    found["harmful"] = int(reader.match(r"\d+"))
+    reader.skip(")")
+    return found | mark_of(reader)
+
+
+def mark_of(reader: LineReader) -> dict[str, Any]:
+    """Read the mark of a doubtful entry at the end of a line."""
+    path, is_contested = None, False
+    if reader.has(" (unconfirmed since "):
+        path = reader.string()
+        reader.match(r"( and \d+ more)? changed")
+        is_contested = reader.has("; contested")
+        reader.skip(")")
+    elif reader.has(" (contested)"):
+        is_contested = True
+    reader.end()
+    return {"path": path, "is_contested": is_contested}
+
+
+def expected_task(items: Any) -> list[Any]:
+    rules, hits, files = items
+    return [
+        *map(expected_rule, rules),
+        *(expected_memory(hit.memory) for hit in hits),
+        *(safe_line(file.file_path) for file in files),
+    ]
+
+
+def expected_rule(rule: RelevantRule) -> dict[str, Any]:
+    entry: Any = rule.entry
+    paths = sorted({*entry.named_changed})
+    return {
+        "label": entry.label,
+        "category": safe_line(entry.category, FIELD),
+        "content": safe_line(entry.content, task_context.MAX_RULE),
+        "helpful": entry.helpful,
+        "harmful": entry.harmful,
+        "path": safe_line(paths[0], PATH) if paths else None,
+        "is_contested": entry.is_doubted,
+    }
+
+
+# A line that a budget has cut still ends its strings.
+CUT_LINES = st.tuples(MEMORIES, st.integers(1, 400))
+
+
+def cut_line(row: tuple[Memory, int]) -> str:
+    memory, chars = row
+    line = digest_lines.of_memory(memory)
+    budget = Budget(items=1, chars=chars)
+    chosen = selection.select([line], total=WIDE, kinds={memory.kind: budget})
+    text = "".join(f"{each.text}\n" for each in chosen.lines)
+    assert len(text) <= chars
+    assert not text or text.startswith(line.text[: line.head])
+    return text
+
+
+def cut_memories(text: str) -> list[tuple[str, str]]:
+    return [(head(line), tail(line)) for line in lines_of(text)]
+
+
+def head(line: str) -> str:
+    return line[: line.index("]") + 2 + 36]
+
+
+def tail(line: str) -> str:
+    """Read every string after the id. A string that does not end fails."""
+    reader = LineReader(line)
+    while reader.at < len(line):
+        if line.startswith('"', reader.at):
+            reader.string()
+        else:
+            reader.at += 1
+    return line[-1]
+
+
+def expected_cut(row: tuple[Memory, int]) -> list[tuple[str, str]]:
+    memory, chars = row
+    line: CandidateLine[Memory] = digest_lines.of_memory(memory)
+    if len(line.text) < chars:
+        return [(line.text[: line.head], ")")]
+    if chars - 2 < line.head:
+        return []
+    return [(line.text[: line.head], cut_line(row)[-2])]
+
+
+RENDERERS = (
+    Renderer(
+        "digest",
+        ("context.digest.digest_lines",),
+        st.lists(MEMORIES, max_size=3),
+        digest,
+        digest_memories,
+        lambda memories: [expected_memory(memory) for memory in memories],
+    ),
+    Renderer(
+        "digest cut by its budget",
+        ("context.digest.digest_lines", "context.selection"),
+        CUT_LINES,
+        cut_line,
+        cut_memories,
+        expected_cut,
+    ),
+    Renderer(
+        "task context",
+        ("context.task_context", "playbook.entries.freshness"),
+        TASKS,
+        task_text,
+        task_items,
+        expected_task,
+    ),
+)

@@ -1,0 +1,8 @@
+"""Every renderer of foreign text. A new one joins by one line."""
+
+from __future__ import annotations
+
+from tests.renderers import context_lines
+from tests.renderers.renderer import Renderer
+
+RENDERERS: tuple[Renderer, ...] = (*context_lines.RENDERERS,)
