@@ -451,6 +451,11 @@ class PlaybookDelta(models.Model):
     def __str__(self) -> str:
         return f"{self.operation} ({self.status})"
 
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether only an owner may put the delta in force, with a typed reason."""
+        return self.risk == "quarantine"
+
 
 class DeltaVector(StoredVector, models.Model):
     """The vector of a waiting or rejected lesson, by which paraphrases are recognized."""

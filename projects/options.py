@@ -11,6 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from common import webhooks
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
+# A host such as `docs.example.com`, or a host with the beginning of a path.
+TrustedHost = Annotated[
+    str,
+    Field(
+        max_length=255,
+        pattern=r"^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+        r"(?:/[A-Za-z0-9._~-]+)*$",
+    ),
+]
 
 
 class SettingsSection(BaseModel):
@@ -185,6 +194,8 @@ class ProjectOptions(SettingsSection):
         "general",
     ]
     policy: Literal["manual", "assisted", "auto"] = "assisted"
+    # Hosts, besides the repository's, that rules may name (docs/ace.md, "Gates").
+    trusted_hosts: Annotated[list[TrustedHost], Field(max_length=50)] = []
     content_min: Annotated[int, Field(ge=1, le=1000)] = 10
     secrets: Literal["mask", "reject", "allow"] = "mask"
     dedup: DedupSettings = DedupSettings()
@@ -202,4 +213,11 @@ class ProjectOptions(SettingsSection):
     def no_category_twice(cls, value: list[str]) -> list[str]:
         if len(set(value)) != len(value):
             raise ValueError("a category is listed twice")
+        return value
+
+    @field_validator("trusted_hosts")
+    @classmethod
+    def no_host_twice(cls, value: list[str]) -> list[str]:
+        if len(set(value)) != len(value):
+            raise ValueError("a host is listed twice")
         return value

@@ -14,6 +14,7 @@ from common import errors
 from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
 from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
+from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.reading import entry_list
@@ -56,14 +57,19 @@ class RevisionForm(forms.Form):
 class RevertForm(ApplyMixin, forms.Form):
     """What to revert, and the reason, which is required.
 
-    `revert_choices` lists what can be reverted.
+    `revert_choices` lists what can be reverted. After a refusal, `needs_release` says
+    that only an owner's `release_reason` is missing.
     """
+
+    needs_release = False
 
     what = forms.CharField(error_messages={"required": "Choose what to revert."})
     reason = forms.CharField(
         max_length=1000,
         error_messages={"required": "Say why; the history keeps it."},
     )
+
+    release_reason = forms.CharField(max_length=1000, required=False)
 
     def __init__(
         self, data: Any, *, project: Project, revision: int, caller: Caller
@@ -74,8 +80,17 @@ class RevertForm(ApplyMixin, forms.Form):
     def apply(self) -> RevertResult:
         self.caller.require(Role.CURATOR, self.project.pk)
         target = self.target(*self.cleaned_data["what"].partition(":")[::2])
-        reason = self.cleaned_data["reason"]
-        return revert.revert_changes(self.project, target, self.caller, reason=reason)
+        try:
+            return revert.revert_changes(
+                self.project,
+                target,
+                self.caller,
+                reason=self.cleaned_data["reason"],
+                release_reason=self.cleaned_data["release_reason"],
+            )
+        except NeedsRelease:
+            self.needs_release = True
+            raise
 
     def target(self, kind: str, name: str) -> RevertTarget:
         if kind == "after":

@@ -21,6 +21,7 @@ from common.admin.model_admin import caller_of
 from common.admin.pages import ProjectPageForm
 from common.admin.panels import Panel, short_text
 from playbook.admin.panel_tables import DELTA, delta_rows
+from playbook.entries.text_limits import MAX_REASON
 from playbook.exchange import export_playbook, import_playbook
 from playbook.exchange.export_playbook import Format
 from playbook.exchange.import_playbook import ImportResult
@@ -92,6 +93,15 @@ class ImportForm(ProjectPageForm):
         widget=UnfoldAdminSelectWidget,
     )
 
+    release_reason = forms.CharField(
+        label="Why its unsafe entries become live",
+        max_length=MAX_REASON,
+        required=False,
+        help_text="An owner's reason of at least 10 characters; only for a history that is "
+        "refused without it.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
     def clean_file(self) -> str:
         file = self.cleaned_data["file"]
         if file is None:
@@ -122,6 +132,7 @@ class ImportForm(ProjectPageForm):
             format=data["format"],
             category=data["category"],
             producer=data["producer"],
+            release_reason=data["release_reason"],
         )
 
 

@@ -87,11 +87,12 @@ def import_text(
     category: str = "",
     producer: str = Producer.MODEL,
     producer_name: str = "",
+    release_reason: str = "",
 ) -> ImportResult:
     """Turn a playbook into waiting deltas, or restore an exported playbook.
 
     If a curator imports JSON with history into an empty playbook, the exported playbook
-    is restored unchanged. Repeating an import creates no second delta. Raises TooLarge,
+    is restored unchanged; its unsafe entries need an owner's `release_reason`. Repeating an import creates no second delta. Raises TooLarge,
     TooManyLines, Invalid, and the errors of `json_format` and `managed_block`.
     """
     caller.require(Role.WRITER, project.pk)
@@ -100,7 +101,9 @@ def import_text(
     if format == "json":
         document = json_format.read(content)
         if restore_history.is_empty(project) and caller.may(Role.CURATOR, project.pk):
-            restored = restore_history.restore_playbook(project, document, caller)
+            restored = restore_history.restore_playbook(
+                project, document, caller, release_reason=release_reason
+            )
             return ImportResult(restored=restored.entries, notes=restored.notes)
         parsed = ParsedPlaybook(
             tuple(json_format.to_lines(document)), notes=(AS_LINES,)

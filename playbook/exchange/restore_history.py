@@ -25,9 +25,10 @@ from playbook.exchange.json_format import (
     ExportedPlace,
     ExportedPlaybook,
 )
+from playbook.history import release
+from playbook.history.release import RuleText
 from playbook.history.revision import OverBudget, lock_playbook
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.rule_text import text_gates
 from projects import search_language
 from projects.models import Project
 
@@ -54,23 +55,31 @@ def is_empty(project: Project) -> bool:
 
 
 def restore_playbook(
-    project: Project, document: ExportedPlaybook, caller: Caller
+    project: Project,
+    document: ExportedPlaybook,
+    caller: Caller,
+    *,
+    release_reason: str = "",
 ) -> RestoreResult:
     """Write the entries and changes of an exported playbook without altering them.
 
-    Raises NotEmpty, OverBudget and SecretFound. The document has no supports, because
+    Raises NotEmpty, OverBudget, SecretFound, and NeedsRelease if active entries are
+    unsafe and no owner releases them. The document has no supports, because
     the memories belong to the other project (decision 0012).
     """
     caller.require(Role.CURATOR, project.pk)
     if project.options.secrets != "allow":
         _refuse_secrets(document)
-    _write_history(project, document, caller)
+    _write_history(project, document, caller, release_reason)
     return RestoreResult(len(document.entries), tuple(_notes(project, document)))
 
 
 @write
 def _write_history(
-    project: Project, document: ExportedPlaybook, caller: Caller
+    project: Project,
+    document: ExportedPlaybook,
+    caller: Caller,
+    release_reason: str,
 ) -> None:
     playbook = lock_playbook(project)
     if playbook.revision:
@@ -81,6 +90,8 @@ def _write_history(
     for entry in entries:
         entry_index.fill(entry, language)
     _refuse_over_budget(project, entries)
+    texts = {entry.label: RuleText.of(entry).new_text(None) for entry in entries}
+    released = release.require_release(project, caller, texts, release_reason)
     # Sort the entries by their creation: ids sort in the order of their creation.
     entries.sort(key=lambda entry: entry.pk)
     PlaybookEntry.objects.bulk_create(entries, batch_size=BATCH)
@@ -93,6 +104,8 @@ def _write_history(
     playbook.tokens = sum(entry.tokens for entry in entries)
     playbook.save(update_fields=["revision", "next_label", "tokens"])
     _record_audit(playbook, document, caller)
+    if released:
+        release.record_release(caller, playbook, released, release_reason)
     entry_vectors.embed_later(project.pk)
 
 
@@ -259,10 +272,6 @@ def _texts(document: ExportedPlaybook) -> Iterator[str]:
 
 def _notes(project: Project, document: ExportedPlaybook) -> Iterator[str]:
     live = [entry for entry in document.entries if entry.status == "active"]
-    for entry in live:
-        gate = text_gates.check_instruction(entry.content)
-        if gate.verdict == "fail":
-            yield f"{entry.label}: {gate.message}"
     unknown = {e.category for e in live}.difference(project.options.categories)
     if unknown:
         names = ", ".join(sorted(unknown))

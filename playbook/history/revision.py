@@ -7,7 +7,7 @@ the playbook from the change rows.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -22,6 +22,8 @@ from common.caller import Caller
 from common.erasure import redaction
 from inference.embedding.vector import Vector
 from playbook.entries import entry_index, entry_vectors, file_anchors, freshness
+from playbook.history import release
+from playbook.history.release import ReleasedText, RuleText
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects import search_language
 from projects.models import Project
@@ -84,7 +86,8 @@ class PurgedEntry(errors.StateConflict):
 class Cause:
     """Why a revision was made.
 
-    The change rows of the revision record the cause.
+    The change rows of the revision record the cause. `release` is the reason that an
+    owner typed to release unsafe texts.
     """
 
     reason: str = ""
@@ -92,6 +95,7 @@ class Cause:
     run_id: uuid.UUID | None = None
     memory_id: uuid.UUID | None = None
     agent_id: str = ""
+    release: str = ""
 
 
 def lock_playbook(project: Project) -> Playbook:
@@ -154,6 +158,7 @@ class Revision:
         self.number = playbook.revision + 1
         self.now = timezone.now()
         self.changes: list[PlaybookChange] = []
+        self.released: list[ReleasedText] = []
         self._has_text_without_vector = False
         self._reworded: list[PlaybookEntry] = []
 
@@ -181,6 +186,7 @@ class Revision:
         if entry.review_after is None:
             entry.review_after = freshness.next_review(self.playbook.project, self.now)
         self.refuse_over_budget(entry.tokens)
+        self.refuse_unreleased({entry.label: RuleText.of(entry).new_text(None)})
         entry.save(force_insert=True)
         self.playbook.next_label += 1
         self.playbook.tokens += entry.tokens
@@ -201,7 +207,7 @@ class Revision:
         The playbook of the entry must be locked.
         """
         before, cost, was_live = entry_values(entry), entry.tokens, entry.is_live
-        content = entry.content
+        content, text_before = entry.content, RuleText.of(entry)
         for name, value in new_values.items():
             setattr(entry, name, value)
         entry.version += 1
@@ -215,6 +221,8 @@ class Revision:
             refuse_repeated(entry)
         if entry.tokens > cost:
             self.refuse_over_budget(entry.tokens - cost)
+        new_text = RuleText.of(entry).new_text(text_before)
+        self.refuse_unreleased({entry.label: new_text})
         entry.save(update_fields=columns)
         self.playbook.tokens += entry.tokens - cost
         if content != entry.content:
@@ -308,6 +316,12 @@ class Revision:
                 f"{more} more do not fit. Shorten or retire entries first."
             )
 
+    def refuse_unreleased(self, texts: Mapping[str, str]) -> None:
+        """Refuse unsafe texts that become live, unless an owner releases them."""
+        self.released += release.require_release(
+            self.playbook.project, self.caller, texts, self.cause.release
+        )
+
     def close(self) -> list[PlaybookChange]:
         """Write the change rows, the audit rows and the playbook's own row."""
         if not self.changes:
@@ -330,6 +344,10 @@ class Revision:
         for change in self.changes:
             by_entry.setdefault(change.entry_id, []).append(change)
         trail.record_all(self._event(changes) for changes in by_entry.values())
+        if self.released and self.cause.delta_id is None:
+            release.record_release(
+                self.caller, self.playbook, self.released, self.cause.release
+            )
 
     def _event(self, changes: Sequence[PlaybookChange]) -> AuditEvent:
         first = changes[0]

@@ -18,6 +18,7 @@ from django.utils.dateparse import parse_datetime
 from memories.models import Memory
 from playbook.entries import entry_index, entry_vectors, file_anchors
 from playbook.history.change_chains import stable_columns
+from playbook.history.release import RuleText
 from playbook.history.revision import (
     COUNTERS,
     SUPPORTS,
@@ -108,7 +109,7 @@ class _EntryUndo:
 
     def save(self, revision: Revision) -> None:
         cost = {pk: entry.tokens for pk, entry in self.entries.items()}
-        texts = {pk: entry.content for pk, entry in self.entries.items()}
+        texts = {pk: RuleText.of(entry) for pk, entry in self.entries.items()}
         for pk, names in self.changed_columns.items():
             for name in names:
                 value = _from_json(name, self.states[pk][name])
@@ -116,15 +117,30 @@ class _EntryUndo:
         more = sum(entry.tokens - cost[pk] for pk, entry in self.entries.items())
         if more > 0:
             revision.refuse_over_budget(more)
+        self._refuse_unreleased(revision, texts)
         self._free_texts(revision)
         self._write()
         revision.playbook.tokens += more
-        reworded_ids = [pk for pk, e in self.entries.items() if e.content != texts[pk]]
+        reworded_ids = [
+            pk
+            for pk, entry in self.entries.items()
+            if entry.content != texts[pk].columns[0]
+        ]
         if reworded_ids:
             file_anchors.refresh(self.entries[pk] for pk in reworded_ids)
             EntryVector.objects.filter(entry__in=reworded_ids).delete()
             entry_vectors.embed_later(revision.playbook.project_id)
         self.supports.save()
+
+    def _refuse_unreleased(
+        self, revision: Revision, texts: dict[uuid.UUID, RuleText]
+    ) -> None:
+        revision.refuse_unreleased(
+            {
+                entry.label: RuleText.of(entry).new_text(texts[pk])
+                for pk, entry in self.entries.items()
+            }
+        )
 
     def _free_texts(self, revision: Revision) -> None:
         """Free the hashes of entries that swap their texts.

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from inference import tokens
-from playbook.history import votes
+from playbook.history import release, votes
 from playbook.history.revision import next_label
 from playbook.models import Playbook, PlaybookEntry, format_line
 from playbook.proposals import removal_limit
 from playbook.proposals.proposed_change import (
+    WRITES_TEXT,
     Operation,
     PreparedProposal,
     Producer,
     Proposal,
 )
-from playbook.rule_text import text_gates
+from playbook.rule_text import text_gates, unsafe_phrases
 from playbook.rule_text.text_gates import GateResult
+from projects.own_hosts import find_own_hosts
 
 # Number of characters before and after a quote that are searched for an injection.
 SURROUNDING_CHARS = 300
@@ -47,6 +49,8 @@ def evaluate(
         results.append(_as_warning(_verbatim(proposal)))
     if not is_vote and _full_text(proposal):
         results += _content_gates(item)
+    if text := _resulting_text(proposal):
+        results += _safety_gates(playbook, text)
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
         results.append(_budget(playbook, proposal))
     if entries:
@@ -71,6 +75,38 @@ def _affected_entries(proposal: Proposal) -> list[PlaybookEntry]:
 def _full_text(proposal: Proposal) -> str:
     parts = (proposal.content, proposal.condition, proposal.action)
     return "\n".join(filter(None, parts))
+
+
+def _resulting_text(proposal: Proposal) -> str:
+    """Return the text that the proposal would make live.
+
+    An entry keeps the columns that the proposal does not set. Where only tags change,
+    they are the text.
+    """
+    entry, restores = proposal.entry, proposal.operation == Operation.RESTORE
+    if proposal.operation not in (*WRITES_TEXT, Operation.RESTORE, Operation.TAG):
+        return ""
+    columns = {name: _resulting_value(proposal, name) for name in release.RULE_COLUMNS}
+    tags = proposal.tags or (entry.tags if entry and restores else ())
+    if entry is None or restores or _changes_rule(entry, columns):
+        return unsafe_phrases.join_columns(**columns, tags=tags)
+    return "\n".join(tags)
+
+
+def _resulting_value(proposal: Proposal, name: str) -> str:
+    value: str | None = getattr(proposal, name)
+    if value is None and proposal.entry:
+        value = getattr(proposal.entry, name)
+    return value or ""
+
+
+def _changes_rule(entry: PlaybookEntry, columns: Mapping[str, str]) -> bool:
+    return any(getattr(entry, name) != value for name, value in columns.items())
+
+
+def _safety_gates(playbook: Playbook, text: str) -> Iterator[GateResult]:
+    yield text_gates.check_instruction(text)
+    yield text_gates.check_danger(text, find_own_hosts(playbook.project))
 
 
 def _evidence_gates(
@@ -154,7 +190,6 @@ def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:
     if not proposal.origin:
         yield _atomic(proposal)
     yield _secret(item)
-    yield text_gates.check_instruction(_full_text(proposal))
     if proposal.content:
         yield _duplicate(item)
         yield _contradiction(item)

@@ -18,11 +18,14 @@ Status = PlaybookDelta.DeltaStatus
 # rejected.
 PERSON_GATES = {
     "instruction",
+    "danger",
     "contradiction",
     "protection",
     "blast_radius",
     "shrink",
 }
+# A proposal that fails one of these gates is in quarantine, whoever wrote it.
+UNSAFE_GATES = {"instruction", "danger"}
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 
@@ -46,7 +49,7 @@ def decide(
     """Decide whether a proposal is applied, waits or is rejected (docs/ace.md, "Policy")."""
     risk = _risk(proposal, gates)
     if risk == "quarantine":
-        return Decision(Status.PENDING, risk, _messages(gates, {"instruction"}))
+        return Decision(Status.PENDING, risk, _messages(gates, UNSAFE_GATES))
     if proposal.origin:
         not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
         reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"
@@ -85,7 +88,7 @@ def _policy_reason(policy: str, proposal: Proposal) -> str:
 
 def _risk(proposal: Proposal, gates: Sequence[GateResult]) -> str:
     not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
-    if any(gate.name == "instruction" and gate.verdict == "fail" for gate in gates):
+    if any(gate.name in UNSAFE_GATES and gate.verdict == "fail" for gate in gates):
         return "quarantine"
     if not_passed & PERSON_GATES or proposal.operation in REMOVAL_OPERATIONS:
         return "high"

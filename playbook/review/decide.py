@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from common import errors
@@ -25,24 +26,35 @@ from playbook.review.delta_review import DeltaState, EmbeddedText
 Status = PlaybookDelta.DeltaStatus
 
 
+@dataclass(frozen=True)
+class Acceptance:
+    """How a person accepts a delta: the new status, and what the person wrote."""
+
+    status: PlaybookDelta.DeltaStatus
+    changes: Mapping[str, Any]
+    vector: Vector | None
+    note: str
+    release_reason: str
+
+
 def accept(
     delta: PlaybookDelta,
     caller: Caller,
     *,
     version: int | None = None,
     note: str = "",
+    release_reason: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta.
 
-    If two curators accept a delta at the same time, exactly one succeeds. If the entry
+    A delta in quarantine needs an owner and a `release_reason`. If two curators accept a delta at the same time, exactly one succeeds. If the entry
     of the delta has changed since the delta was written, the delta becomes stale, and
     StaleEntry is raised with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    return _accept_or_mark_stale(
-        delta, caller, Status.ACCEPTED, {}, embedded_text.vector, version, note
-    )
+    decision = Acceptance(Status.ACCEPTED, {}, embedded_text.vector, note, release_reason)
+    return _accept_or_mark(delta, caller, decision, version)
 
 
 def edit_and_accept(
@@ -52,6 +64,7 @@ def edit_and_accept(
     *,
     version: int | None = None,
     note: str = "",
+    release_reason: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words.
@@ -69,24 +82,19 @@ def edit_and_accept(
     embedded_text = embedded_text or delta_review.embed_text(
         delta, changes.get("content") or delta.content
     )
-    return _accept_or_mark_stale(
-        delta, caller, Status.EDITED, changes, embedded_text.vector, version, note
+    decision = Acceptance(
+        Status.EDITED, changes, embedded_text.vector, note, release_reason
     )
+    return _accept_or_mark(delta, caller, decision, version)
 
 
-def _accept_or_mark_stale(
-    delta: PlaybookDelta,
-    caller: Caller,
-    status: PlaybookDelta.DeltaStatus,
-    changes: Mapping[str, Any],
-    vector: Vector | None,
-    version: int | None,
-    note: str,
+def _accept_or_mark(
+    delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
     caller.require(Role.CURATOR, delta.project_id)
     delta_review.refuse_own(delta, caller)
     try:
-        return _accept_locked(delta, caller, status, changes, vector, version, note)
+        return _accept_locked(delta, caller, decision, version)
     except operations.StaleEntry:
         # The mark is set in its own transaction, because the refused transaction is
         # rolled back.
@@ -96,23 +104,26 @@ def _accept_or_mark_stale(
 
 @write
 def _accept_locked(
-    delta: PlaybookDelta,
-    caller: Caller,
-    status: PlaybookDelta.DeltaStatus,
-    changes: Mapping[str, Any],
-    vector: Vector | None,
-    version: int | None,
-    note: str,
+    delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
     playbook, delta = delta_review.lock_delta(delta, version)
-    if changes:
-        _reword(delta, changes)
-    delta_review.sign(delta, caller, note)
-    apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
+    if decision.changes:
+        _reword(delta, decision.changes)
+    delta_review.sign(delta, caller, decision.note or decision.release_reason)
+    apply.apply_delta(
+        playbook,
+        delta,
+        caller,
+        status=decision.status,
+        vector=decision.vector,
+        release_reason=decision.release_reason,
+    )
     delta_vectors.drop(delta)
     # The playbook may have other rules now, and the text of the delta may have changed.
-    conflict_lifecycle.open_conflict(delta, submission.reevaluate(delta, vector).match)
-    delta_review.audit(delta, caller, "edit" if changes else "accept")
+    conflict_lifecycle.open_conflict(
+        delta, submission.reevaluate(delta, decision.vector).match
+    )
+    delta_review.audit(delta, caller, "edit" if decision.changes else "accept")
     return delta
 
 

@@ -34,6 +34,7 @@ def merge(
     version: int | None = None,
     entry_version: int | None = None,
     note: str = "",
+    release_reason: str = "",
 ) -> PlaybookDelta:
     """Apply a waiting addition or update as a merge into an entry.
 
@@ -45,7 +46,12 @@ def merge(
     embedded_text = embedded_text or make_text(delta, entry)
     entry_version = entry_version or entry.version
     return _merge_locked(
-        delta, entry, caller, embedded_text, (version, entry_version), note
+        delta,
+        entry,
+        caller,
+        embedded_text,
+        (version, entry_version),
+        (note, release_reason),
     )
 
 
@@ -98,17 +104,22 @@ def _merge_locked(
     caller: Caller,
     embedded_text: EmbeddedText,
     versions: tuple[int | None, int],
-    note: str,
+    words: tuple[str, str],
 ) -> PlaybookDelta:
-    version, entry_version = versions
+    (version, entry_version), (note, release_reason) = versions, words
     playbook, delta = delta_review.lock_delta(delta, version)
     _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
-    delta_review.sign(delta, caller, note)
+    delta_review.sign(delta, caller, note or release_reason)
     status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
     apply.apply_delta(
-        playbook, delta, caller, status=status, vector=embedded_text.vector
+        playbook,
+        delta,
+        caller,
+        status=status,
+        vector=embedded_text.vector,
+        release_reason=release_reason,
     )
     delta_vectors.drop(delta)
     conflict_lifecycle.open_conflict(

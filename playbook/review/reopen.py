@@ -33,18 +33,19 @@ def reopen_delta(
     caller: Caller,
     *,
     version: int | None = None,
+    release_reason: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Undo what a decided delta did, and make the delta wait again.
 
     The gates of the delta run against the current entries. Raises DeltaState if the
     delta waits or nobody decided about it, Overlap if later changes depend on the
-    delta, and EntryState if the entry of the delta is no longer active.
+    delta, EntryState if the entry of the delta is no longer active, and NeedsRelease if
+    the undone change makes an unsafe text live again.
     """
     caller.require(Role.CURATOR, delta.project_id)
-    return _reopen(
-        delta, caller, version, (embedded_text or embed_proposal(delta)).vector
-    )
+    vector = (embedded_text or embed_proposal(delta)).vector
+    return _reopen(delta, caller, version, vector, release_reason)
 
 
 def embed_proposal(delta: PlaybookDelta) -> EmbeddedText:
@@ -61,7 +62,11 @@ def _proposed_text(delta: PlaybookDelta) -> str:
 
 @write
 def _reopen(
-    delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector | None
+    delta: PlaybookDelta,
+    caller: Caller,
+    version: int | None,
+    vector: Vector | None,
+    release_reason: str,
 ) -> PlaybookDelta:
     playbook, held = delta_review.lock_delta(
         delta, version, also=(*PlaybookDelta.IN_FORCE, *CLOSED_STATUSES)
@@ -69,7 +74,9 @@ def _reopen(
     if held.status == Status.PENDING:
         raise DeltaState("This delta already waits.")
     if held.status in PlaybookDelta.IN_FORCE:
-        held = revert.undo_delta(held, caller, reason="Decided again.")
+        held = revert.undo_delta(
+            held, caller, reason="Decided again.", release_reason=release_reason
+        )
         playbook.refresh_from_db()
     _restore_proposal(held)
     rebase.renew(playbook, held, caller, vector)
@@ -104,17 +111,19 @@ def reopen_conflict(
     caller: Caller,
     *,
     decided_at: datetime | None = None,
+    release_reason: str = "",
     vectors: Vectors | None = None,
 ) -> Conflict:
     """Undo what the decision about a conflict did, and make the conflict wait again.
 
     `decided_at` identifies the decision to undo. Raises ConflictState if the conflict
     is open, was decided again, closed without a decision or would close at once. Raises
-    Overlap if later changes depend on the decision.
+    Overlap if later changes depend on the decision, and NeedsRelease if an unsafe text
+    becomes live again.
     """
     caller.require(Role.CURATOR, conflict.project_id)
     vectors = conflict_vectors(conflict) if vectors is None else vectors
-    return _reopen_conflict(conflict, caller, decided_at, vectors)
+    return _reopen_conflict(conflict, caller, decided_at, vectors, release_reason)
 
 
 def conflict_vectors(conflict: Conflict) -> Vectors:
@@ -135,12 +144,13 @@ def _reopen_conflict(
     caller: Caller,
     decided_at: datetime | None,
     vectors: Vectors,
+    release_reason: str,
 ) -> Conflict:
     lock_playbook(conflict.project)
     rows = conflict_list.with_sides(Conflict.objects.filter(pk=conflict.pk))
     locked = rows.select_for_update(of=("self",)).get()
     _refuse_undecided(locked, decided_at)
-    _undo_steps(locked, caller, vectors)
+    _undo_steps(locked, caller, vectors, release_reason)
     reopened = rows.get()
     if reason := settled_reason.find_reason(conflict_sides.sides_of(reopened)):
         raise ConflictState(f"Nothing would be left to decide: {reason.text}.")
@@ -159,7 +169,9 @@ def _refuse_undecided(conflict: Conflict, decided_at: datetime | None) -> None:
         )
 
 
-def _undo_steps(conflict: Conflict, caller: Caller, vectors: Vectors) -> None:
+def _undo_steps(
+    conflict: Conflict, caller: Caller, vectors: Vectors, release_reason: str
+) -> None:
     """Undo the steps of the decision, last step first.
 
     The proposal of the conflict waits again.
@@ -168,6 +180,9 @@ def _undo_steps(conflict: Conflict, caller: Caller, vectors: Vectors) -> None:
     for delta in (deltas[pk] for pk in reversed(conflict.decided_with) if pk in deltas):
         delta.project = conflict.project
         if delta.pk == conflict.delta_id and delta.status != Status.PENDING:
-            _reopen(delta, caller, None, vectors.get(_proposed_text(delta)))
+            vector = vectors.get(_proposed_text(delta))
+            _reopen(delta, caller, None, vector, release_reason)
         elif delta.status in PlaybookDelta.IN_FORCE:
-            revert.undo_delta(delta, caller, reason="Decided again.")
+            revert.undo_delta(
+                delta, caller, reason="Decided again.", release_reason=release_reason
+            )

@@ -26,12 +26,16 @@ Vectors = Mapping[str, Vector | None]
 
 @dataclass(frozen=True)
 class Resolution:
-    """A decision about a conflict, its author, and vectors of the texts that it writes."""
+    """A decision about a conflict, its author, and vectors of the texts that it writes.
+
+    `release_reason` is what an owner typed to release unsafe texts.
+    """
 
     conflict: Conflict
     caller: Caller
     note: str = ""
     vectors: Vectors = field(default_factory=dict)
+    release_reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,14 @@ def _accept(
 ) -> PlaybookDelta:
     caller, vector = resolution.caller, resolution.vectors.get(delta.content)
     delta_review.sign(delta, caller, resolution.note)
-    apply.apply_delta(playbook, delta, caller, status=status, vector=vector)
+    apply.apply_delta(
+        playbook,
+        delta,
+        caller,
+        status=status,
+        vector=vector,
+        release_reason=resolution.release_reason,
+    )
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "accept" if status == Status.ACCEPTED else "edit")
     return delta
@@ -186,7 +197,12 @@ def _apply_new(
     delta.save(force_insert=True)
     vector = resolution.vectors.get(delta.content)
     apply.apply_delta(
-        playbook, delta, resolution.caller, status=Status.APPLIED, vector=vector
+        playbook,
+        delta,
+        resolution.caller,
+        status=Status.APPLIED,
+        vector=vector,
+        release_reason=resolution.release_reason,
     )
     return delta
 

@@ -64,6 +64,7 @@ def supersede(
     *,
     winner: Winner = "right",
     note: str = "",
+    release_reason: str = "",
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
@@ -74,7 +75,7 @@ def supersede(
     """
     if vectors is None:
         vectors = vectors_for(conflict)
-    resolution = Resolution(conflict, caller, note, vectors)
+    resolution = Resolution(conflict, caller, note, vectors, release_reason)
 
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         if winner == "left":
@@ -91,6 +92,7 @@ def split(
     caller: Caller,
     *,
     note: str = "",
+    release_reason: str = "",
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
@@ -98,7 +100,7 @@ def split(
     _refuse_parts(conflict, left, right)
     if vectors is None:
         vectors = vectors_for(conflict, left, right)
-    resolution = Resolution(conflict, caller, note, vectors)
+    resolution = Resolution(conflict, caller, note, vectors, release_reason)
 
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         one = resolution_steps.reword_side(playbook, resolution, sides.left, left)

@@ -162,18 +162,20 @@ def undo_delta(
     caller: Caller,
     *,
     reason: str = "",
+    release_reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
     """Undo a delta that is in force.
 
-    Raises Overlap, which lists the changes that depend on the delta.
+    Raises Overlap, which lists the changes that depend on the delta, and NeedsRelease if
+    an unsafe text would become live without an owner's `release_reason`.
     """
     locked_delta = _lock_delta(delta_to_undo, caller, version)
     if locked_delta.status not in PlaybookDelta.IN_FORCE:
         raise NotInForce(
             f"This delta is {locked_delta.status}; only one in force can be undone."
         )
-    return _revert_delta(delta_to_undo, caller, reason)
+    return _revert_delta(delta_to_undo, caller, reason, release_reason)
 
 
 @write
@@ -182,15 +184,20 @@ def redo_delta(
     caller: Caller,
     *,
     reason: str = "",
+    release_reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Put a reverted delta in force again."""
+    """Put a reverted delta in force again.
+
+    Raises NeedsRelease if an unsafe text would become live without an owner's
+    `release_reason`.
+    """
     locked_delta = _lock_delta(delta_to_redo, caller, version)
     if locked_delta.status != Status.REVERTED:
         raise delta_review.DeltaState(
             f"This delta is {locked_delta.status}; only a reverted one can be redone."
         )
-    return _revert_delta(delta_to_redo, caller, reason)
+    return _revert_delta(delta_to_redo, caller, reason, release_reason)
 
 
 def _lock_delta(
@@ -207,22 +214,31 @@ def _lock_delta(
     return locked_delta
 
 
-def _revert_delta(delta: PlaybookDelta, caller: Caller, reason: str) -> PlaybookDelta:
+def _revert_delta(
+    delta: PlaybookDelta, caller: Caller, reason: str, release_reason: str
+) -> PlaybookDelta:
     target = delta_target(delta.project, delta.pk, caller)
-    revert_changes(delta.project, target, caller, reason=reason)
+    revert_changes(
+        delta.project, target, caller, reason=reason, release_reason=release_reason
+    )
     delta.refresh_from_db()
     return delta
 
 
 @write
 def revert_changes(
-    project: Project, target: RevertTarget, caller: Caller, *, reason: str = ""
+    project: Project,
+    target: RevertTarget,
+    caller: Caller,
+    *,
+    reason: str = "",
+    release_reason: str = "",
 ) -> RevertResult:
     """Revert the changes of a target as one revision.
 
     Counters and supports change only by the difference, so that later votes stay.
-    Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry and
-    OverBudget.
+    Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
+    OverBudget, and NeedsRelease without an owner's `release_reason`.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
@@ -238,7 +254,10 @@ def revert_changes(
     _refuse_too_many(len(chains_to_revert))
     chains_to_revert, notes = _drop_waiting_deltas(chains_to_revert)
     _refuse_overlap(chains_to_revert, around)
-    cause = Cause(reason=reason or f"{caller.name} reverted {target.description}.")
+    cause = Cause(
+        reason=reason or f"{caller.name} reverted {target.description}.",
+        release=release_reason,
+    )
     revision = Revision(playbook, caller, cause)
     undo_result = undo_changes.undo(
         revision, [chain.tail for chain in chains_to_revert]

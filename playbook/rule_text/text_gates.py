@@ -14,7 +14,7 @@ from typing import Literal
 
 from common.text import prompt_injection
 from common.text.literals import find_literals
-from playbook.rule_text import text_patterns
+from playbook.rule_text import text_patterns, unsafe_phrases
 
 Verdict = Literal["pass", "warn", "fail"]
 
@@ -147,6 +147,19 @@ def check_instruction(content: str) -> GateResult:
         value=found or "none",
         threshold="none",
         message=f"It reads like an attack on the reader: {found}.",
+    )
+
+
+def check_danger(content: str, own_hosts: frozenset[str] = frozenset()) -> GateResult:
+    """Check that following the lesson does no harm."""
+    found = unsafe_phrases.find_dangers(content, own_hosts)
+    kinds = dict.fromkeys(phrase.kind for phrase in found)
+    return _result(
+        "danger",
+        not found,
+        value=", ".join(kinds) or "none",
+        threshold="none",
+        message=unsafe_phrases.describe(found),
     )
 
 

@@ -15,6 +15,7 @@ from playbook.conflicts.conflict_sides import Side
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_PART, MAX_REASON
 from playbook.models import Conflict, PlaybookEntry
 from playbook.serializers.deltas import QuoteOut
+from playbook.serializers.entries import WithRelease
 
 
 class SideQuote(QuoteOut):
@@ -141,11 +142,11 @@ class ConflictDecision(serializers.Serializer[Any]):
     )
 
 
-class SupersedeConflict(ConflictDecision):
+class SupersedeConflict(ConflictDecision, WithRelease):
     winner = serializers.ChoiceField(choices=["left", "right"], default="right")
 
 
-class SplitConflict(ConflictDecision):
+class SplitConflict(ConflictDecision, WithRelease):
     left_condition = serializers.CharField(max_length=MAX_PART)
     right_condition = serializers.CharField(max_length=MAX_PART)
     left_content = serializers.CharField(
@@ -156,7 +157,7 @@ class SplitConflict(ConflictDecision):
     )
 
 
-class ReopenConflict(serializers.Serializer[Any]):
+class ReopenConflict(WithRelease):
     decided_at = serializers.DateTimeField(
         required=False,
         help_text="The time of the decision that you read; a later decision is a 409.",

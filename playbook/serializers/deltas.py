@@ -14,7 +14,13 @@ from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import WRITES_TEXT
 from playbook.review import delta_review, rebase
-from playbook.serializers.entries import EntryDetail, EntryText, WithReason, WithVersion
+from playbook.serializers.entries import (
+    EntryDetail,
+    EntryText,
+    WithReason,
+    WithRelease,
+    WithVersion,
+)
 
 
 class QuoteIn(serializers.Serializer[Any]):
@@ -214,7 +220,7 @@ class WriteOut(serializers.Serializer[Any]):
     entry = EntryDetail(allow_null=True)
 
 
-class AcceptDelta(WithVersion):
+class AcceptDelta(WithVersion, WithRelease):
     note = serializers.CharField(
         max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
@@ -247,7 +253,11 @@ class RejectDelta(WithVersion):
     )
 
 
-class UndoDelta(WithReason, WithVersion):
+class UndoDelta(WithReason, WithVersion, WithRelease):
+    pass
+
+
+class ReopenDelta(WithVersion, WithRelease):
     pass
 
 

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from playbook.exchange import export_playbook
+from playbook.serializers.entries import WithRelease
 
 # Lines have their own limit. A history may be as large as the request body.
 MAX_IMPORT = 12 * 1024 * 1024  # characters
@@ -17,7 +18,7 @@ class ExportQuery(InProject):
     format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
 
 
-class ImportIn(InProject):
+class ImportIn(InProject, WithRelease):
     """A playbook as text. By default its producer is a model, as in `POST /playbook/deltas`."""
 
     content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)

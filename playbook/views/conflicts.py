@@ -109,6 +109,7 @@ class SupersedeConflictView(ConflictDecisionView):
             self.caller,
             winner=data["winner"],
             note=data["note"],
+            release_reason=data["release_reason"],
             versions=self.versions(data),
             vectors=vectors,
         )
@@ -139,6 +140,7 @@ class SplitConflictView(ConflictDecisionView):
             right,
             self.caller,
             note=data["note"],
+            release_reason=data["release_reason"],
             versions=self.versions(data),
             vectors=vectors,
         )
@@ -193,7 +195,10 @@ class ReopenConflictView(ConflictDecisionView):
     def decide(
         self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
     ) -> None:
-        decided_at = data.get("decided_at")
         reopen.reopen_conflict(
-            conflict, self.caller, decided_at=decided_at, vectors=vectors
+            conflict,
+            self.caller,
+            decided_at=data.get("decided_at"),
+            release_reason=data["release_reason"],
+            vectors=vectors,
         )

@@ -78,7 +78,8 @@ class AcceptDeltaView(DeltaDecisionView):
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Apply a waiting delta.
 
-        A key cannot accept its own proposal.
+        A key cannot accept its own proposal. A delta in quarantine needs an owner and a
+        `release_reason`.
         """
         return super().post(request, delta_id)
 
@@ -91,6 +92,7 @@ class AcceptDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
+            release_reason=data["release_reason"],
             embedded_text=self.embedded_text,
         )
 
@@ -119,6 +121,7 @@ class EditDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
+            release_reason=data["release_reason"],
             embedded_text=self.embedded_text,
         )
 
@@ -150,6 +153,7 @@ class MergeDeltaView(DeltaDecisionView):
             version=data.get("expected_version"),
             entry_version=data.get("entry_version"),
             note=data["note"],
+            release_reason=data["release_reason"],
         )
 
     def note_stale(self, delta: PlaybookDelta) -> None:
@@ -226,17 +230,21 @@ class UndoDeltaView(DeltaDecisionView):
         return super().post(request, delta_id)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        version = data.get("expected_version")
-        reason = data["reason"]
-        return revert.undo_delta(delta, self.caller, reason=reason, version=version)
+        return revert.undo_delta(
+            delta,
+            self.caller,
+            reason=data["reason"],
+            release_reason=data["release_reason"],
+            version=data.get("expected_version"),
+        )
 
 
 class ReopenDeltaView(DeltaDecisionView):
-    form = entry_forms.WithVersion
+    form = delta_forms.ReopenDelta
 
     @extend_schema(
         operation_id="playbook_deltas_reopen",
-        request=entry_forms.WithVersion,
+        request=delta_forms.ReopenDelta,
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
@@ -247,7 +255,10 @@ class ReopenDeltaView(DeltaDecisionView):
         self.embedded_text = reopen.embed_proposal(delta)
 
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        version = data.get("expected_version")
         return reopen.reopen_delta(
-            delta, self.caller, version=version, embedded_text=self.embedded_text
+            delta,
+            self.caller,
+            version=data.get("expected_version"),
+            release_reason=data["release_reason"],
+            embedded_text=self.embedded_text,
         )

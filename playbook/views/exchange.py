@@ -45,7 +45,8 @@ class ImportPlaybookView(ProjectView):
         """Import a whole playbook.
 
         The changes wait for a curator. If a curator imports JSON with history into an
-        empty playbook, the history is restored.
+        empty playbook, the history is restored; unsafe entries need an owner and a
+        `release_reason`.
         """
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
@@ -62,6 +63,7 @@ class ImportPlaybookView(ProjectView):
             category=data.get("category", ""),
             producer=data["producer"],
             producer_name=data["producer_name"],
+            release_reason=data["release_reason"],
         )
 
         def act() -> tuple[int, dict[str, Any]]:

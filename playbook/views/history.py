@@ -113,7 +113,11 @@ class RevertPlaybookView(ProjectView):
 
         def act() -> tuple[int, dict[str, Any]]:
             result = revert.revert_changes(
-                project, self.target(project, data), self.caller, reason=data["reason"]
+                project,
+                self.target(project, data),
+                self.caller,
+                reason=data["reason"],
+                release_reason=data["release_reason"],
             )
             return 200, change_forms.revert_output(result)
 

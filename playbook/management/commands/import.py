@@ -32,6 +32,12 @@ class Command(BaseCommand):
             help="who wrote it; only people may change entries of a person",
         )
 
+        parser.add_argument(
+            "--release-reason",
+            default="",
+            help="why the unsafe entries of a history become live, in 10 characters or more",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             project = project_lookup.find_project(options["project"], SYSTEM)
@@ -43,6 +49,7 @@ class Command(BaseCommand):
                 SYSTEM,
                 format=options["format"],
                 producer=options["producer"],
+                release_reason=options["release_reason"],
                 **category,
             )
         except UnicodeDecodeError as error:

@@ -1,0 +1,91 @@
+"""Find the phrases of a rule that would harm whoever follows it.
+
+A phrase is dangerous advice, or it instructs the model that reads it. The gates, the
+guard of live entries and the review page use the same phrases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from common.text import prompt_injection
+from common.text.danger import detect
+
+MAX_NAMED = 3  # phrases that a message names
+MAX_PHRASE = 80  # characters of a phrase in a message
+
+
+@dataclass(frozen=True)
+class UnsafePhrase:
+    """A phrase from `start` to `end` of a text, the gate that it fails, and why."""
+
+    gate: Literal["danger", "instruction"]
+    kind: str
+    start: int
+    end: int
+    words: str
+    message: str
+
+
+def join_columns(
+    content: str, condition: str = "", action: str = "", tags: Sequence[str] = ()
+) -> str:
+    """Return the text of an entry as the checks read it: one column a line."""
+    return "\n".join(filter(None, (content, condition, action, *tags)))
+
+
+def find_phrases(
+    text: str, own_hosts: frozenset[str] = frozenset()
+) -> tuple[UnsafePhrase, ...]:
+    """Return the unsafe phrases of a text in the order of their positions."""
+    found = [*find_dangers(text, own_hosts), *_instructions(text)]
+    return tuple(sorted(found, key=lambda phrase: (phrase.start, phrase.end)))
+
+
+def describe(phrases: Sequence[UnsafePhrase]) -> str:
+    """Return a sentence for each of the first phrases, with the words of the phrase."""
+    parts = [
+        f"{phrase.message.rstrip('.')}: “{_shorten(phrase.words)}”."
+        for phrase in phrases[:MAX_NAMED]
+    ]
+    more = len(phrases) - MAX_NAMED
+    return " ".join([*parts, *([f"There are {more} more."] if more > 0 else [])])
+
+
+def find_dangers(
+    text: str, own_hosts: frozenset[str] = frozenset()
+) -> list[UnsafePhrase]:
+    """Return the phrases of a text that are dangerous advice."""
+    return [
+        UnsafePhrase(
+            "danger",
+            found.kind,
+            found.start,
+            found.end,
+            text[found.start : found.end],
+            found.message,
+        )
+        for found in detect.find_dangers(text, own_hosts=own_hosts)
+    ]
+
+
+def _instructions(text: str) -> list[UnsafePhrase]:
+    return [
+        UnsafePhrase(
+            "instruction",
+            "instruction",
+            match.start(),
+            match.end(),
+            match[0],
+            f"It reads like an attack on the reader: {name}",
+        )
+        for name, pattern in prompt_injection.PATTERNS
+        for match in pattern.finditer(text)
+    ]
+
+
+def _shorten(words: str) -> str:
+    plain = " ".join(words.split())
+    return plain if len(plain) <= MAX_PHRASE else f"{plain[: MAX_PHRASE - 1]}…"
