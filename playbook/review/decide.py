@@ -53,7 +53,9 @@ def accept(
     StaleEntry is raised with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    decision = Acceptance(Status.ACCEPTED, {}, embedded_text.vector, note, release_reason)
+    decision = Acceptance(
+        Status.ACCEPTED, {}, embedded_text.vector, note, release_reason
+    )
     return _accept_or_mark(delta, caller, decision, version)
 
 
