@@ -76,6 +76,21 @@ class Caller:
                 "ask an owner of the project."
             )
 
+    def require_administrator(
+        self, role: Role, project_id: uuid.UUID, *, action: str
+    ) -> None:
+        """Like `require`, for settings, members and projects, which no bound key changes."""
+        self.require(role, project_id)
+        self.refuse_bound(action=action)
+
+    def refuse_bound(self, *, action: str) -> None:
+        if self.user_id or self.agent_id:
+            bound_to = "a user" if self.user_id else "an agent"
+            raise errors.Forbidden(
+                f"A key that is bound to {bound_to} cannot {action}; "
+                "use a key without a binding, or sign in."
+            )
+
     def attests_in(self, project_id: uuid.UUID) -> bool:
         """Whether the project believes the caller's reports of tests and of other facts.
 

@@ -45,6 +45,7 @@ def create(
 
 
 def require_may_create(caller: Caller) -> None:
+    caller.refuse_bound(action="create a project")
     if caller.account_id or (caller.everywhere or 0) >= Role.WRITER:
         return
     raise errors.Forbidden(
@@ -67,7 +68,9 @@ def update(
     If the search language is given again unchanged, a reindex job that ended too early is
     started again.
     """
-    caller.require(Role.OWNER, project.pk)
+    caller.require_administrator(
+        Role.OWNER, project.pk, action="change a project or its settings"
+    )
     project = lock_project(project, version)
     before, language = audit_state(project), project.options.search.language
     if "name" in fields:
@@ -96,7 +99,7 @@ def delete(project: Project, caller: Caller) -> Project:
 
     The grace period of a project that is already deleted does not change.
     """
-    caller.require(Role.OWNER, project.pk)
+    caller.require_administrator(Role.OWNER, project.pk, action="delete a project")
     project = lock_project(project)
     if project.delete_after:
         return project
@@ -109,7 +112,7 @@ def delete(project: Project, caller: Caller) -> Project:
 
 @write
 def restore(project: Project, caller: Caller) -> Project:
-    caller.require(Role.OWNER, project.pk)
+    caller.require_administrator(Role.OWNER, project.pk, action="restore a project")
     project = lock_project(project)
     if project.is_past_grace:
         raise GraceOver

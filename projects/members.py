@@ -16,7 +16,9 @@ from projects.models import Membership, Project
 @write
 def set_role(project: Project, username: str, role: Role, caller: Caller) -> Membership:
     """Give a person a role in the project, or change it."""
-    caller.require(Role.OWNER, project.pk)
+    caller.require_administrator(
+        Role.OWNER, project.pk, action="change the members of a project"
+    )
     account = get_user_model().objects.filter(username=username, is_active=True).first()
     if account is None:
         raise NoSuchAccount
@@ -30,7 +32,9 @@ def set_role(project: Project, username: str, role: Role, caller: Caller) -> Mem
 
 @write
 def remove(project: Project, username: str, caller: Caller) -> None:
-    caller.require(Role.OWNER, project.pk)
+    caller.require_administrator(
+        Role.OWNER, project.pk, action="change the members of a project"
+    )
     rows = Membership.objects.filter(project=project, account__username=username)
     if not rows.delete()[0]:
         raise errors.NotFound("The project has no member with this username.")

@@ -49,7 +49,9 @@ def put(
     version: int | None = None,
 ) -> DigestConfig:
     """Replace the settings of a project or an agent. Raises Invalid, StaleVersion."""
-    caller.require(Role.CURATOR, project.pk)
+    caller.require_administrator(
+        Role.CURATOR, project.pk, action="change the settings of digests"
+    )
     digest_options.merge_layers(config)
     rows = DigestConfig.objects.select_for_update(no_key=True)
     row = rows.filter(project=project, agent_id=agent_id).first()
