@@ -1,12 +1,23 @@
-"""Find dangerous advice in a text."""
+"""Find dangerous advice in a text.
+
+The text is read in each of the ways in which a reader may take it (`common.text.readings`).
+In each reading, commands, phrases and addresses are looked for. What the sentence forbids,
+describes or detects is no advice.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 
-from common.text.visible import matching_form
+from common.text.danger import commands, hosts, phrases, scope
+from common.text.danger.word_tables import read_values
+from common.text.readings import Reading, readings
+
+# A decoded run with three words is a hidden sentence.
+_SENTENCE = re.compile(r"[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True)
@@ -19,31 +30,88 @@ class Danger:
     message: str
 
 
-_PATTERNS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE), message)
-    for kind, pattern, message in (
-        (
-            "pipe_to_shell",
-            r"\b(?:curl|wget|iwr)\b[^\n|;]{0,300}\|\s{0,9}(?:sudo\s{1,9})?"
-            r"(?:ba|z|da)?sh\b",
-            "It runs text from the network in a shell.",
-        ),
-        ("root", r"\bsudo\s{1,9}[a-z]", "It runs a command as root."),
-        ("removal", r"\brm\s{1,9}-(?:rf|fr)\b", "It removes files without asking."),
-        ("force", r"(?<![\w-])--force\b", "It overrides a refusal."),
-        ("check_off", r"(?<![\w-])--no-verify\b", "It skips a check."),
-    )
-)
+@dataclass(frozen=True)
+class Finding:
+    """A phrase of one reading. `verb` is the place of what a negation would stand before."""
+
+    kind: str
+    start: int
+    end: int
+    verb: int
 
 
 def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Danger, ...]:
-    """Find dangerous advice, in order of its place.
+    """Find dangerous advice, in the order of its place, each place once for each kind.
 
     `own_hosts` are the hosts, or hosts with the beginning of a path, of the project.
     """
-    form = matching_form(text)
-    return tuple(
-        Danger(kind, *form.origin_span(*match.span()), message)
-        for kind, pattern, message in _PATTERNS
-        for match in pattern.finditer(form.text)
+    plain, *others = readings(text)
+    known: list[tuple[str, int, int]] = []  # what the plain reading has, advised or not
+    dangers: list[Danger] = []
+    for reading in (plain, *others):
+        for finding in _find(reading, own_hosts):
+            start, end = reading.origin_span(finding.start, finding.end)
+            if reading is plain:
+                known.append((finding.kind, start, end))
+            elif not reading.encoded and _is_known(finding.kind, start, end, known):
+                continue
+            if _is_advice(reading, finding):
+                dangers.append(
+                    Danger(finding.kind, start, end, _messages()[finding.kind])
+                )
+    return _merge(dangers)
+
+
+def _find(reading: Reading, own_hosts: Set[str]) -> Iterator[Finding]:
+    text = reading.text
+    for kind, start, end in commands.find_commands(text):
+        if kind != "package_source" or _changes_source(text, start, end, own_hosts):
+            yield Finding(kind, start, end, start)
+    for kind, start, end, verb in phrases.find_phrases(text):
+        yield Finding(kind, start, end, verb)
+    for address in hosts.find_foreign_hosts(text, own_hosts):
+        yield Finding("foreign_url", address.start, address.end, address.start)
+    if reading.run and _SENTENCE.search(text):
+        yield Finding("encoded_text", 0, len(text), 0)
+
+
+def _changes_source(text: str, start: int, end: int, own_hosts: Set[str]) -> bool:
+    """Whether the places from which the command takes code are not all known ones."""
+    addresses = hosts.find_addresses(text[start:end])
+    return not addresses or not all(
+        hosts.is_own(address, own_hosts) or hosts.has_documents_only(address.host)
+        for address in addresses
     )
+
+
+def _is_advice(reading: Reading, finding: Finding) -> bool:
+    if finding.kind == "encoded_text":
+        return True
+    return scope.is_advised(reading.text, finding.verb, finding.end, finding.kind)
+
+
+def _is_known(
+    kind: str, start: int, end: int, known: Sequence[tuple[str, int, int]]
+) -> bool:
+    return any(
+        kind == other and start < last and first < end for other, first, last in known
+    )
+
+
+def _merge(dangers: Sequence[Danger]) -> tuple[Danger, ...]:
+    """Join dangers of one kind that overlap."""
+    merged: dict[str, list[Danger]] = {}
+    for danger in sorted(dangers, key=lambda danger: (danger.start, danger.end)):
+        found = merged.setdefault(danger.kind, [])
+        if found and danger.start < found[-1].end:
+            end = max(found[-1].end, danger.end)
+            found[-1] = Danger(danger.kind, found[-1].start, end, danger.message)
+        else:
+            found.append(danger)
+    every = [danger for found in merged.values() for danger in found]
+    return tuple(sorted(every, key=lambda danger: (danger.start, danger.end)))
+
+
+@cache
+def _messages() -> dict[str, str]:
+    return read_values("kinds")

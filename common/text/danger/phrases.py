@@ -1,0 +1,224 @@
+"""Find dangerous advice in words: a verb of one table with an object of another.
+
+In English the object follows its verb closely (`skip all the tests`) or is the subject of
+the passive (`the tests can be skipped`). In other languages the words may stand in any
+order, near one another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from common.text.danger.word_scan import Mark, Token, WordIndex, find_marks, tokenise
+from common.text.danger.word_tables import read_entries, read_lines
+
+MAX_DISTANCE = 70  # characters between words of other languages
+MAX_MARKS = 12  # of one table in one sentence
+
+SENTENCE_END = re.compile(r"[.!?;](?=[\s\"')\]]|$)|[\n\u3002]")
+
+
+@dataclass(frozen=True)
+class PhraseRule:
+    """Tables whose words together are dangerous.
+
+    The first two are a verb and its object; `close` says that the object follows the verb
+    within so many English words. All words stand within `within` words.
+    """
+
+    kind: str
+    tables: tuple[str, ...]
+    close: int = 3
+    within: int = 16
+
+
+RULES = (
+    PhraseRule("check_off", ("disable", "check")),
+    PhraseRule("hidden_failure", ("hide", "failing")),
+    PhraseRule("hidden_failure", ("hide", "failing", "people"), close=8),
+    PhraseRule("hidden_failure", ("claim", "success", "failing"), close=4),
+    PhraseRule("hidden_failure", ("claim", "success", "regardless"), close=4),
+    PhraseRule("hidden_failure", ("cover_up",)),
+    PhraseRule("hidden_failure", ("silent", "failing"), close=6),
+    PhraseRule("hidden_failure", ("silent", "check"), close=4),
+    PhraseRule("hidden_failure", ("conceal", "people"), close=4),
+    PhraseRule("hidden_failure", ("remove", "failing", "check"), close=4, within=8),
+    PhraseRule("hidden_failure", ("lower", "threshold"), close=3),
+    PhraseRule("hidden_failure", ("lower", "limit", "purpose"), close=4),
+    PhraseRule("root", ("root",)),
+    PhraseRule("removal", ("remove", "valuable")),
+    PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14),
+    PhraseRule("pipe_to_shell", ("fetch", "execute", "remote"), close=14, within=20),
+    PhraseRule("approve_unasked", ("unasked",)),
+    PhraseRule("approve_unasked", ("answer", "prompts"), close=5),
+    PhraseRule("secret_exposure", ("expose", "secret"), close=4),
+    PhraseRule("secret_exposure", ("expose", "token"), close=2),
+    PhraseRule("secret_exposure", ("send", "secret", "outside"), close=5),
+    PhraseRule("secret_exposure", ("send", "token", "outside"), close=3),
+    PhraseRule("exfiltration", ("send", "data", "outside"), close=5),
+    PhraseRule("listener", ("listen",)),
+    PhraseRule("persistence", ("install", "persist"), close=8),
+)
+TABLES = frozenset(table for rule in RULES for table in rule.tables)
+
+# Words that end the object of a verb.
+_STOPS = frozenset(
+    [
+        "if",
+        "when",
+        "whenever",
+        "while",
+        "once",
+        "unless",
+        "until",
+        "after",
+        "before",
+        "because",
+        "since",
+        "where",
+        "for",
+        "to",
+        "in",
+        "on",
+        "at",
+        "from",
+        "with",
+        "by",
+        "that",
+        "which",
+        "who",
+        "but",
+        "into",
+        "via",
+        "during",
+        "against",
+        "under",
+        "per",
+        "not",
+        "no",
+        "only",
+        "between",
+        "than",
+        "so",
+    ]
+)
+# A noun before them is the subject of another clause: `check that all requests were sent`.
+_SUBJECT_OF = frozenset(["were", "was", "have", "has", "had"])
+_PASSIVE = frozenset(
+    [
+        "are",
+        "is",
+        "be",
+        "being",
+        "was",
+        "were",
+        "get",
+        "gets",
+        "been",
+        "can",
+        "may",
+        "should",
+        "must",
+        "to",
+    ]
+)
+
+
+def find_phrases(text: str) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the kind and the place of each dangerous phrase, and the place of its verb."""
+    tokens = tokenise(text)
+    marks = find_marks(text, tokens, _index())
+    if not marks:
+        return
+    ends = [match.start() for match in SENTENCE_END.finditer(text)]
+    for sentence in _by_sentence(marks, ends):
+        for rule in RULES:
+            if all(table in sentence for table in rule.tables):
+                yield from _apply(rule, sentence, tokens)
+
+
+@cache
+def _index() -> WordIndex:
+    index = WordIndex()
+    for table in sorted(TABLES):
+        index.add(read_entries(table))
+    return index
+
+
+@cache
+def _compounds() -> frozenset[str]:
+    return frozenset(read_lines("compounds"))
+
+
+def _by_sentence(
+    marks: Sequence[Mark], ends: Sequence[int]
+) -> Iterator[dict[str, list[Mark]]]:
+    """Group the marks by sentence, then by table."""
+    groups: dict[int, dict[str, list[Mark]]] = {}
+    number = 0
+    for mark in sorted(marks, key=lambda mark: mark.start):
+        while number < len(ends) and ends[number] < mark.start:
+            number += 1
+        found = groups.setdefault(number, {}).setdefault(mark.table, [])
+        if len(found) < MAX_MARKS:
+            found.append(mark)
+    yield from groups.values()
+
+
+def _apply(
+    rule: PhraseRule, sentence: dict[str, list[Mark]], tokens: Sequence[Token]
+) -> Iterator[tuple[str, int, int, int]]:
+    for verb in sentence[rule.tables[0]]:
+        for others in product(*(sentence[table] for table in rule.tables[1:])):
+            if _belong(rule, verb, others, tokens):
+                start = min(mark.start for mark in (verb, *others))
+                end = max(mark.end for mark in (verb, *others))
+                yield rule.kind, start, end, verb.start
+                break
+
+
+def _belong(
+    rule: PhraseRule, verb: Mark, others: Sequence[Mark], tokens: Sequence[Token]
+) -> bool:
+    if not others:
+        return True
+    if not _are_near(rule, (verb, *others)):
+        return False
+    if verb.foreign and not (verb.english and all(mark.english for mark in others)):
+        return True
+    return all(mark.english for mark in others) and _governs(
+        verb, others[0], tokens, rule.close
+    )
+
+
+def _are_near(rule: PhraseRule, marks: Sequence[Mark]) -> bool:
+    if any(mark.first < 0 for mark in marks):
+        starts = [mark.start for mark in marks]
+        return max(starts) - min(starts) <= MAX_DISTANCE
+    first = min(mark.first for mark in marks)
+    last = max(mark.last for mark in marks)
+    return last - first <= rule.within
+
+
+def _governs(verb: Mark, noun: Mark, tokens: Sequence[Token], close: int) -> bool:
+    """Whether the noun is the object of the verb, or the subject of its passive."""
+    following = tokens[noun.last + 1].word if noun.last + 1 < len(tokens) else ""
+    if following in _SUBJECT_OF or (
+        following in _compounds() and _adjoins(tokens, noun.last)
+    ):
+        return False
+    if verb.first <= noun.first <= verb.last:
+        return True
+    if noun.first > verb.last:
+        between = [token.word for token in tokens[verb.last + 1 : noun.first]]
+        return len(between) <= close and (close > 5 or not _STOPS.intersection(between))
+    between = [token.word for token in tokens[noun.last + 1 : verb.first]]
+    return len(between) <= 4 and not _PASSIVE.isdisjoint(between[-3:])
+
+
+def _adjoins(tokens: Sequence[Token], number: int) -> bool:
+    return tokens[number + 1].start - tokens[number].end <= 1

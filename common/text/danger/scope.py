@@ -1,0 +1,223 @@
+"""Whether a text forbids, describes or detects a dangerous phrase instead of advising it.
+
+Only what stands in the sentence of the phrase and governs it counts: `never forget to run
+sudo` and `never use pip, use sudo pip` advise it all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from common.text.danger.phrases import SENTENCE_END
+from common.text.danger.word_tables import read_lines
+
+# Words that forbid what follows them.
+_NEGATOR = re.compile(
+    r"\b(?:(?P<weak>never|do not|does not|don't|dont|doesn't|must not|mustn't|should not"
+    r"|shouldn't|may not|can not|cannot|can't|cant|will not|won't|wont|not to|nobody (?:may|should|can)"
+    r"|no one (?:may|should|can)|nor|neither|no longer|is not|are not|isn't|aren't|not|no"
+    r"|niemals|nie|nicht|keinesfalls|kein|keine|jamais|nunca|mai|nooit|nigdy|aldrig|inte"
+    r"|niet|asla|sakin|никогда|не|нельзя|nao|non)"
+    r"|(?P<strong>avoid(?:s|ed|ing)?|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|forbid(?:s|den)?"
+    r"|prohibit(?:s|ed|ing)?|ban(?:s|ned)?|disallow(?:s|ed)?|block(?:s|ed|ing)?|den(?:y|ies|ied)"
+    r"|prevent(?:s|ed|ing)?|instead of|rather than|in place of|over|without|refrain from"
+    r"|beware of|stay away from|keep away from|stop using|get rid of|guard(?:s)? against"
+    r"|protect(?:s)? against|remove|removes|removing|drop|strip|strips|delete any|replace"
+    r"|replaces|replacing|no need for|unlike|free of|against|revert|undo|vermeide|verbiete|ohne"
+    r"|evite[rz]?|evita|sans|sin|senza|sem|zonder|vermijd|bez|unikaj|undvik|utan))\b"
+)
+_UNSPACED_NEGATOR = re.compile(
+    "不要|不得|禁止|切勿|绝不|請勿|请勿|不可|不能|勿|别|避免|しないで|しない|禁止|避け|하지 마|금지"
+)
+# Words behind which a negation does not reach.
+_RESET_WORDS = (
+    "but|except|unless|otherwise|when|whenever|if|while|since|because|until|only|always"
+    "|instead,|so that|where|whereas|although|though|after which"
+)
+_RESET = re.compile(
+    rf"\b(?:{_RESET_WORDS})\b|(?:[,:]|--|\s-\s|\b(?:and|then|so)\b,?)\s?"
+    r"(?:(?:then|just|simply|instead|rather|please|you (?:can|should|must|may)|and|to)\s){0,2}"
+    r"(?P<verb>[a-z]{2,20})\b"
+)
+
+# What may stand after a phrase that is not advised.
+_REFUSED = (
+    "refused|forbidden|prohibited|banned|rejected|blocked|denied|disallowed|disabled"
+    "|unsupported|unavailable|unnecessary|unneeded|unsafe|dangerous|off[ -]limits|a last resort"
+    "|wrong|a mistake|a bug|an error|a smell|harmful|risky|too broad|deprecated|removed"
+    "|no option|no fix|no answer|no solution|not an? (?:option|fix|answer|solution|substitute)"
+    "|(?:not|never) (?:allowed|permitted|needed|required|necessary|available|installed"
+    "|supported|used|acceptable|ok|okay|safe|enough|set|passed|appropriate|advised"
+    "|recommended|accepted|an? \\w{1,12}|the (?:answer|fix|solution|way))"
+    "|policy violations?|against (?:policy|the rules|our rules)|never|not"
+)
+_AFTER = re.compile(
+    r"[^.!?;\n]{0,60}?\b(?:(?:is|are|was|were|be|gets?|being|stays?|remains?|counts? as|has been"
+    rf"|have been) (?:always |strictly |explicitly |currently )?(?:{_REFUSED})\b"
+    r"|(?:must|should|may|can|shall|will|does|do) (?:not|never)\b|mustn't\b|shouldn't\b|cannot\b"
+    r"|can't\b|won't\b|doesn't\b|(?:fails?|breaks?|bypass(?:es)?|defeats?|destroys?|hides?"
+    r"|masks?|voids?|violates?|weakens?|loses?|ruins?|deletes?|triggers? an alert|is refused)\b)"
+)
+_AFFIRMS = re.compile(
+    r"\bnot (?:a problem|an issue|a risk|forbidden|dangerous|prohibited|harmful|risky|wrong"
+    r"|refused|blocked|bad)\b|\bnever (?:a problem|forbidden|wrong|fails?|blocked|refused)\b"
+    r"|\b(?:must|should|can|may|do|does|will) (?:not|never) be (?:removed|omitted|skipped|dropped"
+    r"|forgotten|left|missing|questioned|avoided|undone|reverted)\b|\b(?:doesn't|does not|never"
+    r"|won't|can't|cannot|will not) (?:fail|hurt|matter|harm|break|need|ask|require|complain|prompt)\b"
+)
+# Words for texts about a phrase, and for programs that look for it.
+_MENTION = re.compile(
+    r"\b(?:documents?|documented|documenting|describes?|described|describing|explains?"
+    r"|explained|explaining|mentions?|mentioned|mentioning|covers?|covered by|covering|asserts?"
+    r"|asserting|tests? (?:that|for|of|whether|how|the)|a test|the tests? (?:for|of|named|called)"
+    r"|checks? (?:that|for|whether)|verif(?:y|ies) that|ensures? that|faq|docs|documentation"
+    r"|readme|changelog|glossary|manual|help text|tutorial|comment|the word|the string"
+    r"|the literal|the term|the phrase|named|called|parses?|parsing|the parser|tokeni[sz]es?"
+    r"|the regex|the pattern|escapes?|renders?|highlights?|translates?|spell\w{0,4}|rename"
+    r"|the help of|the help for|usage line|fixture|snapshot|mock(?:s|ed)?|stub(?:s|bed)?"
+    r"|handles?|supports?|validates?|option|argument parser|argparse|click|audit(?:s|ed)?)\b"
+)
+_DETECTION = re.compile(
+    r"\b(?:detects?|detecting|flags?|flagged|flagging|scans? (?:for|the)|lints? for|catch(?:es)?"
+    r"|warns? (?:about|on|against|when|if)|alerts? (?:on|when|if)|search(?:es)? for|look(?:s)? for"
+    r"|grep (?:for|the)|fails? (?:the build|ci|the pipeline|on|if|when)|reports? (?:any|every|each|uses?"
+    r"|usages?)|denylist|blocklist|deny list|block list|refuses|rejects|blocks|forbids"
+    r"|prohibits|prevents|disallows|treat\w{0,3} [^.;\n]{1,60} as (?:a )?(?:attack|dangerous|finding"
+    r"|violation|red flag|secret)|red flags?|attackers?|malicious|injection test|threat model)\b"
+)
+_OBSERVATION = re.compile(
+    r"\b(?:log|logs|error|message|output|traceback|stderr|stdout|console|terminal|warning|hint"
+    r"|installer|script|tool|command|build|step|page|readme|instruction|instructions|it|someone"
+    r"|user|answer|agent|model|reviewer|ticket|issue|mail)s? (?:\w{1,12} )?(?:says?|said|prints?|printed|shows?|showed"
+    r"|complains?|reads?|suggests?|suggested|asks? (?:you )?(?:for|to)|asked (?:for|to)|wants?|tells? you"
+    r"|requires?|demands?|proposes?|recommends?|insists?)\b"
+)
+_ASK_FIRST = re.compile(
+    r"(?<!without )(?<!not )(?<!never )(?<!don't )(?<!to )\b(?:ask|asks|asking|confirm with|check with|wait for|get|obtain"
+    r"|request|require|requires|needs?|with|only after|after) (?:\w{1,12} ){0,4}"
+    r"(?:user|owner|human|person|operator|maintainer|maintainers|team|reviewer|lead|admin|someone|first|approval|permission"
+    r"|confirmation|consent|sign-off|review)\b|\b(?:stop and (?:ask|report|escalate)|escalate"
+    r"|report it instead|confirm first|ask first|ask before)\b"
+)
+_DUTY = re.compile(
+    r"\b(?:must|should|always|have to|has to|need to|you can|so run|then run|and run|to run"
+    r"|simply|just)\b"
+)
+# Kinds that nobody needs to name in full to describe them.
+UNMENTIONABLE = frozenset(
+    {
+        "pipe_to_shell",
+        "exfiltration",
+        "secret_exposure",
+        "hidden_failure",
+        "package_source",
+        "foreign_url",
+        "encoded_text",
+        "approve_unasked",
+    }
+)
+MAX_BEFORE, MAX_AFTER = 240, 140
+
+
+def is_advised(text: str, start: int, end: int, kind: str) -> bool:
+    """Whether the text gives the phrase as advice."""
+    before = SENTENCE_END.split(text[max(0, start - MAX_BEFORE) : start])[-1]
+    after = SENTENCE_END.split(text[end : end + MAX_AFTER], maxsplit=1)[0]
+    if _is_forbidden(before) or _is_refused(after):
+        return False
+    if _is_detected(before, after):
+        return False
+    if _ASK_FIRST.search(before) or _ASK_FIRST.search(after):
+        return kind in UNMENTIONABLE
+    return not (_is_mentioned(before, after) and _is_mentionable(kind, text[start:end]))
+
+
+def _is_mentionable(kind: str, phrase: str) -> bool:
+    return kind not in UNMENTIONABLE or (
+        kind == "pipe_to_shell" and "://" not in phrase
+    )
+
+
+def _is_mentioned(before: str, after: str) -> bool:
+    if _OBSERVATION.search(before):
+        return True
+    found = _MENTION.search(before)
+    if found:
+        return not _DUTY.search(before, found.end())
+    return (
+        re.match(
+            r"[\w ,'\"`()-]{0,40}?\b(?:is|are) (?:covered|documented|described|explained|tested|mentioned)\b",
+            after,
+        )
+        is not None
+    )
+
+
+def _is_detected(before: str, after: str) -> bool:
+    return _DETECTION.search(before) is not None
+
+
+def _is_refused(after: str) -> bool:
+    found = _AFTER.match(after)
+    if not found or _AFFIRMS.search(after):
+        return False
+    passed = after[: found.end()]
+    return not re.search(
+        rf"(?:^|[\s,])(?:{_RESET_WORDS}|and|then|so|which)\b|[,:]", passed
+    )
+
+
+def _is_forbidden(before: str) -> bool:
+    """Whether a negation before the phrase reaches it."""
+    if not before.isascii() and _UNSPACED_NEGATOR.search(before[-20:]):
+        return True
+    reach = before[_last_reset(before) :]
+    negators = list(_NEGATOR.finditer(reach))
+    if not negators:
+        return False
+    if len(negators) > 1 and _is_double(reach[negators[0].end() :]):
+        return False
+    for found in reversed(negators):
+        rest = reach[found.end() :]
+        words = re.findall(r"[\w'-]+", rest)
+        if _is_double(rest):
+            return False
+        if found["strong"]:
+            return len(words) <= 8
+        if len(words) <= 1 or not _use_verbs().isdisjoint(words[:4]):
+            return True
+        if re.search(r"\b(?:with|by|using|via|through)\b", rest):
+            return True
+    return False
+
+
+def _is_double(words: str) -> bool:
+    return _double_verb().search(words) is not None
+
+
+def _last_reset(before: str) -> int:
+    """Return where the last clause begins that a negation before it does not reach.
+
+    A conjunction with a verb begins a clause, unless it joins two verbs: `copy and paste`.
+    """
+    place = 0
+    for found in _RESET.finditer(before):
+        if not found["verb"]:
+            place = found.end()
+        elif found["verb"] in _use_verbs():
+            words = before[: found.start()].split()
+            if not words or words[-1] not in _use_verbs():
+                place = found.start("verb")
+    return place
+
+
+@cache
+def _use_verbs() -> frozenset[str]:
+    return frozenset(read_lines("use_verbs"))
+
+
+@cache
+def _double_verb() -> re.Pattern[str]:
+    words = "|".join(sorted(map(re.escape, read_lines("double_verbs"))))
+    return re.compile(rf"\b(?:{words})\b")
