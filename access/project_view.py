@@ -92,7 +92,7 @@ class ProjectView(ApiView):
             path=self.request.get_full_path(),
             project_id=project_id,
             key=key,
-            body=self.request.data,
+            body=self.body_as_sent,
         )
 
     def _respond(self, answer: idempotency.StoredAnswer) -> Response:

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from ace.models import AceRun, Observation, Reflection
-from common.api.serializers import InProject, NullIsAbsent
+from common.api.serializers import InProject, NullIsAbsent, PageQuery
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
@@ -19,7 +19,11 @@ class AnyJSON(serializers.JSONField):
 class ToolUsageSerializer(NullIsAbsent):
     """A tool call; `tool` and `name` are other names for the field `tool_name`."""
 
+    ALIASES = ("tool", "name")
+
     tool_name = serializers.CharField(max_length=255)
+    tool = AnyJSON(required=False, help_text="Another name of `tool_name`.")
+    name = AnyJSON(required=False, help_text="Another name of `tool_name`.")
     arguments = AnyJSON(default=dict)
     result = serializers.JSONField(default=None)
     status = serializers.JSONField(required=False)
@@ -28,7 +32,8 @@ class ToolUsageSerializer(NullIsAbsent):
         if isinstance(data, dict) and data.get("tool_name") is None:
             named = data.get("tool") or data.get("name")
             data = {**data, "tool_name": named} if named else data
-        return super().to_internal_value(data)
+        call: dict[str, Any] = super().to_internal_value(data)
+        return {name: call[name] for name in call if name not in self.ALIASES}
 
 
 class CompleteTask(InProject, NullIsAbsent):
@@ -232,7 +237,7 @@ class RunDetail(RunOut):
         return run.ace_result
 
 
-class RunQuery(InProject):
+class RunQuery(InProject, PageQuery):
     state = serializers.ChoiceField(choices=AceRun.RunState.choices, required=False)
     agent_id = serializers.CharField(max_length=255, required=False)
     date_from = serializers.DateTimeField(required=False)

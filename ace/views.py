@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -75,6 +75,8 @@ class AceRunsView(ProjectView):
 
 
 class AceRunView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """A run with its request, its result and its reflection."""
@@ -82,6 +84,8 @@ class AceRunView(ProjectView):
 
 
 class ResumeRunView(ProjectView):
+    body_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="ace_runs_resume", request=None, responses=forms.AceResult
     )

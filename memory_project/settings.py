@@ -43,6 +43,14 @@ def price(name: str, default: float) -> float:
     return value
 
 
+def choice(name: str, default: str, choices: set[str]) -> str:
+    value: str = env.str(name, default=default)
+    if value not in choices:
+        known = ", ".join(sorted(choices))
+        raise ImproperlyConfigured(f"{name} must be one of {known}, not {value!r}.")
+    return value
+
+
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
@@ -277,6 +285,8 @@ IDEMPOTENCY_DAYS = 7
 PROJECT_GRACE_DAYS = 30
 
 # API
+# "note" accepts requests with unknown fields; it exists for this release only.
+UNKNOWN_FIELDS = choice("UNKNOWN_FIELDS", "refuse", {"refuse", "note"})
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "access.authentication.KeyAuthentication",
@@ -306,6 +316,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "common.api.openapi.mark_nullable",
+        "common.api.openapi.close_bodies",
         "common.api.openapi.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from csp.decorators import csp_update
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.decorators import method_decorator
@@ -9,6 +11,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 from prometheus_client import CONTENT_TYPE_LATEST
+from rest_framework import serializers
 from rest_framework.request import Request
 
 from access.permissions import IsCallerOrLoopback
@@ -43,6 +46,13 @@ class MetricsView(ProjectView):
 
 class SchemaView(ProjectView, SpectacularJSONAPIView):
     permission_classes = [IsCallerOrLoopback]
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
+
+class DocsQuery(serializers.Serializer[Any]):
+    script = serializers.CharField(
+        required=False, allow_blank=True, help_text="Answer the script of the page."
+    )
 
 
 @method_decorator(
@@ -52,3 +62,7 @@ class SchemaView(ProjectView, SpectacularJSONAPIView):
 )
 class DocsView(ProjectView, SpectacularSwaggerSplitView):
     permission_classes = [IsCallerOrLoopback]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.query(DocsQuery)

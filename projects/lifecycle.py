@@ -9,7 +9,7 @@ import pydantic
 from django.db import IntegrityError, transaction
 
 from audit.trail import record
-from common import errors
+from common import errors, unknown_fields
 from common.caller import Caller, Role
 from common.db import write
 from projects import project_lookup, search_language
@@ -145,7 +145,7 @@ def merge_settings(
     try:
         ProjectOptions.model_validate(new)
     except pydantic.ValidationError as error:
-        raise errors.Invalid(errors=_option_errors(error)) from None
+        raise unknown_fields.refusal_of(error, ProjectOptions, "settings") from None
     return new
 
 
@@ -160,14 +160,6 @@ def _merge_patch(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
         else:
             new[name] = value
     return new
-
-
-def _option_errors(error: pydantic.ValidationError) -> dict[str, list[str]]:
-    messages: dict[str, list[str]] = {}
-    for one in error.errors(include_url=False, include_input=False):
-        path = ".".join(["settings", *map(str, one["loc"])])
-        messages.setdefault(path, []).append(one["msg"])
-    return messages
 
 
 def refuse_id_as_name(name: str) -> None:

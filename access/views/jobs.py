@@ -48,6 +48,8 @@ class JobView(ProjectView):
 
 
 class JobDetailView(JobView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="jobs_read", summary="Read a job", responses=shapes.JobOut
     )
@@ -56,6 +58,7 @@ class JobDetailView(JobView):
 
 
 class JobActionView(JobView):
+    body_methods: ClassVar[frozenset[str]] = frozenset()
     action: ClassVar[str]
 
     def act(self) -> Response:

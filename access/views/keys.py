@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -70,6 +70,8 @@ class KeyView(ProjectView):
 
 
 class KeyDetailView(KeyView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="keys_read", summary="Read a key", responses=shapes.KeyOut
     )

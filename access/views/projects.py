@@ -74,6 +74,8 @@ class OwnedProjectView(ProjectView):
 
 
 class ProjectDetailView(OwnedProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="projects_read",
         summary="Read a project",
@@ -89,7 +91,10 @@ class ProjectDetailView(OwnedProjectView):
         responses=shapes.ProjectOut,
     )
     def patch(self, request: Request, project_id: uuid.UUID) -> Response:
-        project, data = self.get_project(), self.body(shapes.ChangeProject)
+        project, data = (
+            self.get_project(),
+            self.body(shapes.ChangeProject, row=shapes.ProjectOut),
+        )
         project = lifecycle.update(
             project,
             data,
@@ -110,6 +115,8 @@ class ProjectDetailView(OwnedProjectView):
 
 
 class RestoreProjectView(ProjectView):
+    body_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="projects_restore",
         summary="Restore a deleted project",
@@ -130,6 +137,8 @@ class RestoreProjectView(ProjectView):
 
 
 class ProjectSettingsView(OwnedProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="settings_read",
         summary="Read a project's settings with all defaults",
@@ -157,6 +166,8 @@ class ProjectSettingsView(OwnedProjectView):
 
 
 class ProjectMembersView(OwnedProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset({"GET", "DELETE"})
+
     @extend_schema(
         operation_id="members_list",
         summary="List a project's members",
@@ -164,6 +175,7 @@ class ProjectMembersView(OwnedProjectView):
         responses=page_of(shapes.MemberOut),
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:
+        self.query(PageQuery)
         rows = Membership.objects.filter(project=self.get_project())
         return self.page(rows.select_related("account"), shapes.MemberOut)
 

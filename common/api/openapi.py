@@ -1,4 +1,4 @@
-"""The OpenAPI schema: the header Idempotency-Key, problems, and nullable fields."""
+"""The OpenAPI schema: Idempotency-Key, problems, nullable fields and closed bodies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 )
 METHODS = ("get", "post", "put", "patch", "delete")
 COMMON_PROBLEMS = {
-    "400": "The request does not match the schema; `errors` names each field.",
+    "400": "The request does not match the schema, or has a field or a query parameter "
+    "that is not in it; `errors` names each.",
     "401": "No key, or a key that is unknown, expired or revoked.",
     "403": "The role is too low.",
     "404": "There is no such row, or you may not see it.",
@@ -81,6 +82,35 @@ def _mark_nullable(schema: Any) -> None:
         schema["nullable"] = True
     for value in schema.values():
         _mark_nullable(value)
+
+
+def close_bodies(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Hook of drf-spectacular: say that a body has no other fields than its schema lists.
+
+    Free objects, such as metadata, have no properties and stay open.
+    """
+    components = result.get("components", {}).get("schemas", {})
+    seen: set[str] = set()
+    for operations in result["paths"].values():
+        for method in METHODS:
+            _close(operations.get(method, {}).get("requestBody"), components, seen)
+    return result
+
+
+def _close(schema: Any, components: dict[str, Any], seen: set[str]) -> None:
+    if isinstance(schema, list):
+        for item in schema:
+            _close(item, components, seen)
+    if not isinstance(schema, dict):
+        return
+    if isinstance(schema.get("properties"), dict):
+        schema.setdefault("additionalProperties", False)
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name and name not in seen:
+        seen.add(name)
+        _close(components[name], components, seen)
+    for value in schema.values():
+        _close(value, components, seen)
 
 
 def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
@@ -21,7 +22,7 @@ from common.text import plain_text
 SAFE_DIGITS = 18  # every number of so many characters is below 2**63
 MAX_DIGITS = 20  # characters of a signed 64-bit number
 # This pattern matches in every body that has text which cannot be stored.
-BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+BAD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
 
 class InvalidJSON(errors.Refusal):
@@ -31,7 +32,7 @@ class InvalidJSON(errors.Refusal):
 
 
 class InvalidText(errors.Refusal):
-    """Text must be UTF-8 without NUL characters and lone surrogates."""
+    """Bodies, paths and queries are UTF-8; paths and queries have no NUL character."""
 
     code = "invalid_text"
 
@@ -54,6 +55,14 @@ class LengthRequired(errors.Refusal):
     code = "length_required"
 
 
+@dataclass(frozen=True)
+class ReplacedText:
+    """What a request had before its text was made storable, and where it was replaced."""
+
+    body_as_sent: Mapping[str, Any]
+    paths: tuple[str, ...]
+
+
 class StrictJSONParser(BaseParser):
     """Parse one JSON object in UTF-8, within the limits of docs/limits.md."""
 
@@ -68,7 +77,14 @@ class StrictJSONParser(BaseParser):
         request = (parser_context or {}).get("request")
         refuse_charset(media_type or "")
         raw = read_body(stream, int(content_length(request) or 0))
-        return parse_object(raw)
+        body = parse_object(raw)
+        if not BAD_ESCAPE.search(raw):
+            return body
+        storable = make_storable(body)
+        if request is not None and storable.replaced:
+            replaced = ReplacedText(body, storable.replaced)
+            request._request.replaced_text = replaced
+        return storable.value
 
 
 def content_length(request: Any) -> str:
@@ -95,14 +111,12 @@ def read_body(stream: IO[Any], length: int) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object; refuse values that PostgreSQL, UTF-8 or clients cannot hold."""
+    """Parse a JSON object; refuse values that PostgreSQL or clients cannot hold."""
     text = decode_utf8(raw)
     value = parse_json(text)
     if not isinstance(value, dict):
         raise errors.Invalid(errors={"body": ["The body must be a JSON object."]})
     refuse_depth(value)
-    if "\\u" in text and BAD_ESCAPE.search(text):
-        refuse_content(value)
     return value
 
 
@@ -180,30 +194,50 @@ def refuse_depth(body: dict[str, Any]) -> None:
     raise TooDeep(_depth_message())
 
 
-def refuse_content(body: dict[str, Any]) -> None:
-    """Refuse text that cannot be stored; the error names the text's path as `a.b.0`."""
-    level: list[tuple[str, Any]] = [("", body)]
-    while level:
-        level = [
-            inner for path, value in level for inner in _check_container(path, value)
-        ]
+@dataclass(frozen=True)
+class StorableBody:
+    """A body whose text can be stored, and the paths of the text that was replaced."""
+
+    value: dict[str, Any]
+    replaced: tuple[str, ...] = ()
 
 
-def _check_container(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Check a container's keys and strings; return the containers inside this container."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, inner in pairs:
-        if isinstance(name, str):
-            refuse_text(name, f"{path}.(a key)" if path else "(a key)")
-        if isinstance(inner, str):
-            refuse_text(inner, f"{path}.{name}" if path else str(name))
-        elif isinstance(inner, dict | list):
-            yield f"{path}.{name}" if path else str(name), inner
+def make_storable(body: dict[str, Any]) -> StorableBody:
+    """Replace each NUL and each lone surrogate by U+FFFD, which keeps every offset."""
+    replaced: list[str] = []
+    value: dict[str, Any] = _replace(body, "", replaced)
+    return StorableBody(value, tuple(replaced))
 
 
-def refuse_text(value: str, path: str) -> None:
-    if fault := plain_text.find_unstorable(value):
-        raise InvalidText(f"{path} {fault}; remove it.", errors={path: [fault]})
+def _replace(value: Any, path: str, replaced: list[str]) -> Any:
+    """Return a storable copy; the depth of a body is limited, so this may recurse."""
+    if isinstance(value, str):
+        if plain_text.find_unstorable(value):
+            replaced.append(path)
+            return plain_text.make_storable(value)
+        return value
+    if isinstance(value, list):
+        return [_replace(x, f"{path}.{n}", replaced) for n, x in enumerate(value)]
+    if isinstance(value, dict):
+        return _replace_in_object(value, path, replaced)
+    return value
+
+
+def _replace_in_object(
+    value: dict[str, Any], path: str, replaced: list[str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        key = plain_text.make_storable(name)
+        if key != name:
+            replaced.append(f"{path}.(a key)" if path else "(a key)")
+        if key in found:
+            raise InvalidText(
+                "Two keys of an object differ only in characters that cannot be stored.",
+                errors={path or "body": ["Two of its keys become the same."]},
+            )
+        found[key] = _replace(inner, f"{path}.{key}" if path else key, replaced)
+    return found
 
 
 def _depth_message() -> str:

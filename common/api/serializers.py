@@ -13,6 +13,7 @@ from rest_framework import serializers
 from common import errors
 from common.api.problem import field_errors
 from common.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from common.unknown_fields import KnownFields, UnknownFields
 
 
 class PlainSerializer(serializers.Serializer[Any]):
@@ -93,19 +94,64 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
+class NoFields(serializers.Serializer[Any]):
+    """A body or a query without fields."""
+
+
 def represent(kind: type[serializers.Serializer[Any]], value: object) -> Any:
     """Return a value as JSON, by a serializer that reads no context."""
     return _instance(kind).to_representation(value)
 
 
-def validate(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
-    """Return the validated fields of a body or a query; raise Invalid."""
+def validate(
+    kind: type[serializers.Serializer[Any]],
+    data: Any,
+    unknown: UnknownFields | None = None,
+) -> dict[str, Any]:
+    """Return the validated fields of a body or a query; raise Invalid or UnknownField.
+
+    `unknown` are the fields to refuse; by default they are those that the serializer does
+    not know.
+    """
+    if unknown is None:
+        unknown = UnknownFields.find(known_fields(kind), data)
     serializer = _instance(kind)
     try:
         fields: dict[str, Any] = serializer.run_validation(data)
     except serializers.ValidationError as error:
-        raise errors.Invalid(errors=field_errors(error.detail, serializer)) from None
+        wrong = field_errors(error.detail, serializer)
+        if unknown:
+            raise unknown.refusal_with(wrong) from None
+        raise errors.Invalid(errors=wrong) from None
+    if unknown:
+        raise unknown.refusal
     return fields
+
+
+@functools.cache
+def known_fields(
+    kind: type[serializers.Serializer[Any]],
+    row: type[serializers.Serializer[Any]] | None = None,
+) -> KnownFields:
+    """Return the names that a serializer reads; those that only `row` has are read-only."""
+    known = _known_fields(_instance(kind))
+    shown = frozenset(_instance(row).fields) if row else frozenset()
+    return KnownFields(known.names, known.inner, shown - known.names)
+
+
+def _known_fields(serializer: serializers.Serializer[Any]) -> KnownFields:
+    fields = {n: field for n, field in serializer.fields.items() if not field.read_only}
+    inner = {n: _inner_serializer(field) for n, field in fields.items()}
+    return KnownFields(
+        frozenset(fields), {n: _known_fields(each) for n, each in inner.items() if each}
+    )
+
+
+def _inner_serializer(field: Any) -> serializers.Serializer[Any] | None:
+    """Return the serializer of an object or of each object of a list; None for free JSON."""
+    if isinstance(field, serializers.ListSerializer | serializers.ListField):
+        field = field.child
+    return field if isinstance(field, serializers.Serializer) else None
 
 
 @functools.cache

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from rest_framework import serializers
@@ -13,10 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from common.api import throttling
-from common.api.serializers import validate
+from common.api import request_notes, throttling
+from common.api.parsing import ReplacedText, content_length
+from common.api.request_notes import RequestNotes
+from common.api.serializers import NoFields, known_fields, validate
 from common.caller import Caller
 from common.pagination import IdCursorPagination
+from common.unknown_fields import UnknownFields
 
 
 class AlwaysJSON(BaseContentNegotiation):
@@ -38,6 +43,12 @@ class ApiView(APIView):
     content_negotiation_class = AlwaysJSON
     # The methods that take an Idempotency-Key, for the schema.
     idempotent_methods: ClassVar[frozenset[str]] = frozenset({"POST"})
+    # The methods that read `self.body`, and those that read `self.query`. For the other
+    # methods, every field and every parameter is unknown.
+    body_methods: ClassVar[frozenset[str]] = frozenset({"POST", "PUT", "PATCH"})
+    query_methods: ClassVar[frozenset[str]] = frozenset({"GET"})
+    # The list of the body whose items have results of their own.
+    body_items: ClassVar[str] = ""
 
     @property
     def caller(self) -> Caller:
@@ -45,12 +56,68 @@ class ApiView(APIView):
         assert isinstance(caller, Caller)
         return caller
 
-    def body(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        """Return the validated body; a refusal names every wrong field at once."""
-        return validate(serializer, self.request.data)
+    @property
+    def body_as_sent(self) -> Any:
+        """Return the parsed body before characters were replaced that cannot be stored."""
+        data, replaced = self.request.data, self.replaced_text
+        return replaced.body_as_sent if replaced else data
+
+    @property
+    def replaced_text(self) -> ReplacedText | None:
+        return getattr(self.request._request, "replaced_text", None)
+
+    @cached_property
+    def notes(self) -> RequestNotes:
+        """What the answer says about its request."""
+        return RequestNotes(self.body_items)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in self.query_methods:
+            self.query(NoFields)
+        if method not in self.body_methods and int(content_length(request) or 0):
+            self.body(NoFields)
+
+    def body(
+        self,
+        serializer: type[serializers.Serializer[Any]],
+        *,
+        row: type[serializers.Serializer[Any]] | None = None,
+    ) -> dict[str, Any]:
+        """Return the validated body; a refusal names every wrong and unknown field at once.
+
+        `row` is the serializer of the row that a PATCH changes. The fields that only the
+        row has are read-only.
+        """
+        data = self.request.data
+        unknown = UnknownFields.find(known_fields(serializer, row), data)
+        return validate(serializer, data, self.accept_unknown(unknown))
+
+    def body_item(
+        self, serializer: type[serializers.Serializer[Any]], item: Any, position: int
+    ) -> dict[str, Any]:
+        """Return one validated item of the list `body_items`."""
+        unknown = UnknownFields.find(known_fields(serializer), item)
+        return validate(serializer, item, self.accept_unknown(unknown, position))
 
     def query(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        return validate(serializer, self.request.query_params)
+        data = self.request.query_params
+        unknown = UnknownFields.find(known_fields(serializer), data, "query")
+        return validate(serializer, data, self.accept_unknown(unknown))
+
+    def accept_unknown(
+        self, unknown: UnknownFields, item: int | None = None
+    ) -> UnknownFields:
+        """Return the unknown fields to refuse; with UNKNOWN_FIELDS=note, note them instead."""
+        if not unknown:
+            return unknown
+        mode = settings.UNKNOWN_FIELDS
+        request_notes.log_unknown(self.request._request, unknown, mode)
+        if mode == "refuse":
+            return unknown
+        self.notes.add_unknown(unknown, item)
+        return UnknownFields()
 
     def page(
         self,
@@ -75,6 +142,19 @@ class ApiView(APIView):
         *args: Any,
         **kwargs: Any,
     ) -> HttpResponseBase:
+        self.add_notes(response)
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]  # as above
         throttling.set_headers(request, response)
         return response
+
+    def add_notes(self, response: HttpResponseBase) -> None:
+        """Say in the answer what was replaced in the request or left out of it."""
+        if self.replaced_text:
+            self.notes.add_replaced(self.replaced_text.paths)
+        if self.notes.unknown_paths:
+            response[request_notes.HEADER] = self.notes.header
+        if not isinstance(response, Response) or not isinstance(response.data, dict):
+            return
+        # A list is read as pages of rows; it has notes only where its schema says so.
+        if self.request.method != "GET" or "notes" in response.data:
+            self.notes.add_to(response.data)

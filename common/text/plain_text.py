@@ -8,6 +8,8 @@ import re
 from common.text.normalise import normalise
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
 
 
 def find_unstorable(text: str) -> str | None:
@@ -17,6 +19,11 @@ def find_unstorable(text: str) -> str | None:
     if _SURROGATE.search(text):
         return "contains a lone surrogate (half of a UTF-16 pair)"
     return None
+
+
+def make_storable(text: str) -> str:
+    """Replace each NUL and each lone surrogate by U+FFFD."""
+    return _UNSTORABLE.sub(REPLACEMENT, text)
 
 
 def with_newlines(text: str) -> str:

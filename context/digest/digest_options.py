@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from common import errors
+from common import unknown_fields
 from context.selection import Budget
 
 Kind = Literal["fact", "note", "procedure", "episode"]
@@ -81,7 +81,7 @@ KINDS: tuple[Kind, ...] = ("fact", "note", "procedure", "episode")
 def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
     """Merge layers of settings into options. Later layers override earlier layers.
 
-    Raises Invalid with a field error for each wrong setting.
+    Raises Invalid or UnknownField with a field error for each wrong setting.
     """
     merged: dict[str, Any] = DigestOptions().model_dump()
     for layer in layers:
@@ -89,13 +89,7 @@ def merge_layers(*layers: Mapping[str, Any]) -> DigestOptions:
     try:
         return DigestOptions.model_validate(merged)
     except ValidationError as error:
-        raise errors.Invalid(
-            "The digest configuration is invalid; see the field errors.",
-            errors={
-                ".".join(map(str, wrong["loc"])): [wrong["msg"]]
-                for wrong in error.errors()
-            },
-        ) from error
+        raise unknown_fields.refusal_of(error, DigestOptions) from error
 
 
 def overlay(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class DigestConfigView(ProjectView):
     )
     def put(self, request: Request) -> Response:
         """Replace the settings of a project or an agent; an empty config removes them."""
-        data = self.body(forms.PutDigestConfig)
+        data = self.body(forms.PutDigestConfig, row=forms.DigestConfigOut)
         project = self.project(data, Role.CURATOR)
         row = digest_configs.put(
             project,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,8 +73,8 @@ def update_memory(
     return _update(memory, masked, embedded, caller, version)
 
 
-def refuse_immutable(changes: Mapping[str, Any]) -> None:
-    fixed = sorted(set(changes) - set(MUTABLE))
+def refuse_immutable(names: Iterable[str]) -> None:
+    fixed = sorted(set(names) - set(MUTABLE))
     if fixed:
         raise errors.ImmutableField(
             f"{', '.join(fixed)} cannot be changed; store a new memory instead.",

@@ -19,6 +19,7 @@ from memories.serializers.fields import (
     ScopeSerializer,
     TagsField,
 )
+from memories.serializers.memories import MemoryDetail
 from memories.store.drafts import MAX_CONTENT, MAX_PART, MAX_TAG, MAX_TITLE, FileRef
 
 
@@ -115,6 +116,9 @@ class CreateMemory(InProject, MemoryFields):
 
 class MemoryInBatch(MemoryFields):
     project_id = serializers.CharField(max_length=255, required=False)
+    project = serializers.CharField(
+        max_length=255, required=False, help_text="Another name of `project_id`."
+    )
 
 
 class CreateMemories(InProject):
@@ -151,6 +155,12 @@ def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
     # A file that has a detailed link does not also need a plain reference.
     detailed = {ref.path for ref in linked}
     return (*linked, *(ref for ref in plain if ref.path not in detailed))
+
+
+# The fields of a memory that PATCH refuses as immutable; see `lifecycle.update.MUTABLE`.
+FIXED_FIELDS = (set(MemoryDetail.Meta.fields) | set(CreateMemory().fields)) - {
+    *UpdateMemory().fields
+}
 
 
 class RetrieveQuery(InProject):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from memories.models import (
     PossibleDuplicate,
 )
@@ -34,7 +34,7 @@ class PossibleDuplicateOut(serializers.ModelSerializer[PossibleDuplicate]):
         read_only_fields = fields
 
 
-class PossibleDuplicateQuery(InProject):
+class PossibleDuplicateQuery(InProject, PageQuery):
     state = serializers.ChoiceField(
         choices=PossibleDuplicate.PairState.choices, default="open"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from memories.models import File
 from memories.serializers.fields import PathField
 
@@ -56,7 +56,7 @@ class FileOut(serializers.ModelSerializer[File]):
         read_only_fields = fields
 
 
-class FileQuery(InProject):
+class FileQuery(InProject, PageQuery):
     path = PathField(required=False, help_text="A prefix of the paths.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from memories.models import Tag
 from memories.store.drafts import MAX_TAG
 
@@ -41,7 +41,7 @@ class CreateTag(InProject, UpdateTag):
     name = serializers.CharField(max_length=MAX_TAG)
 
 
-class TagQuery(InProject):
+class TagQuery(InProject, PageQuery):
     category = serializers.CharField(max_length=64, required=False)
     q = serializers.CharField(max_length=64, required=False)
 

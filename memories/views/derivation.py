@@ -6,7 +6,7 @@ The views promote a memory, compact several memories, and undo a compaction.
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -78,6 +78,8 @@ class CompactMemoriesView(ProjectView):
 
 
 class UndoCompactionView(ProjectView):
+    body_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="memories_undo_compaction",
         request=None,

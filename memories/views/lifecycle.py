@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
-from common.api.serializers import page_of
+from common.api.serializers import PageQuery, page_of
 from common.caller import Role
 from memories import scopes
 from memories.lifecycle import delete, lookup, restore, supersede, verify
@@ -23,6 +23,8 @@ from memories.views.answers import answer_once
 
 
 class RestoreMemoryView(ProjectView):
+    body_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="memories_restore",
         request=None,
@@ -37,10 +39,13 @@ class RestoreMemoryView(ProjectView):
 
 class MemoryHistoryView(ProjectView):
     @extend_schema(
-        operation_id="memories_history", responses=page_of(memory_forms.MemoryChangeOut)
+        operation_id="memories_history",
+        parameters=[PageQuery],
+        responses=page_of(memory_forms.MemoryChangeOut),
     )
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """List the changes of a memory, even of a deleted one, newest first."""
+        self.query(PageQuery)
         if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
             raise errors.NotFound
         rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)

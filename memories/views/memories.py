@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import prefetch_related_objects
 from drf_spectacular.utils import extend_schema
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
-from common.api.serializers import page_of, validate
+from common.api.serializers import page_of
 from common.caller import Role
 from memories import scopes
 from memories.lifecycle import delete, lookup, update
@@ -67,6 +67,8 @@ class MemoriesView(ProjectView):
 
 
 class MemoryBatchView(ProjectView):
+    body_items = "memories"
+
     @extend_schema(
         operation_id="memories_batch",
         request=draft_forms.CreateMemories,
@@ -99,7 +101,7 @@ class MemoryBatchView(ProjectView):
         refusals: dict[int, Receipt] = {}
         for position, item in enumerate(items):
             try:
-                form = validate(draft_forms.MemoryInBatch, item)
+                form = self.body_item(draft_forms.MemoryInBatch, item, position)
                 refuse_elsewhere(form, project)
                 accepted[position] = draft_of(form, project, self)
             except errors.Refusal as refusal:
@@ -109,8 +111,8 @@ class MemoryBatchView(ProjectView):
 
 def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
     """Refuse an item that names a different project than its batch."""
-    named = item.get("project_id", project.name)
-    if named not in (project.name, str(project.pk)):
+    named = {item[name] for name in ("project_id", "project") if name in item}
+    if not named <= {project.name, str(project.pk)}:
         raise errors.Invalid(
             errors={
                 "project_id": [
@@ -150,6 +152,8 @@ def retrieval_of(
 
 
 class MemoryView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Read one memory with all its fields, its files and its lineage."""
@@ -163,8 +167,7 @@ class MemoryView(ProjectView):
     def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Change fields. Tags are replaced, metadata are merged, a null date is cleared."""
         memory = lookup.get_memory(memory_id, self.caller, Role.WRITER)
-        sent = set(request.data) - {"version"}
-        update.refuse_immutable(dict.fromkeys(sent))
+        update.refuse_immutable(draft_forms.FIXED_FIELDS & set(request.data))
         changes = self.body(draft_forms.UpdateMemory)
         version = changes.pop("version", None)
         # The memory is not read again: if its new expiry is in the past, reads do not find

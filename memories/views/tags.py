@@ -81,7 +81,9 @@ class TagView(ProjectView):
     def patch(self, request: Request, tag_id: uuid.UUID) -> Response:
         """Describe a tag, or rename it in every memory."""
         tag = find_tag(tag_id, self)
-        changed = tags.update(tag, self.caller, self.body(tag_forms.UpdateTag))
+        changed = tags.update(
+            tag, self.caller, self.body(tag_forms.UpdateTag, row=tag_forms.TagOut)
+        )
         return Response(tag_answer(changed, self))
 
     @extend_schema(operation_id="tags_delete", responses={204: None})

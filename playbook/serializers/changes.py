@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from common.text.word_diff import DiffPart
 from playbook.entries.text_limits import MAX_INTEGER
 from playbook.history.revision import SUPPORTS
@@ -79,7 +79,7 @@ class ChangeOut(serializers.ModelSerializer[PlaybookChange]):
         return change_list.content_diff(change)
 
 
-class ChangesQuery(InProject):
+class ChangesQuery(InProject, PageQuery):
     operation = serializers.ChoiceField(
         choices=PlaybookChange.ChangeOperation.choices, required=False
     )

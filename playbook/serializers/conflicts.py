@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from memories.serializers.fields import CommaList
 from playbook.conflicts import conflict_sides
 from playbook.conflicts.conflict_sides import Side
@@ -120,7 +120,7 @@ def _newest_quotes(entry: PlaybookEntry | None) -> list[Any]:
     return getattr(entry, "quoted_deltas", [])
 
 
-class ConflictQuery(InProject):
+class ConflictQuery(InProject, PageQuery):
     state = CommaList(
         child=serializers.ChoiceField(choices=Conflict.ConflictStage.choices),
         required=False,

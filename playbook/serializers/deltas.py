@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from common.api.serializers import InProject
+from common.api.serializers import InProject, PageQuery
 from memories.serializers.fields import CommaList
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MAX_REASON
 from playbook.models import PlaybookDelta
@@ -191,7 +191,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
         read_only_fields = fields
 
 
-class DeltaQuery(InProject):
+class DeltaQuery(InProject, PageQuery):
     status = CommaList(
         child=serializers.ChoiceField(choices=PlaybookDelta.DeltaStatus.choices),
         required=False,

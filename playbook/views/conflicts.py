@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -36,6 +36,8 @@ class ConflictsView(ProjectView):
 
 
 class ConflictView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(operation_id="playbook_conflicts_read", responses=forms.ConflictOut)
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """Return one conflict with both sides."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -121,6 +121,8 @@ class DeltasView(ProjectView):
 
 
 class DeltaView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Return one proposal with its quotes and gates."""

@@ -123,6 +123,7 @@ class EntriesView(ProjectView):
 
 class EntryView(ProjectView):
     idempotent_methods: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
+    query_methods: ClassVar[frozenset[str]] = frozenset({"DELETE"})
 
     @extend_schema(
         operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
@@ -145,7 +146,7 @@ class EntryView(ProjectView):
         (202).
         """
         entry = entry_list.get(entry_id, self.caller, Role.WRITER)
-        data = self.body(entry_forms.UpdateEntry)
+        data = self.body(entry_forms.UpdateEntry, row=entry_forms.EntryDetail)
         if response := self.replay(entry.project_id):
             return response
         changes = entry_forms.settings_of(data)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from common.api.serializers import page_of
+from common.api.serializers import PageQuery, page_of
 from common.caller import Role
 from playbook.models import PlaybookEntry
 from playbook.reading import blame, change_list, entry_list, revision_diff
@@ -42,10 +42,12 @@ class PlaybookChangesView(ProjectView):
 class EntryHistoryView(ProjectView):
     @extend_schema(
         operation_id="playbook_entries_history",
+        parameters=[PageQuery],
         responses=page_of(change_forms.ChangeOut),
     )
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """List the changes of an entry, newest first, with a diff of the text."""
+        self.query(PageQuery)
         entry = entry_list.get(entry_id, self.caller)
         return self.page(
             change_list.of_entry(entry, self.caller), change_forms.ChangeOut
@@ -53,6 +55,8 @@ class EntryHistoryView(ProjectView):
 
 
 class EntryBlameView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(
         operation_id="playbook_entries_blame", responses=change_forms.BlameOut
     )

@@ -386,7 +386,8 @@ class TestWhatIsLeftBehind:
 
         assert made["usage_count"] == 0
         assert Tag.objects.filter(name=f"{MARK}-tag").count() == 1
-        listed = u2.get(f"{API}/tags", asked | {"q": MARK}).json()["results"]
+        asked = {"project_id": str(project.pk), "q": MARK}
+        listed = u2.get(f"{API}/tags", asked).json()["results"]
         assert [tag["id"] for tag in listed] == [made["id"]]
 
     def test_renaming_a_tag_reveals_nothing_of_a_hidden_one(

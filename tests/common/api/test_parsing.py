@@ -50,11 +50,46 @@ class TestParse:
             (rb'{"\udfff": 1}', "(a key)"),
         ],
     )
-    def test_it_names_the_place_of_bad_text(self, raw, place):
-        refusal = refused(raw)
+    def test_it_replaces_bad_text_and_names_the_place(self, raw, place):
+        body = parsing.parse_object(raw)
+        storable = parsing.make_storable(body)
 
-        assert refusal.code == "invalid_text"
-        assert list(refusal.errors) == [place]
+        assert storable.replaced == (place,)
+        assert parsing.BAD_ESCAPE.search(raw)
+        json.dumps(storable.value, ensure_ascii=False).encode()
+
+    def test_a_replaced_text_keeps_its_length(self):
+        body = {"a": "x\x00y\ud800\udfffz", "b": "whole"}
+
+        assert parsing.make_storable(body).value == {
+            "a": "x\ufffdy\ufffd\ufffdz",
+            "b": "whole",
+        }
+
+    def test_two_keys_that_become_the_same_are_refused(self):
+        with pytest.raises(parsing.InvalidText):
+            parsing.make_storable({"a": [{"k\x00": 1, "k\ufffd": 2}]})
+
+    @given(
+        st.recursive(
+            st.none() | st.text(st.characters(), max_size=3) | st.just("\ud800\x00"),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+            ),
+        )
+    )
+    def test_any_body_becomes_storable(self, value):
+        raw = json.dumps({"a": value}).encode()
+        try:
+            storable = parsing.make_storable(parsing.parse_object(raw))
+        except parsing.InvalidText:
+            return
+        text = json.dumps(storable.value, ensure_ascii=False)
+
+        assert "\x00" not in text
+        assert bool(storable.replaced) == (storable.value != parsing.parse_object(raw))
+        assert not storable.replaced or parsing.BAD_ESCAPE.search(raw)
 
     def test_whole_pairs_of_surrogates_are_text(self):
         assert parsing.parse_object(rb'{"a": "\ud83d\ude00"}') == {"a": "😀"}
