@@ -8,9 +8,9 @@ from typing import Any
 from ace.rules import classify, task_tags
 from ace.rules.files import file_links
 from ace.rules.outcome import task_outcome
-from ace.rules.task import Task
+from ace.rules.task import Task, ToolCall
 from common.caller import Caller
-from common.text import plain_text
+from common.text.cuts import Cuts
 from memories.models import Tag
 from memories.store.drafts import MAX_CONTENT, MAX_PART, Draft, FileRef
 from memories.store.receipt import Receipt
@@ -25,16 +25,15 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
     """
     outcome = task_outcome.resolve(task)
     links = file_links.find(task)
+    cuts = Cuts("the run keeps the whole text")
     return Draft(
-        content=content_of(task),
+        content=content_of(task, cuts),
         memory_type=classify.memory_type(task, outcome.value),
         agent_id=agent_id,
-        goal=plain_text.clip(task.goal, MAX_PART),
-        result=plain_text.clip(task.result, MAX_PART),
-        feedback=plain_text.clip(task.feedback, MAX_PART),
-        tool_usage=[
-            _summarise_call(call.tool_name, call.arguments) for call in task.calls
-        ],
+        goal=cuts.clip("goal", task.goal, MAX_PART),
+        result=cuts.clip("result", task.result, MAX_PART),
+        feedback=cuts.clip("feedback", task.feedback, MAX_PART),
+        tool_usage=[_summarise_call(call, cuts) for call in task.calls],
         outcome=outcome.value,
         tags=tuple(task_tags.find(task, links, project_tags(project, caller))),
         files=tuple(
@@ -42,22 +41,22 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},
+        notes=cuts.notes,
         # Store every task, even if it is very short or if it exceeds the quotas.
         min_length=1,
         is_kept_over_quota=True,
     )
 
 
-def content_of(task: Task) -> str:
+def content_of(task: Task, cuts: Cuts) -> str:
     """Return the goal, the result, and the feedback unless they already contain it."""
     parts = [task.goal, task.result]
     said = " ".join(" ".join(parts).casefold().split())
     feedback = " ".join(task.feedback.casefold().split())
     if feedback and feedback not in said:
         parts.append(f"Feedback: {task.feedback}")
-    return plain_text.clip(
-        "\n\n".join(part.strip() for part in parts if part.strip()), MAX_CONTENT
-    )
+    text = "\n\n".join(part.strip() for part in parts if part.strip())
+    return cuts.clip("content", text, MAX_CONTENT)
 
 
 def project_tags(project: Project, caller: Caller) -> Collection[str]:
@@ -68,18 +67,18 @@ def project_tags(project: Project, caller: Caller) -> Collection[str]:
 MAX_ARGUMENT = 500  # characters of an argument that the memory keeps
 
 
-def _summarise_call(tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _summarise_call(call: ToolCall, cuts: Cuts) -> dict[str, Any]:
     """Return {tool_name, arguments} of a call.
 
     The memory does not keep the result of the call; the run does.
     """
     return {
-        "tool_name": tool_name[:200],
+        "tool_name": call.tool_name,
         "arguments": {
-            key: plain_text.clip(value, MAX_ARGUMENT)
+            key: cuts.clip(f"{call.arguments_field}.{key}", value, MAX_ARGUMENT)
             if isinstance(value, str)
             else value
-            for key, value in arguments.items()
+            for key, value in call.arguments.items()
         },
     }
 

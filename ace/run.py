@@ -100,7 +100,7 @@ def _start(
     notes = cited_entries.unknown_name_notes(project, stored)
     if secrets:
         notes = (f"masked: {', '.join(dict.fromkeys(secrets))}", *notes)
-    draft = replace(draft, notes=notes)
+    draft = replace(draft, notes=(*notes, *draft.notes))
     batch = store_write.prepare(project, [draft], caller)
     for refusal in batch.refusals.values():
         raise refusal
