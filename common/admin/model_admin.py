@@ -246,6 +246,8 @@ class RowsAdmin(PagesAdmin):
         try:
             if seen not in (None, self.row_version(row)):
                 raise errors.StaleVersion
+            if len(text) > action.max_length:
+                raise errors.Invalid(_too_long(text, action.max_length))
             result = action.call(row, caller, text)
         except errors.Refusal as refusal:
             messages.error(request, f"{_short_name(row)}: {refusal.detail}")
@@ -270,7 +272,7 @@ class RowsAdmin(PagesAdmin):
                 request, self.opts, object_id
             )
         text = plain_text.with_newlines(request.POST.get("text", ""))
-        text = text.replace("\0", "").strip()
+        text = plain_text.make_storable(text).strip()
         seen = request.POST.get("seen")
         if is_done := self.perform(request, action, row, text, seen=seen):
             messages.success(request, f"{_short_name(row)}: {action.done_message}.")
@@ -404,6 +406,10 @@ class GlobalAdmin(RowsAdmin):
 def caller_of(request: HttpRequest) -> Caller:
     caller: Caller = request.caller  # type: ignore[attr-defined]  # the middleware's
     return caller
+
+
+def _too_long(text: str, most: int) -> str:
+    return f"The text has {len(text):,} characters; shorten it to {most:,}."
 
 
 def _short_name(row: Any) -> str:

@@ -17,6 +17,7 @@ from console.inbox.form_input import FormInput, validate_filled
 from console.inbox.inbox_page import InboxPage
 from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
+from memories.serializers.fields import Note
 from playbook.conflicts import conflict_list
 from playbook.models import Conflict
 from playbook.review import reopen, resolve_conflict
@@ -138,6 +139,13 @@ class ResolveConflictView(InboxPage):
         return found
 
 
+def _note(request: HttpRequest) -> str:
+    """Return the note that a person typed; raise Invalid if it is too long."""
+    fields = form_input.from_request(request)
+    note: str = validate_filled(Note, {"note": fields.get("note", "")})["note"]
+    return note
+
+
 class DecideDuplicateView(InboxPage):
     """Decide whether two similar memories are duplicates."""
 
@@ -147,9 +155,9 @@ class DecideDuplicateView(InboxPage):
         if name not in DUPLICATE_DECISIONS:
             raise Http404("There is no such decision.")
         state, message = DUPLICATE_DECISIONS[name]
-        note = request.POST.get("note", "").replace("\0", "")
         pair = self.pair(pk)
         try:
+            note = _note(request)
             decide.decide(pair, state, self.caller, note=note)
         except errors.Refusal as refusal:
             card = pair_cards.duplicate_card(
@@ -194,8 +202,8 @@ class MarkedDuplicatePage(InboxPage):
 
     def post(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         memory = self.memory(pk)
-        note = request.POST.get("note", "").replace("\0", "")
         try:
+            note = _note(request)
             decide.unmark(memory, self.caller, note=note)
         except errors.Refusal as refusal:
             return self.render_memory(self.memory(pk), refusal.detail, refusal.status)

@@ -107,8 +107,10 @@ def _rebase(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> Decision
 
 
 def _undo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    reason = fields.get("reason", "")[:1000]
-    decided = revert.undo_delta(delta, caller, reason=reason, version=_version(fields))
+    data = _validated_data(forms.UndoDelta, fields, "reason")
+    decided = revert.undo_delta(
+        delta, caller, reason=data["reason"], version=data.get("expected_version")
+    )
     return f"Undone: {_describe_proposal(decided)} is as it was before.", decided
 
 

@@ -19,9 +19,9 @@ FormInput = Mapping[str, str]
 
 
 def from_request(request: HttpRequest) -> dict[str, str]:
-    """Return the posted fields. Each CR LF that a browser sent is replaced by LF."""
+    """Return the posted fields as they can be stored; CR LF of a browser becomes LF."""
     return {
-        name: plain_text.with_newlines(str(value))
+        name: plain_text.make_storable(plain_text.with_newlines(str(value)))
         for name, value in request.POST.items()
     }
 
