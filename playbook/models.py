@@ -25,6 +25,7 @@ from playbook.queries import (
     PlaybookChangeQuerySet,
     ProjectScopedQuerySet,
 )
+from playbook.rule_text import entry_line
 from projects.models import Project
 from search.columns import TermsField, lexeme_gin_index, terms_of
 
@@ -193,12 +194,17 @@ class PlaybookEntry(models.Model):
     @property
     def line(self) -> str:
         """The line of text that agents get."""
-        return format_line(self.label, self.content)
+        return entry_line.write(self.label, self.content)
+
+    @property
+    def least_size(self) -> int:
+        return entry_line.least_size(self.label, self.content)
 
     @property
     def tokens(self) -> int:
         """The number of tokens that the entry takes from the playbook's budget."""
-        return tokens.estimate(self.line) if self.is_live else 0
+        line = format_line(self.label, self.content)
+        return tokens.estimate(line) if self.is_live else 0
 
     @property
     def embedding(self) -> Vector | None:
@@ -214,9 +220,9 @@ class PlaybookEntry(models.Model):
 
 
 def format_line(label: str, content: str) -> str:
-    """Return the entry as one line.
+    """Return the line whose length counts in the budget of the whole playbook.
 
-    No part of the entry's text can then look like another entry.
+    Agents get the line of `entry_line.write`, which may escape a few characters.
     """
     return f"[{label}] {' '.join(content.split())}"
 

@@ -17,6 +17,7 @@ from common.text.visible import drop_invisible
 MAX_FIELD = 200  # characters of a short field
 MAX_READ = 5_000  # visible characters that are read before a text is shortened
 CUT = "…"
+_HIDABLE = re.compile(r"[^ -~]")
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 # A part of a line that a cut keeps or drops as a whole. Outside of a string, a line of
 # ours has no backslash.
@@ -72,6 +73,18 @@ def _safe_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {safe_line(name): _safe_value(each) for name, each in value.items()}
     return value
+
+
+def exact_json(value: Any) -> str:
+    """Return JSON on one line that keeps each character; invisible ones are escapes."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    return _HIDABLE.sub(_escape_invisible, text)
+
+
+def _escape_invisible(match: re.Match[str]) -> str:
+    character = match[0]
+    is_visible = drop_invisible(character) == character
+    return character if is_visible else json.dumps(character)[1:-1]
 
 
 def name_or_string(text: str) -> str:

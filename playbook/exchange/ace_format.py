@@ -4,14 +4,21 @@
     [gotchas-00042] helpful=5 harmful=0 :: the text
 
 The counters are optional. Lines that are indented below a rule, or fenced as code,
-belong to its text. Every other line is reported as unparsed.
+belong to its text. Every other line is reported as unparsed. In an indented line, a
+backslash stands before what would pass for another rule, a heading, a comment or the
+fence of a block that never ends.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from common.text.quoting import safe_line
+from common.text.visible import drop_invisible
+from playbook.rule_text.entry_line import COUNTERS
 
 # Larger than any count in trained playbooks; the sum of 5,000 of them fits in a column.
 LARGEST_COUNT = 99_999
@@ -24,11 +31,11 @@ _RULE = re.compile(
     r"(?!\()(?P<rest>.*)",
     re.DOTALL,
 )
-_COUNTS = re.compile(
-    r"\s*(?:(?P<pairs>(?:[A-Za-z_]+=[^\s:=]*(?:\s+|(?=::)))+)::|::(?=\s|$))"
-    r"(?P<text>.*)"
-)
+_COUNTS = re.compile(rf"\s*(?:{COUNTERS.pattern})(?P<text>.*)")
+# What other readers of the format take for a rule.
+_FOREIGN_RULE = re.compile(r"(?:[-*]\s+)?\[[^\]]+\]\s*\w+=")
 _FENCE = re.compile(r"`{3,}|~{3,}")
+_OPENING_FENCE = re.compile(r"(?P<fence>`{3,})[^`]*|(?P<tildes>~{3,}).*")
 _INDENT = "  "
 # A block of code must end within this number of rows. The limit bounds the scan.
 _LONGEST_FENCE = 200
@@ -108,47 +115,97 @@ def parse(text: str) -> ParsedPlaybook:
     return ParsedPlaybook(tuple(lines), tuple(unparsed), tuple(notes))
 
 
+def canonical(text: str) -> str:
+    """Return the form of a text that the format keeps exactly.
+
+    It has no invisible characters, no spaces at the end of a line, and no blank line at
+    its ends. Every kind of line end is a newline.
+    """
+    rows = split_lines(drop_invisible(text))
+    return "\n".join(row.rstrip() for row in rows).strip()
+
+
 def format(lines: Iterable[RuleLine]) -> str:
     """Format rules as text.
 
-    `parse` returns the same rules from the text.
+    `parse` returns the same rules from the text, with their canonical texts.
     """
     written: list[str] = []
     section = ""
     for line in lines:
         if line.section != section:
             section = line.section
-            written += ["", f"## {section}".rstrip()] if written else [f"## {section}"]
+            heading = f"## {safe_line(section)}".rstrip()
+            written += ["", heading] if written else [heading]
         written += _format_rule(line)
     return "".join(f"{row}\n" for row in written)
 
 
 def _format_rule(line: RuleLine) -> Iterator[str]:
-    first, *more = _safe(line.text)
+    first, *more = canonical(line.text).split("\n")
     counts = f"helpful={line.helpful} harmful={line.harmful}"
     yield f"[{line.label}] {counts} :: {first}"
-    for row in more:
+    for row in _escape_rows(more):
         yield f"{_INDENT}{row}" if row else ""
 
 
-def _safe(text: str) -> list[str]:
-    """Split a text so that only the first row can look like a rule or a heading.
+def _escape_rows(rows: Sequence[str]) -> Iterator[str]:
+    """Escape each row that could pass for another part of a playbook.
 
     Other readers of this format strip each line before they parse the line.
     """
-    first, *others = [row.rstrip() for row in split_lines(text.strip())]
-    result = [first]
-    for row in others:
-        while result and _is_misleading(row):
-            above = result.pop()
-            row = f"{above} {row.strip()}" if above else row
-        result.append(row)
-    return result
+    fences = _paired_fences([row.strip() for row in rows])
+    for number, row in enumerate(rows):
+        bare = row.lstrip()
+        is_plain = number in fences or not _is_misleading(bare.lstrip("\\"))
+        yield row if is_plain else f"{row[: len(row) - len(bare)]}\\{bare}"
 
 
-def _is_misleading(row: str) -> bool:
-    bare = row.strip()
-    return bare.startswith("##") or _RULE.fullmatch(bare) is not None
+def _unescape_row(row: str) -> str:
+    bare = row.lstrip()
+    if bare.startswith("\\") and _is_misleading(bare.lstrip("\\")):
+        return f"{row[: len(row) - len(bare)]}{bare[1:]}"
+    return row
+
+
+def _is_misleading(bare: str) -> bool:
+    is_mark = bare.startswith(("##", "<!--")) or _FENCE.match(bare) is not None
+    return is_mark or bool(_RULE.fullmatch(bare) or _FOREIGN_RULE.match(bare))
+
+
+def _paired_fences(rows: Sequence[str]) -> set[int]:
+    """Return the numbers of the rows that open and close a block of code."""
+    paired: set[int] = set()
+    unclosed = {
+        "`": sys.maxsize,
+        "~": sys.maxsize,
+    }  # the shortest fences without an end
+    number = 0
+    while number < len(rows):
+        fence = _opening_fence(rows[number])
+        if fence and len(fence) < unclosed[fence[0]]:
+            end = _closing_row(rows, number + 1, fence)
+            if end:
+                paired |= {number, end}
+                number = end
+            else:
+                unclosed[fence[0]] = len(fence)
+        number += 1
+    return paired
+
+
+def _opening_fence(row: str) -> str:
+    found = _OPENING_FENCE.fullmatch(row)
+    return (found["fence"] or found["tildes"]) if found else ""
+
+
+def _closing_row(rows: Sequence[str], start: int, fence: str) -> int | None:
+    """Return the first row that only has the fence, or a longer one."""
+    for number in range(start, len(rows)):
+        row = rows[number]
+        if row.startswith(fence) and not row.strip(fence[0]):
+            return number
+    return None
 
 
 def _line(
@@ -163,7 +220,8 @@ def _line(
                 counts[name] = int(value)
             else:
                 notes.append(f"Line {number}: {pair[:80]} is not imported.")
-    text = "\n".join(_safe("\n".join([first.strip(), *_dedent(more)])))
+    rows = [first.strip(), *map(_unescape_row, _dedent(more))]
+    text = "\n".join(rows).strip()
     line = RuleLine(rule["label"], text, **counts, section=section, number=number)
     return line, notes
 

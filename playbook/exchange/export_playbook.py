@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from common.caller import Caller, Role
@@ -38,6 +38,10 @@ def export_text(project: Project, caller: Caller, *, format: Format) -> str:
 
 def _ace(project: Project, caller: Caller) -> str:
     """Format every active entry, grouped by section."""
+    return format_ace(_by_section(project, _live(project, caller)))
+
+
+def format_ace(entries: Iterable[PlaybookEntry]) -> str:
     return ace_format.format(
         RuleLine(
             entry.label,
@@ -46,7 +50,7 @@ def _ace(project: Project, caller: Caller) -> str:
             harmful=entry.harmful,
             section=entry.category,
         )
-        for entry in _by_section(project, _live(project, caller))
+        for entry in entries
     )
 
 
@@ -57,12 +61,7 @@ def _block(project: Project, caller: Caller) -> str:
     fitting = renderer.fit_budget(
         renderer.sort_entries(live, renderer.TaskFit()), budget
     )
-    body, section = "", ""
-    for entry in _by_section(project, fitting):
-        if entry.category != section:
-            section = entry.category
-            body += f"\n### {section}\n\n"
-        body += f"- {entry.line}\n"
+    body = managed_block.format_entries(_by_section(project, fitting))
     if left_out := len(live) - len(fitting):
         body += f"\n<!-- {left_out} more in the service: no room for them here. -->\n"
     return managed_block.block(body)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.text import plain_text as texts
+from common.text.quoting import safe_line
 from inference import tokens
-from playbook.exchange import imported_rules, sections
+from playbook.exchange import ace_format, imported_rules, sections
 from playbook.exchange.ace_format import RuleLine, UnparsedLine
 from playbook.exchange.imported_rules import ImportedRule
 from playbook.models import PlaybookEntry
@@ -120,7 +121,8 @@ def _proposal(
     plan: ImportPlan,
 ) -> Proposal | None:
     live = [owner for owner in owners if owner.is_live]
-    if holder := lookup.by_hash.get(rule.hash):
+    exported = (owner for owner in live if _is_exported(rule, owner))
+    if holder := lookup.by_hash.get(rule.hash) or next(exported, None):
         _note_duplicates(rule, holder, live, plan)
         return _alias(rule, holder, lookup)
     if live:
@@ -131,6 +133,12 @@ def _proposal(
         plan.notes.append(f"Line {rule.number}: {reason}; nothing is proposed.")
         return None
     return _addition(project, rule, lookup, category, plan)
+
+
+def _is_exported(rule: ImportedRule, entry: PlaybookEntry) -> bool:
+    """Whether the text is what an export writes of the entry: without invisible characters."""
+    forms = (ace_format.canonical(entry.content), safe_line(entry.content))
+    return rule.hash in map(texts.similarity_hash, forms)
 
 
 def _note_duplicates(

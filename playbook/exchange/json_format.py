@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from common import errors
 from common.text import plain_text as texts
+from common.text.quoting import exact_json
 from playbook.exchange.ace_format import RuleLine
 
 FORMAT = "agent-memory-playbook"
@@ -52,7 +53,7 @@ def _small(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
-Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,40}-\d{5,10}$")]
+Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,40}-[0-9]{5,10}$")]
 Category = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Moment = Annotated[str, AfterValidator(_moment)]
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
@@ -213,10 +214,10 @@ def write(
     head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> str:
     """Write each row on its own line, so that a diff can compare two exports."""
-    parts = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
+    parts = [f"{exact_json(name)}: {exact_json(value)}" for name, value in head.items()]
     for name, rows in lists.items():
-        body = ",\n".join(map(_json, rows))
-        parts.append(f"{_json(name)}: [\n{body}\n]" if body else f'"{name}": []')
+        body = ",\n".join(map(exact_json, rows))
+        parts.append(f"{exact_json(name)}: [\n{body}\n]" if body else f'"{name}": []')
     return "{" + ",\n".join(parts) + "}\n"
 
 
@@ -232,10 +233,6 @@ def to_lines(document: ExportedPlaybook) -> Iterator[RuleLine]:
             section=entry.category,
             number=number,
         )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
 def _find_problems(document: ExportedPlaybook) -> str:

@@ -6,9 +6,13 @@ Pure functions of bytes. Text outside the two markers never changes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from common import errors
+from common.text.quoting import safe_line
 from playbook.exchange import ace_format
+from playbook.models import PlaybookEntry
+from playbook.rule_text import entry_line
 
 BEGIN = "<!-- agent-memory:begin -->"
 END = "<!-- agent-memory:end -->"
@@ -46,6 +50,20 @@ def block(body: str) -> str:
     return f"{BEGIN}\n{INTRO}\n{body}{END}"
 
 
+def format_entries(entries: Iterable[PlaybookEntry]) -> str:
+    """Return the lines of entries, below a heading for each category.
+
+    No text of an entry can start or end a comment, such as the markers of the block.
+    """
+    body, section = "", ""
+    for entry in entries:
+        if entry.category != section:
+            section = entry.category
+            body += f"\n### {safe_line(section)}\n\n"
+        body += f"- {entry_line.escape_comments(entry.line)}\n"
+    return body
+
+
 def insert_block(document: bytes, block: str) -> bytes:
     """Replace the block in a document, or append the block if the document has none.
 
@@ -74,7 +92,8 @@ def read_rules(text: str) -> str:
         raise NoBlock
     above = "\n" * len(_ENDING.findall(document[: place[0]]))
     inside = ace_format.split_lines(document[slice(*place)].decode())
-    return above + "\n".join("" if _is_comment(row) else row for row in inside)
+    rows = ["" if _is_comment(row) else row for row in inside]
+    return above + "\n".join(entry_line.unescape_comments(row) for row in rows)
 
 
 def _is_comment(row: str) -> bool:

@@ -254,7 +254,7 @@ def _contradiction(item: PreparedProposal) -> GateResult:
 
 def _budget(playbook: Playbook, proposal: Proposal) -> GateResult:
     if proposal.entry:
-        added = proposal.entry.line
+        added = format_line(proposal.entry.label, proposal.entry.content)
     else:
         name = next_label(playbook, proposal.category or "")
         added = format_line(name, proposal.content or "")

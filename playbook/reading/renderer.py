@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
 from common.caller import Caller, Role
@@ -16,12 +17,17 @@ from playbook.models import Exposure, PlaybookEntry
 from playbook.queries import EntryQuerySet
 from playbook.reading import entry_list, exposures, past_revisions, relevance
 from playbook.reading.relevance import Relevance, Relevances
+from playbook.rule_text import entry_line
 from projects.models import Project
 
 
 class HasLine(Protocol):
+    """A line, and a size in bytes that it has at least."""
+
     @property
     def line(self) -> str: ...
+    @property
+    def least_size(self) -> int: ...
 
 
 class Rankable(Protocol):
@@ -88,7 +94,7 @@ class RenderedEntry:
     is_contested: bool
     suspect_files: tuple[str, ...]
 
-    @property
+    @cached_property
     def line(self) -> str:
         """The line of the entry.
 
@@ -97,7 +103,11 @@ class RenderedEntry:
         mark = freshness.doubt_note(
             is_contested=self.is_contested, files=self.suspect_files
         )
-        return f"{models.format_line(self.entry.label, self.entry.content)}{mark}"
+        return entry_line.write_marked(self.entry.label, self.entry.content, mark)
+
+    @property
+    def least_size(self) -> int:
+        return entry_line.least_size(self.entry.label, self.entry.content)
 
     @property
     def tokens(self) -> int:
@@ -216,7 +226,7 @@ def render(
         (candidates if is_in else below).append(rendered_entry)
     fitting_entries = fit_budget(candidates, limit)
     fitting_ids = {rendered_entry.entry.pk for rendered_entry in fitting_entries}
-    text = "".join(f"{rendered_entry.line}\n" for rendered_entry in fitting_entries)
+    text = write_lines(fitting_entries)
     return RenderedPlaybook(
         text=text,
         rendered_entries=fitting_entries,
@@ -312,6 +322,10 @@ def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
     return sorted(entries, key=key)
 
 
+def write_lines(lines: Iterable[HasLine]) -> str:
+    return "".join(f"{each.line}\n" for each in lines)
+
+
 def fit_budget(lines: Iterable[L], budget: int) -> list[L]:
     """Return the items whose lines fit into the budget together.
 
@@ -320,6 +334,8 @@ def fit_budget(lines: Iterable[L], budget: int) -> list[L]:
     room = budget * tokens.BYTES_PER_TOKEN
     fitting = []
     for each in lines:
+        if each.least_size >= room:
+            continue
         size = len(each.line.encode()) + 1
         if size <= room:
             fitting.append(each)

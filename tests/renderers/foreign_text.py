@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from hypothesis import strategies as st
@@ -70,7 +71,9 @@ JSON = st.recursive(
 
 
 def is_printable(text: str) -> bool:
-    """Whether a text has no control, format or line-end character but the newline."""
+    """Whether a text has no control, format or line-end character but tab and newline."""
     forbidden = {"Cc", "Cf", "Zl", "Zp", "Cs"}
-    found = {unicodedata.category(character) for character in text.replace("\n", "")}
+    found = {
+        unicodedata.category(character) for character in re.sub(r"[\t\n]", "", text)
+    }
     return not found & forbidden and drop_invisible(text) == text

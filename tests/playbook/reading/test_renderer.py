@@ -203,6 +203,8 @@ class TestQueries:
 
 
 class Line:
+    least_size = 0
+
     def __init__(self, line):
         self.line = line
 
