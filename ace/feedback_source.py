@@ -1,4 +1,8 @@
-"""Check that the caller may claim the feedback_source that its request names."""
+"""Decide whose word the feedback of a finished task is.
+
+A claim that the caller may not make counts as the agent's own word: the task is stored with
+the claim, and a note says what it counts as and what would change that.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +26,51 @@ REQUEST_FIELDS = (
     "cited_entry_ids",
     "injected_entry_ids",
 )
+# Which caller may claim a source, for the note.
+_NEEDS = {
+    "human": "a key or a person with the role curator",
+    "test": "a key that may attest; an owner sets may_attest with PATCH /keys/{id}",
+    "environment": "a key that may attest; an owner sets may_attest with PATCH /keys/{id}",
+}
 
 
 class FeedbackSourceRefused(errors.Refusal):
-    """This caller may not claim this feedback_source; `agent` is always allowed."""
+    """The request lacks what this feedback_source needs; `agent` is always allowed."""
 
     code = "feedback_source"
 
 
 def accept(data: Mapping[str, Any], project: Project, caller: Caller) -> dict[str, Any]:
-    """Check the feedback_source; return the fields of the request that a run stores."""
-    _check(data, project, caller)
-    return {name: data[name] for name in REQUEST_FIELDS if data.get(name) is not None}
+    """Return the fields of the request that a run stores.
 
-
-def _check(data: Mapping[str, Any], project: Project, caller: Caller) -> None:
-    """Refuse `human` from a caller who is no curator, and `test` without test counts.
-
-    The source decides how much the feedback counts (docs/ace.md, "Policy").
+    If the caller may not claim the feedback_source, `counted_as` is added.
     """
-    source = data["feedback_source"]
-    if source == "human" and not caller.may(Role.CURATOR, project.pk):
-        raise FeedbackSourceRefused(
-            "feedback_source human needs a curator's key; use agent.",
-            errors={"feedback_source": ["human needs the role curator."]},
-        )
-    if source == "test" and not count_tests(data.get("feedback") or ""):
+    claimed = data["feedback_source"]
+    if claimed == "test" and not count_tests(data.get("feedback") or ""):
         raise FeedbackSourceRefused(
             "feedback_source test needs a feedback with test counts, such as "
             "'3 passed, 1 failed'.",
             errors={"feedback_source": ["The feedback has no test counts."]},
         )
+    kept = {name: data[name] for name in REQUEST_FIELDS if data.get(name) is not None}
+    if not _may_claim(claimed, project, caller):
+        kept["counted_as"] = "agent"
+    return kept
+
+
+def _may_claim(source: str, project: Project, caller: Caller) -> bool:
+    """Whether the project believes this caller about this source (docs/ace.md, "Policy")."""
+    if source == "human":
+        return caller.may(Role.CURATOR, project.pk)
+    return source == "agent" or caller.attests_in(project.pk)
+
+
+def downgrade_notes(request: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the note about a claim that does not count."""
+    if "counted_as" not in request:
+        return ()
+    claimed = request["feedback_source"]
+    return (
+        f"feedback_source {claimed} counts as {request['counted_as']}: "
+        f"{claimed} needs {_NEEDS[claimed]}",
+    )

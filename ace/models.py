@@ -23,8 +23,12 @@ class AceRun(models.Model):
     agent_id = models.CharField(max_length=255)
     actor = models.CharField(max_length=200)
     key_id = models.UUIDField(null=True, blank=True)
+    account_id = models.BigIntegerField(null=True, blank=True)
+    # Whether the project believes the sender's reports (common.caller.Caller.attests_in).
+    is_attested = models.BooleanField(default=False, db_default=False)
     # The request after its secrets were masked: {goal, result, feedback, tool_usage,
-    # outcome, feedback_source, cited_entry_ids, injected_entry_ids}.
+    # outcome, feedback_source, cited_entry_ids, injected_entry_ids}. `counted_as` is the
+    # feedback_source that counts, if the sender may not claim the named one.
     request = models.JSONField()
     # {phase: {"status", "at", "took_ms", "error"}}, with the phases that have run.
     phases = models.JSONField(default=dict)

@@ -23,6 +23,7 @@ KEPT_KEYS = (
     "agent_id",
     "outcome",
     "feedback_source",
+    "counted_as",
     "status",
     "memory_type",
     "memory_status",

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from access import idempotency
 from access.models import ApiKey
-from ace import executor
+from ace import executor, feedback_source
 from ace.curate import curator_phase
 from ace.model_calls import model_call
 from ace.models import AceRun
@@ -97,7 +97,10 @@ def _start(
     stored, secrets = secret_policy.guard(project.options.secrets, dict(request))
     task = tasks.parse(stored)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
-    notes = cited_entries.unknown_name_notes(project, stored)
+    notes = (
+        *feedback_source.downgrade_notes(stored),
+        *cited_entries.unknown_name_notes(project, stored),
+    )
     if secrets:
         notes = (f"masked: {', '.join(dict.fromkeys(secrets))}", *notes)
     draft = replace(draft, notes=(*notes, *draft.notes))
@@ -109,6 +112,8 @@ def _start(
         agent_id=agent_id,
         actor=caller.name[:200],
         key_id=caller.key_id,
+        account_id=caller.account_id,
+        is_attested=caller.attests_in(project.pk),
         request=stored,
     )
     return _commit(run, batch, caller, identity=identity, wait=wait, started=started)
@@ -309,16 +314,19 @@ def _mark_running(run: AceRun) -> bool:
 def caller_of(run: AceRun) -> Caller:
     """Return a caller who continues the run as its sender, with what the sender may.
 
-    A signed-in person, or a key that is gone, continues as a writer.
+    A signed-in person, or a key that is gone, continues as a writer. A key that may no
+    longer attest does not attest what it sent before.
     """
     key = ApiKey.objects.filter(pk=run.key_id).first() if run.key_id else None
+    is_believed = key is None or key.may_attest
     return Caller(
         name=run.actor,
         roles={run.project_id: Role(key.role) if key else Role.WRITER},
         key_id=run.key_id,
         line_id=key.line_id if key else run.key_id,
         key_account_id=key.account_id if key else None,
-        may_attest=key.may_attest if key else False,
+        account_id=run.account_id,
+        may_attest=run.is_attested and is_believed,
         agent_id=run.agent_id,
         user_id=key.user_id if key else "",
     )

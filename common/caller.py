@@ -5,6 +5,7 @@ A view builds the caller once and passes the caller to every function that reads
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -101,23 +102,36 @@ class Caller:
 
     @property
     def person(self) -> str:
-        """Name the person behind the caller: two callers of one person are no two witnesses.
+        """Return an opaque name of the person behind the caller.
 
-        The person is the user of a bound key, otherwise the account, otherwise the line of
-        keys.
+        Two callers of one person are no two witnesses. The person is the user of a bound
+        key, otherwise the account, otherwise the line of keys.
         """
         account_id = self.account_id or self.key_account_id
         if self.user_id:
-            return f"user:{self.user_id}"
+            return _digest(f"user:{self.user_id}")
         if account_id:
-            return f"account:{account_id}"
-        return f"line:{self.line_id}" if self.line_id else f"caller:{self.name}"
+            return _digest(f"account:{account_id}")
+        return self._line_name
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Return all names of the person; a rotation by somebody else changes `person`."""
+        return frozenset({self.person, self._line_name})
+
+    @property
+    def _line_name(self) -> str:
+        return _digest(f"line:{self.line_id}" if self.line_id else f"name:{self.name}")
 
     def agent_id_for(self, agent_id: str) -> str:
         """Return the agent id to write under; a key bound to an agent cannot use another id."""
         if self.agent_id and agent_id and agent_id != self.agent_id:
             raise AgentMismatch
         return self.agent_id or agent_id or self.name
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class AgentMismatch(errors.Refusal):

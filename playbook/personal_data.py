@@ -39,6 +39,7 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
     Support,
+    UnattestedVote,
 )
 from playbook.proposals.proposed_change import WRITES_TEXT
 from playbook.queries import DeltaQuerySet
@@ -69,6 +70,7 @@ TEXT_COLUMNS = {
 # Statuses of deltas whose text is the text of an entry, or was the text of an entry.
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
+PERSON = "a hash by which two callers of one person are recognized"
 SERVICE_VALUE = "made by the service, of no text"
 
 
@@ -157,6 +159,7 @@ class PlaybookErasure(ErasureHandler):
                 ("category", "risk", "targets", "idempotency_key"), SERVICE_VALUE
             ),
             **dict.fromkeys(("producer_name", "producer_version"), SERVICE_VALUE),
+            "person": PERSON,
         },
         PlaybookChange: {
             **dict.fromkeys(("actor", "agent_id"), AUTHOR_NAME),
@@ -164,6 +167,7 @@ class PlaybookErasure(ErasureHandler):
         },
         Conflict: {"decided_by": AUTHOR_NAME, "decided_with": SERVICE_VALUE},
         Exposure: {"agent_id": AUTHOR_NAME},
+        UnattestedVote: {"person": PERSON, "kind": SERVICE_VALUE},
         Playbook: {},
         Support: {},
     }

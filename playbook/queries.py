@@ -26,6 +26,10 @@ WAITING_STATUSES = ["pending", "stale"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
+# Conflicts between rules that are in the playbook, and conflicts with a proposal that rests
+# on more than an agent's own word.
+IN_PLAYBOOK = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING_STATUSES)
+FROM_TRUSTED_SOURCE = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES)
 # Rejections without those that only repeat an earlier rejection. The earlier one counts
 # its repeats.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
@@ -99,6 +103,14 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
     def unresolved(self) -> Self:
         return self.filter(state="open")
 
+    def marking_entries(self) -> Self:
+        """Open conflicts whose entries agents get with the mark `contested`.
+
+        A proposal that waits on an agent's own word marks nothing: a single key could
+        otherwise put every rule in doubt.
+        """
+        return self.unresolved().filter(IN_PLAYBOOK | FROM_TRUSTED_SOURCE)
+
     def hiding_entry(self, entry: Any) -> Self:
         """Open conflicts that keep an entry from agents until a person decides.
 
@@ -107,15 +119,9 @@ class ConflictQuerySet(ProjectScopedQuerySet[Any]):
         person wrote or locked the older side. Without these limits, anybody who may
         propose could hide a rule.
         """
-        in_playbook = models.Q(delta=None) | ~models.Q(
-            delta__status__in=WAITING_STATUSES
-        )
         is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
-        has_trusted_source = (
-            models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES) & ~is_own
-        )
-        is_older = models.Q(left=entry) & (in_playbook | has_trusted_source)
-        is_newer = models.Q(right=entry) & in_playbook
+        is_older = models.Q(left=entry) & (IN_PLAYBOOK | FROM_TRUSTED_SOURCE & ~is_own)
+        is_newer = models.Q(right=entry) & IN_PLAYBOOK
         return self.unresolved().filter(is_older | is_newer)
 
     def of_pair(self, entry: Any, delta: Any) -> Self:

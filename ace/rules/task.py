@@ -112,8 +112,13 @@ def parse(request: Mapping[str, Any]) -> Task:
         feedback=as_text(request.get("feedback")),
         calls=_calls(request.get("tool_usage")),
         outcome=_OUTCOMES.get(outcome),
-        feedback_source=str(request.get("feedback_source") or "agent"),
+        feedback_source=_counted_source(request),
     )
+
+
+def _counted_source(request: Mapping[str, Any]) -> str:
+    """Return whose word the feedback is, which may be less than what the sender claims."""
+    return str(request.get("counted_as") or request.get("feedback_source") or "agent")
 
 
 def canonical_json(value: Any) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from common.caller import Caller, Role
 from common.db import write
 from memories.models import Memory
-from playbook.history import change_chains
+from playbook.history import change_chains, unattested_votes
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import PlaybookChange, PlaybookEntry, Support
 from projects.models import Project
@@ -41,11 +41,13 @@ def record(
     supported_entries: Iterable[uuid.UUID],
     cause: Cause,
     caller: Caller,
+    *,
+    is_believed: bool = True,
 ) -> list[PlaybookChange]:
     """Count votes, and let the memory of the cause support entries, in one revision.
 
     Entries of other projects are skipped. Votes and supports that already exist are
-    skipped.
+    skipped. A vote of a caller who is not believed may count as neutral.
     """
     caller.require(Role.WRITER, project.pk)
     supported_entries = list(dict.fromkeys(supported_entries))
@@ -60,7 +62,8 @@ def record(
     for vote in votes:
         if vote.entry_id in entries and vote.entry_id not in voted_entries:
             entry = entries[vote.entry_id]
-            revision.count(entry, {vote.kind: 1}, reason=vote.reason)
+            counted = vote if is_believed else _discount(vote, entry, caller)
+            revision.count(entry, {counted.kind: 1}, reason=counted.reason)
             voted_entries.add(entry.pk)
     memories = Memory.objects.filter(project=project)
     memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
@@ -69,6 +72,14 @@ def record(
             if entry := entries.get(entry_id):
                 revision.support(entry, add=[memory.pk])
     return revision.close()
+
+
+def _discount(vote: Vote, entry: PlaybookEntry, caller: Caller) -> Vote:
+    """Return the vote of a caller who may not attest as it counts."""
+    why = unattested_votes.reason_to_discount(entry, vote.kind, caller)
+    if not why:
+        return vote
+    return replace(vote, kind="neutral", reason=f"{why} {vote.reason}".strip())
 
 
 def _entries_to_support(

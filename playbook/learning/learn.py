@@ -28,6 +28,7 @@ from playbook.proposals.proposed_change import (
     Proposal,
     Quote,
 )
+from playbook.queries import TRUSTED_SOURCES
 from projects.models import Project
 
 NAME, VERSION = "curator", "1"
@@ -67,6 +68,11 @@ class TaskRun:
     agent_id: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the outcome rests on more than the agent's own word."""
+        return self.feedback_source in TRUSTED_SOURCES
+
 
 @dataclass(frozen=True)
 class LearningOutcome:
@@ -96,7 +102,14 @@ def learn_from_task(
         memory_id=run.memory.pk if run.memory else None,
         agent_id=run.agent_id,
     )
-    votes.record(project, cast_votes, supported_entries, cause, caller)
+    votes.record(
+        project,
+        cast_votes,
+        supported_entries,
+        cause,
+        caller,
+        is_believed=run.is_trusted or caller.attests_in(project.pk),
+    )
     _propose_lessons(project, lessons, run, caller)
     submission.propose(project, _refuted_retirements(project, run), caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)

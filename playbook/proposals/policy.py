@@ -66,14 +66,20 @@ def decide(
     not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
     if not_passed:
         return Decision(Status.PENDING, risk, _messages(gates, not_passed))
-    if reason := _policy_reason(project.options.policy, proposal):
+    is_believed = proposal.is_trusted or caller.attests_in(project.pk)
+    if reason := _policy_reason(project.options.policy, proposal, is_believed):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)
 
 
-def _policy_reason(policy: str, proposal: Proposal) -> str:
+def _policy_reason(policy: str, proposal: Proposal, is_believed: bool) -> str:
     if policy == "manual":
         return "The project's policy is manual: every change waits for a person."
+    if not is_believed:
+        return (
+            "A key that may not attest reported it, and what other agents read is not "
+            "decided by its word alone, so a person decides."
+        )
     if policy == "auto":
         return ""
     if not proposal.is_trusted:

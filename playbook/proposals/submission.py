@@ -294,6 +294,7 @@ def _build_delta(
         producer_version=proposal.producer_version[:40],
         proposed_by=caller.name[:200],
         key_id=caller.key_id,
+        person=caller.person,
         agent_id=proposal.agent_id or caller.agent_id,
         run_id=proposal.run_id,
         memory_id=proposal.memory_id,

@@ -73,9 +73,9 @@ def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQueryS
 
 
 def conflicting_ids(project: Project) -> set[uuid.UUID]:
-    """Return the ids of the entries in open conflicts."""
-    rows = Conflict.objects.filter(project=project, state=Conflict.ConflictStage.OPEN)
-    sides = rows.values_list("left_id", "right_id")
+    """Return the ids of the entries that open conflicts mark as contested."""
+    rows = Conflict.objects.filter(project=project)
+    sides = rows.marking_entries().values_list("left_id", "right_id")
     return {pk for pair in sides for pk in pair if pk}
 
 

@@ -263,11 +263,6 @@ class TestRefusals:
         assert any(name.startswith(field) for name in answer.json()["errors"])
         assert AceRun.objects.count() == 0
 
-    def test_human_feedback_needs_a_curator(self, complete, bob_api):
-        answer = complete(api=bob_api, feedback_source="human")
-
-        assert answer.json()["code"] == "feedback_source"
-
     def test_test_feedback_needs_counts(self, complete):
         answer = complete(feedback="it went well", feedback_source="test")
 

@@ -29,7 +29,7 @@ def examples(page):
 
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
 def test_each_works_as_pasted(page, live_server):
-    key = keys.issue(name="first key", role=Role.OWNER)
+    key = keys.issue(name="first key", role=Role.OWNER, may_attest=True)
     script = examples(page).replace(HERE, live_server.url).replace(KEY, key.secret)
 
     done = subprocess.run(

@@ -15,7 +15,7 @@ from playbook.proposals import submission
         ("assisted", "environment", "applied"),
         ("assisted", "human", "applied"),
         ("assisted", "agent", "pending"),
-        ("auto", "agent", "applied"),
+        ("auto", "agent", "pending"),
         ("auto", "test", "applied"),
     ],
 )
@@ -29,6 +29,27 @@ class TestAdditions:
 
         assert delta.status == status
         assert PlaybookEntry.objects.count() == (status == "applied")
+
+
+class TestOwnWord:
+    def test_auto_applies_it_from_a_caller_who_may_attest(
+        self, project, alice, learned, set_options
+    ):
+        set_options(policy="auto")
+
+        [delta] = submission.propose(project, [learned(feedback_source="agent")], alice)
+
+        assert delta.status == "applied"
+
+    def test_auto_lets_it_wait_from_another_caller_and_says_why(
+        self, project, bob, learned, set_options
+    ):
+        set_options(policy="auto")
+
+        [delta] = submission.propose(project, [learned(feedback_source="agent")], bob)
+
+        assert delta.status == "pending"
+        assert "may not attest" in delta.review_note
 
 
 @pytest.mark.parametrize(
