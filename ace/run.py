@@ -33,6 +33,8 @@ from common.db import write
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
+from memories import scopes
+from memories.scopes import Scope
 from memories.store import secret_policy
 from memories.store import write as store_write
 from projects.models import Project
@@ -57,10 +59,14 @@ def complete(
     request: Mapping[str, Any],
     caller: Caller,
     *,
+    scope: Scope | None = None,
     identity: idempotency.RequestIdentity | None = None,
     wait: bool = True,
 ) -> AceRun:
     """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
+
+    The memory is stored in `scope`; without it, in the scope of the user to whom the
+    caller is bound, or in the workspace.
 
     With `wait=False`, this function only stores the memory, and a job runs the other
     phases. With an `identity`, a repeated request gets the run of the first request and
@@ -69,7 +75,10 @@ def complete(
     caller.require(Role.WRITER, project.pk)
     run = find_earlier(identity) if identity else None
     if run is None:
-        run = _start(project, request, caller, identity=identity, wait=wait)
+        scope = scope or scopes.resolve_for_task(None, project, caller)
+        run = _start(
+            project, request, caller, scope=scope, identity=identity, wait=wait
+        )
     elif run.state == AceRun.RunState.FAILED or (
         wait and run.state == AceRun.RunState.RUNNING
     ):
@@ -89,6 +98,7 @@ def _start(
     request: Mapping[str, Any],
     caller: Caller,
     *,
+    scope: Scope,
     identity: idempotency.RequestIdentity | None,
     wait: bool,
 ) -> AceRun:
@@ -103,7 +113,7 @@ def _start(
     )
     if secrets:
         notes = (f"masked: {', '.join(dict.fromkeys(secrets))}", *notes)
-    draft = replace(draft, notes=(*notes, *draft.notes))
+    draft = replace(draft, notes=(*notes, *draft.notes), scope=scope)
     batch = store_write.prepare(project, [draft], caller)
     for refusal in batch.refusals.values():
         raise refusal

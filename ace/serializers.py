@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from ace.models import AceRun, Observation, Reflection
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
+from memories.serializers.fields import ScopeSerializer
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
@@ -55,6 +56,12 @@ class CompleteTask(InProject, NullIsAbsent):
     )
     injected_entry_ids = serializers.ListField(
         child=serializers.CharField(max_length=64), max_length=500, required=False
+    )
+
+    scope = ScopeSerializer(
+        required=False,
+        help_text="Where the memory of the task is stored: by default in the scope of the "
+        "user to whom the key is bound, and otherwise in the workspace.",
     )
 
     def validate_tool_usage(self, value: list[Any]) -> list[Any]:

@@ -17,6 +17,7 @@ from ace.models import AceRun
 from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
+from memories import scopes
 
 MAX_BODY = 1024 * 1024  # bytes of one finished task
 
@@ -46,7 +47,14 @@ class CompleteTaskView(ProjectView):
         task = feedback_source.accept(data, project, self.caller)
         wait = "respond-async" not in request.headers.get("Prefer", "")
         identity = self.request_identity(project.pk)
-        run = runs.complete(project, task, self.caller, identity=identity, wait=wait)
+        run = runs.complete(
+            project,
+            task,
+            self.caller,
+            scope=scopes.resolve_for_task(data.get("scope"), project, self.caller),
+            identity=identity,
+            wait=wait,
+        )
         if run.state == AceRun.RunState.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})

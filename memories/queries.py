@@ -101,6 +101,23 @@ class Filters:
     sensitivities: tuple[str, ...] = ()
 
 
+def as_visible_as(memory: Any, name: str) -> Q:
+    """Select rows whose memory is visible to everybody who may read `memory`.
+
+    `name` is the field with the id of the rows' memory. What is written beside `memory` may
+    name only such rows. Without a memory, only shared rows are selected.
+    """
+    shared = ~Q(scope_kind__in=PRIVATE_SCOPES)
+    user = memory.scope_user or memory.scope_key if memory else ""
+    if memory and memory.scope_kind in PRIVATE_SCOPES:
+        if memory.scope_kind == "session" and not memory.scope_user:
+            return Q()  # only callers without a binding read it, and they read all rows
+        shared |= Q(scope_kind="user", scope_key=user)
+        shared |= Q(scope_kind="session", scope_user=user)
+    visible = _rows("Memory").filter(shared).values("pk")
+    return Q(**{name: None}) | Q(**{f"{name}__in": visible})
+
+
 class MemoryQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
         """Return the rows that the caller may read.

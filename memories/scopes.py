@@ -94,6 +94,15 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
     return Scope(kind, key)
 
 
+def resolve_for_task(
+    value: Mapping[str, Any] | None, project: Project, caller: Caller
+) -> Scope:
+    """Like `resolve`, but a bound key that names no scope writes in its user's scope."""
+    if not value and caller.user_id:
+        return Scope("user", caller.user_id)
+    return resolve(value, project, caller)
+
+
 def narrower_scopes(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
     """Return the session scopes that a read of a user scope also covers.
 

@@ -17,6 +17,7 @@ from ace.rules.lessons import TaskLesson
 from ace.rules.task import Task
 from ace.rules.unresolved_errors import UnresolvedError
 from common.db import write
+from memories.queries import as_visible_as
 from playbook.history import revision
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import proposed_change
@@ -168,8 +169,11 @@ def _store(
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
     own = Observation.objects.filter(run=run).order_by("pk").first()
     assert own  # stored by this call, or by an earlier call for the same run
+    # The reason of a lesson names an earlier run, so only runs count that its readers see.
     same = Observation.objects.filter(
-        project=run.project, signature__in=[row.signature for row in rows]
+        as_visible_as(run.memory, "run__memory_id"),
+        project=run.project,
+        signature__in=[row.signature for row in rows],
     )
     return _count_runs(same.filter(pk__lt=own.pk))
 

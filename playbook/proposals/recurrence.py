@@ -13,6 +13,8 @@ from dataclasses import replace
 from django.db.models import F, Q
 
 from common.text.contradiction import disagreement
+from memories.models import Memory
+from memories.queries import as_visible_as
 from playbook.delta_vectors import (
     KNOWN_LESSONS,
     LESSON_OPERATIONS,
@@ -112,12 +114,22 @@ def _is_lesson(proposal: Proposal) -> bool:
     )
 
 
+def _scope_of(proposal: Proposal) -> Memory | None:
+    rows = Memory.objects.only("scope_kind", "scope_key", "scope_user")
+    memory: Memory | None = rows.filter(pk=proposal.memory_id).first()
+    return memory
+
+
 def _earlier_deltas(
     project: Project, item: PreparedProposal
 ) -> Iterator[PlaybookDelta]:
     """Yield deltas with the same text, newest first, then paraphrases, nearest first."""
+    # The decision names the earlier delta, so only deltas count that its readers see.
+    memory = _scope_of(item.original)
     rows = PlaybookDelta.objects.filter(
-        project=project, operation__in=LESSON_OPERATIONS
+        as_visible_as(memory, "memory_id"),
+        project=project,
+        operation__in=LESSON_OPERATIONS,
     )
     for status in (REFUSED_BY_PERSON, Q(status=Status.PENDING)):
         yield from rows.filter(status, similarity_hash=item.hash).order_by("-pk")[:1]

@@ -31,6 +31,7 @@ from playbook.proposals import (
     gates,
     placement,
     policy,
+    privacy,
     proposed_change,
     recurrence,
 )
@@ -191,6 +192,7 @@ def _submit_one(
     proposal = item.proposal
     results = gates.evaluate(playbook, item, key_id=caller.key_id)
     decision = policy.decide(playbook.project, proposal, results, caller)
+    decision = privacy.hold_private(proposal, decision)
     decision = recurrence.reconsider(playbook.project, item, decision)
     delta = _build_delta(playbook.project, item, caller)
     delta.gates = [asdict(result) for result in results]

@@ -41,7 +41,9 @@ def scope(request):
 def kept(key_of, project, scope):
     """Rows of u1's scope, with the word in every text."""
     private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
-    return World(project, MARK, {"project_id": project.pk, **private})
+    task = worlds.private_task(key_of("u1"), project, MARK, scope)
+    kept = {f"task_{name}": pk for name, pk in task.items()}
+    return World(project, MARK, {"project_id": project.pk, **private, **kept})
 
 
 @pytest.fixture
@@ -54,10 +56,14 @@ def ours(kept, client_of, project):
     return kept
 
 
+TASK = ("task_run", "task_memory", "task_delta")
+
+
 def hidden_from(answer, route, world):
     """Return private words and ids of an answer that are not in its request."""
     text = answer_texts(answer, route, world)
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
+    private += ("compacted", "conflict", "decided", *TASK)
     words = [MARK, *(getattr(world, name) for name in private)]
     return [word for word in words if word in text]
 
@@ -74,6 +80,21 @@ class TestEveryRoute:
                 wrong.append(f"{route.name}: {answer.status_code} {answer.content!r}")
             if found := hidden_from(answer, route, ours):
                 wrong.append(f"{route.name} tells {found}: {answer.content!r}")
+
+        assert not wrong, "\n".join(wrong)
+
+    def test_u2_reaches_nothing_that_a_task_of_u1_left(self, ours, key_of):
+        left = {name: ours.ids[f"task_{name}"] for name in ("run", "memory", "delta")}
+        left["stuck"] = left["run"]
+        world = World(ours.project, MARK, ours.ids | left)
+        u2, wrong = key_of("u2"), []
+        for route in TABLE:
+            if not set(route.path) & set(left) or route.method == "DELETE":
+                continue
+            with undone():
+                answer = send(u2, route, world)
+            if answer.status_code != 404 or hidden_from(answer, route, world):
+                wrong.append(f"{route.name}: {answer.status_code} {answer.content!r}")
 
         assert not wrong, "\n".join(wrong)
 
@@ -351,7 +372,6 @@ class TestWhatIsLeftBehind:
     def test_a_tag_that_a_finished_task_names(self, kept, key_of, project):
         task = {"goal": f"Look at the {MARK}-tag of it", "result": "It was looked at"}
         asked = task | {"project_id": str(project.pk)}
-        # What u1 reports is shared, and its tag with it.
         other, mine = (
             posted(key_of(user), "complete-task", asked | {"feedback": user})["tags"]
             for user in ("u2", "u1")

@@ -158,7 +158,7 @@ def scanned(api, project, private):
     return job
 
 
-def a_finished_task(api, project, mark):
+def a_finished_task(api, project, mark, **more):
     """Return the id of a run with the word in every reported text."""
     task = {
         "project_id": str(project.pk),
@@ -168,8 +168,28 @@ def a_finished_task(api, project, mark):
         "tool_usage": [
             {"tool_name": "edit_file", "arguments": {"file": mark}, "result": mark}
         ],
+        **more,
     }
     return posted(api, "complete-task", task)["run_id"]
+
+
+def private_task(api, project, mark, scope):
+    """Return the ids of what a user's task leaves: its run, memory and proposal."""
+    call = {"tool_name": "upload", "arguments": {"bucket": f"{mark} reports"}}
+    repaired = [
+        call
+        | {"result": f"Error: bucket {mark} reports not found; buckets have slugs"},
+        call | {"arguments": {"bucket": f"{mark}-reports"}, "result": "uploaded"},
+    ]
+    run = a_finished_task(
+        api, project, mark, scope=scope, outcome="success", tool_usage=repaired
+    )
+    delta = PlaybookDelta.objects.filter(run_id=run).first()
+    return {
+        "run": run,
+        "memory": AceRun.objects.get(pk=run).memory_id,
+        "delta": delta.pk,
+    }
 
 
 def shared_part(api, project, mark):

@@ -21,6 +21,7 @@ from ace import run as runs
 from common import errors
 from common.api.serializers import validate
 from common.caller import SYSTEM
+from memories import scopes
 from playbook.models import PlaybookEntry
 from projects import lifecycle
 from projects.models import Project
@@ -101,7 +102,11 @@ class Command(BaseCommand):
                 data = validate(serializers.CompleteTask, body)
                 task = feedback_source.accept(data, project, SYSTEM)
                 return runs.complete(
-                    project, task, SYSTEM, identity=identity
+                    project,
+                    task,
+                    SYSTEM,
+                    scope=scopes.resolve_for_task(data.get("scope"), project, SYSTEM),
+                    identity=identity,
                 ).ace_result
             except errors.Refusal as refusal:
                 details = json.dumps(refusal.errors)
