@@ -1,11 +1,25 @@
-"""Prompt injection: find phrases that give instructions to a model, and defuse them."""
+"""Prompt injection: find phrases that give instructions to a model, and defuse them.
+
+Phrases are looked for in the text and in each of its variants (`common.text.variants`),
+in English by patterns and in other languages by word tables.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
-# Invisible characters. A reader cannot judge text that invisible characters hide.
-HIDDEN = r"[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+from common.text.danger.phrases import PhraseRule, find_phrases
+from common.text.danger.word_tables import read_entries
+from common.text.variants import Variant, find_variants
+from common.text.visible import CONCEALING, ORDINARY, matching_form
+
+# Invisible characters. A reader cannot judge text that invisible characters hide. Emoji and
+# some scripts have one or two of the ordinary ones in a row.
+HIDDEN = rf"[{CONCEALING}]|[{ORDINARY}]{{3,}}"
+MAX_ROUNDS = 6
 DOT = "·"  # joins the words of a defused phrase
 MARK = re.compile(r"\[neutralised: (\S*)\]")
 
@@ -21,14 +35,38 @@ PATTERNS = tuple(
             r"|\b(?:override|bypass)\b.{0,20}?\b(?:your|system|safety)\b.{0,20}?"
             r"\b(?:instructions?|prompts?|rules|guidelines?|guardrails?|filters?)\b"
             r"|\b(?:ignore|disregard|forget)\s+(?:everything|(?:all of|all) the above"
-            r"|what (?:you|i)\b)",
+            r"|what (?:you|i)\b)"
+            r"|\b(?:set aside|pay no attention to|stop (?:following|obeying)|overrule"
+            r"|(?:do not|don't|never|no longer|need not) (?:follow|obey)|supersedes?|abandon"
+            r"|discard|throw (?:away|out)|unlearn|takes? precedence over|cancel|void)\b.{0,30}?"
+            r"\b(?:previous|prior|above|earlier|preceding|existing|original|your|system)\b"
+            r".{0,30}?\b(?:instructions?|prompts?|rules|orders|guidelines?|guardrails?"
+            r"|polic(?:y|ies)|restrictions?|constraints?|training)\b",
         ),
         (
             "it gives the reader another role",
             r"\byou are (?:now|no longer)\b|\bfrom now on,? you\b|\bpretend (?:to be|you)\b"
             r"|\bact as (?:if you|an? (?:unrestricted|evil|jailbroken)|DAN\b)"
             r"|\byour new (?:role|task|instructions?|goal|persona|identity)\b"
-            r"|\b(?:jailbreak|god|DAN) mode\b",
+            r"|\b(?:jailbreak|god|DAN|unrestricted|unfiltered) mode\b"
+            r"|\bdo anything now\b|\byour (?:real|true|actual|only) (?:role|task|goal|purpose"
+            r"|instructions?|identity)\b|\b(?:role-?play|behave) as (?:if you|an? )"
+            r"|\byou have no (?:restrictions|rules|limits|filters)\b"
+            r"|\bi am your (?:developer|administrator|admin|creator|owner|supervisor|operator)\b"
+            r"|\byou (?:must|will|shall) (?:now )?(?:obey|comply with) (?:me|my|this|these|every)\b",
+        ),
+        (
+            "it speaks to the model",
+            r"(?:^|[.!?\n]\s{0,3})(?:(?:note|notice|message|memo|instructions?|attention|important"
+            r"|dear|hey|hello)[ ,:-]{1,3})?(?:to|for|dear|attention)?[ ,:]{0,2}(?:the|any|all|every)?\s?"
+            r"(?:(?:ai|llm|language) )?(?:assistants?|ai models?|language models?|llms?|ais?"
+            r"|ai agents?|chatbots?|copilot|claude|chatgpt|gpt|gemini)(?: reading this)?\s?[:,]\s"
+            r"(?!and\b|or\b)"
+            r"|\bif you are an? (?:ai|llm|language model|assistant|chatbot|automated)\b"
+            r"|\b(?:ai|llm|language model|assistant)s? (?:that |who )?"
+            r"(?:reads?|reading|processing) this\b"
+            r"|\b(?:to|for) (?:the )?(?:ai|llm|assistant|language model|model|agent)s? reading\b"
+            r"|\b(?:system|admin|developer|root) (?:override|command|directive)\b\s{0,3}[:!]",
         ),
         (
             "it has a speaker's tag",
@@ -70,6 +108,67 @@ PATTERNS = tuple(
         ),
     )
 )
+# Variants have neither the lines of the text nor its invisible characters.
+_BY_LINE = {
+    "it speaks to the model",
+    "it has a speaker's tag",
+    "it has the mark-up of a tool call",
+    "it has hidden characters",
+}
+_IN_LINES = [row for row in PATTERNS if row[0] in _BY_LINE]
+_IN_SENTENCES = [row for row in PATTERNS if row[0] not in _BY_LINE]
+# The same in other languages. The tables are in `common/text/danger/words`.
+RULES = (
+    PhraseRule("it cancels other instructions", ("cancel", "earlier", "orders")),
+    PhraseRule("it gives the reader another role", ("new_role",)),
+    PhraseRule("it asks for what the reader must not give", ("expose", "prompt_text")),
+    PhraseRule("it asks for what the reader must not give", ("send", "prompt_text")),
+)
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A phrase that gives instructions: what it does, and its place in the text."""
+
+    name: str
+    start: int
+    end: int
+
+
+def find_injections(text: str) -> tuple[Injection, ...]:
+    """Find phrases that give instructions, in the order of their places."""
+    whole = Variant(text, range(len(text)))
+    found = set(_find_patterns(whole, _IN_LINES if text.isascii() else PATTERNS))
+    if not text.isascii():
+        form = matching_form(text)
+        found.update(_find_patterns(Variant(form.text, form.origins), _IN_LINES))
+    for number, variant in enumerate(find_variants(text)):
+        found.update(_find_patterns(variant, PATTERNS if number else _IN_SENTENCES))
+        if any(sign in variant.text for sign in _hints()):
+            found.update(_find_translations(variant))
+    return tuple(sorted(found, key=lambda each: (each.start, each.end, each.name)))
+
+
+def _find_patterns(
+    variant: Variant, patterns: Sequence[tuple[str, re.Pattern[str]]]
+) -> Iterator[Injection]:
+    for name, pattern in patterns:
+        for match in pattern.finditer(variant.text):
+            if match.end() > match.start():
+                yield Injection(name, *variant.origin_span(*match.span()))
+
+
+def _find_translations(variant: Variant) -> Iterator[Injection]:
+    for name, start, end, _ in find_phrases(variant.text, RULES):
+        yield Injection(name, *variant.origin_span(start, end))
+
+
+@cache
+def _hints() -> tuple[str, ...]:
+    """Return the beginnings of phrases: a text without all of them has no phrase."""
+    tables = ("cancel", "new_role", "prompt_text")
+    entries = (entry for table in tables for entry in read_entries(table))
+    return tuple({entry.parts[0].rstrip("*") for entry in entries})
 
 
 def defuse(text: str) -> str:
@@ -77,8 +176,17 @@ def defuse(text: str) -> str:
 
     `ignore all previous instructions` becomes `[neutralised:
     ignore·all·previous·instructions]`, which stays visible and searchable. A second call
-    changes nothing.
+    changes nothing: a phrase can also come about where another one was marked.
     """
+    for _ in range(MAX_ROUNDS):
+        marked = _mark_phrases(text)
+        if marked == text:
+            break
+        text = marked
+    return text
+
+
+def _mark_phrases(text: str) -> str:
     parts: list[str] = []
     position = 0
     for start, end in _find_phrases(text):
@@ -90,15 +198,9 @@ def defuse(text: str) -> str:
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
     """Return the spans of phrases that give instructions; merge overlapping spans."""
-    text = MARK.sub(_hide_mark, text)
-    spans = sorted(
-        match.span()
-        for _, pattern in PATTERNS
-        for match in pattern.finditer(text)
-        if match.end() > match.start()
-    )
     merged: list[tuple[int, int]] = []
-    for start, end in spans:
+    for phrase in find_injections(MARK.sub(_hide_mark, text)):
+        start, end = phrase.start, phrase.end
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
@@ -112,8 +214,9 @@ def _hide_mark(mark: re.Match[str]) -> str:
     A mark that somebody wrote around another text is not one of `defuse`.
     """
     phrases = mark[1].replace(DOT, " "), mark[1].replace(DOT, "")
-    if any(pattern.search(each) for _, pattern in PATTERNS for each in phrases):
-        return mark[0].replace(DOT, "_")
+    is_broken = not find_injections(mark[1].replace(DOT, "_"))
+    if is_broken and any(map(find_injections, phrases)):
+        return "_" * len(mark[0])
     return mark[0]
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from common.text import prompt_injection
 from common.text.literals import find_literals
+from common.text.prompt_injection import find_injections
 from playbook.rule_text import text_patterns, unsafe_phrases
 
 Verdict = Literal["pass", "warn", "fail"]
@@ -140,7 +140,7 @@ def check_specific(content: str) -> GateResult:
 
 def check_instruction(content: str) -> GateResult:
     """Check that the lesson does not try to instruct the model that reads it."""
-    found = _first_match(prompt_injection.PATTERNS, content)
+    found = next((each.name for each in find_injections(content)), "")
     return _result(
         "instruction",
         not found,
@@ -168,11 +168,14 @@ def check_surroundings(surroundings: Sequence[str]) -> GateResult:
 
     Text that an ordinary log contains, such as speakers and tool calls, is no attack.
     """
-    commands = [
-        row for row in prompt_injection.PATTERNS if row[0] in COMMAND_INJECTIONS
-    ]
     found = next(
-        filter(None, (_first_match(commands, text) for text in surroundings)), ""
+        (
+            each.name
+            for text in surroundings
+            for each in find_injections(text)
+            if each.name in COMMAND_INJECTIONS
+        ),
+        "",
     )
     return _result(
         "instruction",

@@ -76,13 +76,12 @@ def _instructions(text: str) -> list[UnsafePhrase]:
         UnsafePhrase(
             "instruction",
             "instruction",
-            match.start(),
-            match.end(),
-            match[0],
-            f"It reads like an attack on the reader: {name}",
+            found.start,
+            found.end,
+            text[found.start : found.end],
+            f"It reads like an attack on the reader: {found.name}",
         )
-        for name, pattern in prompt_injection.PATTERNS
-        for match in pattern.finditer(text)
+        for found in prompt_injection.find_injections(text)
     ]
 
 

@@ -1,7 +1,7 @@
 """Find dangerous advice in a text.
 
-The text is read in each of the ways in which a reader may take it (`common.text.readings`).
-In each reading, commands, phrases and addresses are looked for. What the sentence forbids,
+The text is read in each of the ways in which a reader may take it (`common.text.variants`).
+In each variant, commands, phrases and addresses are looked for. What the sentence forbids,
 describes or detects is no advice.
 """
 
@@ -14,7 +14,7 @@ from functools import cache
 
 from common.text.danger import commands, hosts, phrases, scope
 from common.text.danger.word_tables import read_values
-from common.text.readings import Reading, readings
+from common.text.variants import Variant, find_variants
 
 # A decoded run with three words is a hidden sentence.
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}")
@@ -32,7 +32,7 @@ class Danger:
 
 @dataclass(frozen=True)
 class Finding:
-    """A phrase of one reading. `verb` is the place of what a negation would stand before."""
+    """A phrase of one variant. `verb` is the place of what a negation would stand before."""
 
     kind: str
     start: int
@@ -45,25 +45,25 @@ def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Dange
 
     `own_hosts` are the hosts, or hosts with the beginning of a path, of the project.
     """
-    plain, *others = readings(text)
-    known: list[tuple[str, int, int]] = []  # what the plain reading has, advised or not
+    plain, *others = find_variants(text)
+    known: list[tuple[str, int, int]] = []  # what the plain variant has, advised or not
     dangers: list[Danger] = []
-    for reading in (plain, *others):
-        for finding in _find(reading, own_hosts):
-            start, end = reading.origin_span(finding.start, finding.end)
-            if reading is plain:
+    for variant in (plain, *others):
+        for finding in _find(variant, own_hosts):
+            start, end = variant.origin_span(finding.start, finding.end)
+            if variant is plain:
                 known.append((finding.kind, start, end))
-            elif not reading.encoded and _is_known(finding.kind, start, end, known):
+            elif not variant.encoded and _is_known(finding.kind, start, end, known):
                 continue
-            if _is_advice(reading, finding):
+            if _is_advice(variant, finding):
                 dangers.append(
                     Danger(finding.kind, start, end, _messages()[finding.kind])
                 )
     return _merge(dangers)
 
 
-def _find(reading: Reading, own_hosts: Set[str]) -> Iterator[Finding]:
-    text = reading.text
+def _find(variant: Variant, own_hosts: Set[str]) -> Iterator[Finding]:
+    text = variant.text
     for kind, start, end in commands.find_commands(text):
         if kind != "package_source" or _changes_source(text, start, end, own_hosts):
             yield Finding(kind, start, end, start)
@@ -71,7 +71,7 @@ def _find(reading: Reading, own_hosts: Set[str]) -> Iterator[Finding]:
         yield Finding(kind, start, end, verb)
     for address in hosts.find_foreign_hosts(text, own_hosts):
         yield Finding("foreign_url", address.start, address.end, address.start)
-    if reading.run and _SENTENCE.search(text):
+    if variant.run and _SENTENCE.search(text):
         yield Finding("encoded_text", 0, len(text), 0)
 
 
@@ -84,10 +84,10 @@ def _changes_source(text: str, start: int, end: int, own_hosts: Set[str]) -> boo
     )
 
 
-def _is_advice(reading: Reading, finding: Finding) -> bool:
+def _is_advice(variant: Variant, finding: Finding) -> bool:
     if finding.kind == "encoded_text":
         return True
-    return scope.is_advised(reading.text, finding.verb, finding.end, finding.kind)
+    return scope.is_advised(variant.text, finding.verb, finding.end, finding.kind)
 
 
 def _is_known(

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from common.text.danger.word_scan import Mark, Token, WordIndex, find_marks, tokenise
+from common.text.danger.word_scan import (
+    Token,
+    WordIndex,
+    WordMatch,
+    find_marks,
+    tokenise,
+)
 from common.text.danger.word_tables import read_entries, read_lines
 
 MAX_DISTANCE = 70  # characters between words of other languages
@@ -63,7 +69,6 @@ RULES = (
     PhraseRule("listener", ("listen",)),
     PhraseRule("persistence", ("install", "persist"), close=8),
 )
-TABLES = frozenset(table for rule in RULES for table in rule.tables)
 
 # Words that end the object of a verb.
 _STOPS = frozenset(
@@ -128,23 +133,25 @@ _PASSIVE = frozenset(
 )
 
 
-def find_phrases(text: str) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the kind and the place of each dangerous phrase, and the place of its verb."""
+def find_phrases(
+    text: str, rules: tuple[PhraseRule, ...] = RULES
+) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the kind and the place of each phrase of the rules, and the place of its verb."""
     tokens = tokenise(text)
-    marks = find_marks(text, tokens, _index())
+    marks = find_marks(text, tokens, _index(rules))
     if not marks:
         return
     ends = [match.start() for match in SENTENCE_END.finditer(text)]
     for sentence in _by_sentence(marks, ends):
-        for rule in RULES:
+        for rule in rules:
             if all(table in sentence for table in rule.tables):
                 yield from _apply(rule, sentence, tokens)
 
 
 @cache
-def _index() -> WordIndex:
+def _index(rules: tuple[PhraseRule, ...]) -> WordIndex:
     index = WordIndex()
-    for table in sorted(TABLES):
+    for table in sorted({table for rule in rules for table in rule.tables}):
         index.add(read_entries(table))
     return index
 
@@ -155,10 +162,10 @@ def _compounds() -> frozenset[str]:
 
 
 def _by_sentence(
-    marks: Sequence[Mark], ends: Sequence[int]
-) -> Iterator[dict[str, list[Mark]]]:
+    marks: Sequence[WordMatch], ends: Sequence[int]
+) -> Iterator[dict[str, list[WordMatch]]]:
     """Group the marks by sentence, then by table."""
-    groups: dict[int, dict[str, list[Mark]]] = {}
+    groups: dict[int, dict[str, list[WordMatch]]] = {}
     number = 0
     for mark in sorted(marks, key=lambda mark: mark.start):
         while number < len(ends) and ends[number] < mark.start:
@@ -170,7 +177,7 @@ def _by_sentence(
 
 
 def _apply(
-    rule: PhraseRule, sentence: dict[str, list[Mark]], tokens: Sequence[Token]
+    rule: PhraseRule, sentence: dict[str, list[WordMatch]], tokens: Sequence[Token]
 ) -> Iterator[tuple[str, int, int, int]]:
     for verb in sentence[rule.tables[0]]:
         for others in product(*(sentence[table] for table in rule.tables[1:])):
@@ -182,7 +189,10 @@ def _apply(
 
 
 def _belong(
-    rule: PhraseRule, verb: Mark, others: Sequence[Mark], tokens: Sequence[Token]
+    rule: PhraseRule,
+    verb: WordMatch,
+    others: Sequence[WordMatch],
+    tokens: Sequence[Token],
 ) -> bool:
     if not others:
         return True
@@ -195,7 +205,7 @@ def _belong(
     )
 
 
-def _are_near(rule: PhraseRule, marks: Sequence[Mark]) -> bool:
+def _are_near(rule: PhraseRule, marks: Sequence[WordMatch]) -> bool:
     if any(mark.first < 0 for mark in marks):
         starts = [mark.start for mark in marks]
         return max(starts) - min(starts) <= MAX_DISTANCE
@@ -204,7 +214,9 @@ def _are_near(rule: PhraseRule, marks: Sequence[Mark]) -> bool:
     return last - first <= rule.within
 
 
-def _governs(verb: Mark, noun: Mark, tokens: Sequence[Token], close: int) -> bool:
+def _governs(
+    verb: WordMatch, noun: WordMatch, tokens: Sequence[Token], close: int
+) -> bool:
     """Whether the noun is the object of the verb, or the subject of its passive."""
     following = tokens[noun.last + 1].word if noun.last + 1 < len(tokens) else ""
     if following in _SUBJECT_OF or (

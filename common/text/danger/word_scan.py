@@ -7,11 +7,12 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from common.text.danger.word_tables import GAP, WordEntry
 
 MAX_GAP = 6  # words between the parts of a separable verb
-MIN_STEM = 3
+MIN_STEM, MAX_STEM = 3, 24  # letters
 
 # Scripts without spaces between words.
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
@@ -33,8 +34,7 @@ _ELISIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word of a text and its place."""
 
     word: str
@@ -42,8 +42,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True)
-class Mark:
+class WordMatch(NamedTuple):
     """An entry of a table that a text has.
 
     `first` and `last` are the numbers of its tokens, -1 in scripts without spaces.
@@ -67,6 +66,7 @@ class WordIndex:
     unspaced: dict[str, list[WordEntry]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    beginnings: set[str] = field(default_factory=set)  # of stems
     max_unspaced: int = 0
 
     def add(self, entries: Iterable[WordEntry]) -> None:
@@ -79,6 +79,7 @@ class WordIndex:
                 self.max_unspaced = max(self.max_unspaced, len(phrase))
             elif first.endswith("*"):
                 self.stems[first[:-1]].append(entry)
+                self.beginnings.add(first[:MIN_STEM])
             else:
                 self.words[first].append(entry)
 
@@ -87,7 +88,7 @@ def tokenise(text: str) -> list[Token]:
     return [Token(match[0], *match.span()) for match in _TOKEN.finditer(text)]
 
 
-def find_marks(text: str, tokens: Sequence[Token], index: WordIndex) -> list[Mark]:
+def find_marks(text: str, tokens: Sequence[Token], index: WordIndex) -> list[WordMatch]:
     """Return the entries that a text has."""
     marks = [
         mark
@@ -102,14 +103,14 @@ def find_marks(text: str, tokens: Sequence[Token], index: WordIndex) -> list[Mar
 
 def _candidates(word: str, index: WordIndex) -> Iterator[WordEntry]:
     yield from index.words.get(word, ())
-    for length in range(MIN_STEM, min(len(word), 24) + 1):
-        if (stem := word[:length]) in index.stems:
-            yield from index.stems[stem]
+    if word[:MIN_STEM] in index.beginnings:
+        for length in range(MIN_STEM, min(len(word), MAX_STEM) + 1):
+            yield from index.stems.get(word[:length], ())
     if "'" in word and word.startswith(_ELISIONS):
         yield from _candidates(word.split("'", 1)[1], index)
 
 
-def _match(entry: WordEntry, tokens: Sequence[Token], number: int) -> Mark | None:
+def _match(entry: WordEntry, tokens: Sequence[Token], number: int) -> WordMatch | None:
     """Match the words of an entry after its first one."""
     last = number
     gap = False
@@ -124,7 +125,9 @@ def _match(entry: WordEntry, tokens: Sequence[Token], number: int) -> Mark | Non
             return None
         last, gap = found, False
     start, end = tokens[number].start, tokens[last].end
-    return Mark(entry.table, start, end, number, last, entry.english, entry.foreign)
+    return WordMatch(
+        entry.table, start, end, number, last, entry.english, entry.foreign
+    )
 
 
 def _equals(word: str, part: str) -> bool:
@@ -135,14 +138,16 @@ def _equals(word: str, part: str) -> bool:
 
 def _find_unspaced(
     text: str, tokens: Sequence[Token], index: WordIndex
-) -> Iterator[Mark]:
+) -> Iterator[WordMatch]:
     starts = {phrase[0] for phrase in index.unspaced}
     for start, letter in enumerate(text):
         if letter not in starts:
             continue
         for end in range(start + 1, min(start + index.max_unspaced, len(text)) + 1):
             for entry in index.unspaced.get(text[start:end], ()):
-                yield Mark(entry.table, start, end, -1, -1, english=False, foreign=True)
+                yield WordMatch(
+                    entry.table, start, end, -1, -1, english=False, foreign=True
+                )
 
 
 def token_at(tokens: Sequence[Token], place: int) -> int:

@@ -1,9 +1,9 @@
-"""The ways in which a reader may take a text, one `Reading` for each.
+"""The ways in which a reader may take a text, one `Variant` for each.
 
 A text can hide a word from a pattern: in another case or script, with quotes, escapes or
-line breaks inside, as base64, with a space after each letter. Each reading undoes such
+line breaks inside, as base64, with a space after each letter. Each variant undoes such
 disguises and knows the place of each of its characters in the original text. An ordinary
-text has one reading.
+text has one variant.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from binascii import Error, a2b_base64
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -23,13 +24,14 @@ from common.text.visible import matching_form
 # Limits of the decoding: runs of a text, encodings within encodings.
 MAX_RUNS, MAX_DEPTH = 12, 3
 MIN_HIDDEN = 6  # shorter texts are what ordinary words decode to
+MAX_CACHED = 2_000  # characters of a text whose variants are cached
 MAX_CUT = 3  # bytes of a character that is cut off at the end of a run
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Variant:
     """A text in lower case, with the index of each character in the original text.
 
     `encoded` is the place of what a decoded text comes from; `run` says that it is a run
@@ -47,8 +49,8 @@ class Reading:
 
     def replace(
         self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]
-    ) -> Reading:
-        """Replace what matches. The new characters have the place of the match."""
+    ) -> Variant:
+        """Replace what matches. The new characters have places spread over the match."""
         parts: list[str] = []
         origins: list[int] = []
         position = 0
@@ -57,13 +59,17 @@ class Reading:
             text = new(match)
             parts += [self.text[position:start], text]
             origins.extend(self.origins[position:start])
-            origins.extend([self.origins[start]] * len(text))
+            steps = max(len(text) - 1, 1)
+            origins.extend(
+                self.origins[start + step * (end - start - 1) // steps]
+                for step in range(len(text))
+            )
             position = end
         if not position:
             return self
         parts.append(self.text[position:])
         origins.extend(self.origins[position:])
-        return Reading("".join(parts), origins, self.encoded)
+        return Variant("".join(parts), origins, self.encoded)
 
 
 # Escapes of programming languages, of URLs and of HTML.
@@ -114,24 +120,32 @@ _UNREADABLE = re.compile(
 _SPACES_AND_BREAKS = re.compile(r"\s+")
 
 
-def readings(text: str) -> list[Reading]:
-    """Return the readings of a text. The first one undoes case, script and layout only."""
-    return _readings(text, depth=0)
+def find_variants(text: str) -> list[Variant]:
+    """Return the variants of a text. The first one undoes case, script and layout only."""
+    if len(text) <= MAX_CACHED:
+        return list(_cached_variants(text))
+    return _find_variants(text, depth=0)
 
 
-def _readings(text: str, depth: int) -> list[Reading]:
+# A lesson is read for dangers and for instructions, at several gates.
+@lru_cache(maxsize=128)
+def _cached_variants(text: str) -> tuple[Variant, ...]:
+    return tuple(_find_variants(text, depth=0))
+
+
+def _find_variants(text: str, depth: int) -> list[Variant]:
     form = matching_form(text)
-    whole = _unescape(Reading(form.text, form.origins))
-    lower = Reading(whole.text.lower(), whole.origins)
+    whole = _unescape(Variant(form.text, form.origins))
+    lower = Variant(whole.text.lower(), whole.origins)
     plain = _without_layout(lower)
-    found = [plain, *_joined(lower, plain)]
+    found = [plain, *_join_pieces(lower, plain)]
     if depth < MAX_DEPTH:
-        found += islice(_decoded(whole, depth), MAX_RUNS)
+        found += islice(_decode(whole, depth), MAX_RUNS)
     return found
 
 
-def _joined(lower: Reading, plain: Reading) -> Iterator[Reading]:
-    """Return readings that join what stands apart."""
+def _join_pieces(lower: Variant, plain: Variant) -> Iterator[Variant]:
+    """Return variants that join what stands apart."""
     if _HAS_BROKEN_WORD.search(plain.text):
         yield plain.replace(_BROKEN_WORD, _join)
     if "\n" in lower.text:
@@ -143,10 +157,10 @@ def _joined(lower: Reading, plain: Reading) -> Iterator[Reading]:
         yield plain.replace(_LEET_WORD, lambda word: _spell(word[0], "l"))
 
 
-def _unescape(reading: Reading) -> Reading:
-    if not any(sign in reading.text for sign in "\\%&"):
-        return reading
-    return reading.replace(_ESCAPE, _character)
+def _unescape(variant: Variant) -> Variant:
+    if not any(sign in variant.text for sign in "\\%&"):
+        return variant
+    return variant.replace(_ESCAPE, _character)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -156,11 +170,11 @@ def _character(match: re.Match[str]) -> str:
     return chr(int(match[6], 8)) if match[6] else html.unescape(match[0])
 
 
-def _without_layout(reading: Reading) -> Reading:
+def _without_layout(variant: Variant) -> Variant:
     """Drop marks of Markdown and HTML; put a space for a line break within a paragraph."""
-    if not _HAS_LAYOUT.search(reading.text):
-        return reading
-    return reading.replace(_LAYOUT, _space)
+    if not _HAS_LAYOUT.search(variant.text):
+        return variant
+    return variant.replace(_LAYOUT, _space)
 
 
 def _space(match: re.Match[str]) -> str:
@@ -194,13 +208,13 @@ def _spell(word: str, one: str) -> str:
     return word.translate(_LEET).replace("1", one) if _IS_LEET.match(word) else word
 
 
-def _decoded(reading: Reading, depth: int) -> Iterator[Reading]:
-    """Return readings of what base64, hexadecimal digits and ROT13 hide."""
-    for start, end, text in islice(_hidden_texts(reading.text), MAX_RUNS):
-        span = reading.origin_span(start, end)
-        for inner in _readings(text, depth + 1):
-            run = end - start < len(reading.text) or not _ROT13.search(reading.text)
-            yield Reading(inner.text, inner.origins, encoded=span, run=run)
+def _decode(variant: Variant, depth: int) -> Iterator[Variant]:
+    """Return variants of what base64, hexadecimal digits and ROT13 hide."""
+    for start, end, text in islice(_hidden_texts(variant.text), MAX_RUNS):
+        span = variant.origin_span(start, end)
+        for inner in _find_variants(text, depth + 1):
+            run = end - start < len(variant.text) or not _ROT13.search(variant.text)
+            yield Variant(inner.text, inner.origins, encoded=span, run=run)
 
 
 def _hidden_texts(text: str) -> Iterator[tuple[int, int, str]]:
