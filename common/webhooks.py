@@ -1,14 +1,18 @@
-"""POST JSON to an address that a user entered, unless it is inside the network."""
+"""POST JSON to an address that a user entered, unless it is inside the network.
+
+Everybody who sees a job reads its error, so no message names the address.
+"""
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+
+from common import public_address
 
 if TYPE_CHECKING:
     import httpx2
@@ -50,7 +54,7 @@ def post(url: str, body: Mapping[str, Any]) -> None:
     try:
         target = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise WebhookRefused(f"The webhook cannot be read: {error}") from error
+        raise WebhookRefused("The address of the webhook cannot be read.") from error
     last_error: Exception | None = None
     for ip in resolve(target.host, target.port or SCHEMES[target.scheme]):
         try:
@@ -59,11 +63,11 @@ def post(url: str, body: Mapping[str, Any]) -> None:
             last_error = error
             continue
         except httpx2.HTTPError as error:
-            raise WebhookFailed(f"{target.host}: {type(error).__name__}") from error
+            raise WebhookFailed(f"The webhook: {type(error).__name__}") from error
         if not 200 <= status < 300:
-            raise WebhookFailed(f"{target.host} answered {status}.")
+            raise WebhookFailed(f"The webhook answered {status}.")
         return
-    raise WebhookFailed(f"{target.host} cannot be reached.") from last_error
+    raise WebhookFailed("The webhook cannot be reached.") from last_error
 
 
 def _send(target: httpx2.URL, ip: str, body: Mapping[str, Any]) -> int:
@@ -85,21 +89,25 @@ def _send(target: httpx2.URL, ip: str, body: Mapping[str, Any]) -> int:
 
 def resolve(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host; refuse the host if one of them is not allowed."""
+    refuse_metadata(public_address.is_metadata_host(host))
     try:
         records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise WebhookFailed(f"{host} is not found.") from error
+        raise WebhookFailed("The host of the webhook is not found.") from error
     ips = [str(address[0]) for *_, address in records]
     for ip in ips:
-        if not settings.WEBHOOK_PRIVATE and not is_public(ip):
+        refuse_metadata(public_address.is_metadata(ip))
+        if not settings.WEBHOOK_PRIVATE and not public_address.is_public(ip):
             raise WebhookRefused(
-                f"{host} is inside the network ({ip}); "
+                "The host of the webhook is inside the network; "
                 "WEBHOOK_PRIVATE=1 allows such addresses."
             )
     return ips
 
 
-def is_public(ip: str) -> bool:
-    """Return whether an IP address is public: not private, loopback, reserved or multicast."""
-    address = ipaddress.ip_address(ip.partition("%")[0])
-    return address.is_global and not address.is_multicast
+def refuse_metadata(is_metadata: bool) -> None:
+    """Refuse a cloud's metadata service, which WEBHOOK_PRIVATE does not allow either."""
+    if is_metadata:
+        raise WebhookRefused(
+            "The webhook is a cloud's metadata service, which is never allowed."
+        )

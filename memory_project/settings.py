@@ -150,6 +150,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "memory_project.middleware.MetricsMiddleware",
+    "common.api.middleware.NoStoreMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "common.api.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",

@@ -16,6 +16,7 @@ from common.caller import Caller, Role
 from projects import lifecycle, members
 from projects.forms import MemberForm, ProjectForm, owned_projects
 from projects.models import Membership, Organization, Project
+from projects.options import hide_owners_only
 
 
 @admin.register(Organization)
@@ -51,6 +52,7 @@ class ProjectAdmin(RowsAdmin):
         "name_display",
         "description_display",
         "options_display",
+        "shown_options_display",
         "status_display",
         "id",
         "organization",
@@ -128,14 +130,18 @@ class ProjectAdmin(RowsAdmin):
             if edits
             else ["name_display", "description_display"]
         )
-        settings = ["settings", "version"] if edits else []
+        settings = (
+            ["settings", "version", "options_display"]
+            if edits
+            else ["shown_options_display"]
+        )
         # Django links the field to its page, which only owners of everything may see.
         is_global_owner = caller_of(request).everywhere == Role.OWNER
         organization = "organization" if is_global_owner else "organization_display"
         return [
             (None, {"fields": [*texts, "status_display"]}),
             ("Code", {"fields": code}),
-            ("Settings", {"fields": [*settings, "options_display"]}),
+            ("Settings", {"fields": settings}),
             (
                 "Record",
                 {
@@ -156,6 +162,10 @@ class ProjectAdmin(RowsAdmin):
     @admin.display(description="settings, defaults filled in")
     def options_display(self, project: Project) -> Any:
         return panels.json_block(project.options.model_dump())
+
+    @admin.display(description="settings, defaults filled in")
+    def shown_options_display(self, project: Project) -> Any:
+        return panels.json_block(hide_owners_only(project.options))
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from common import webhooks
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
+HIDDEN = "[hidden]"  # what others than owners read instead of an address
+OWNERS_ONLY = {"x-owners-only": True}
 # A host such as `docs.example.com`, or a host with the beginning of a path.
 TrustedHost = Annotated[
     str,
@@ -50,8 +52,10 @@ class ReviewSettings(SettingsSection):
 
     # Hours that the oldest proposal may wait; None means no limit.
     alarm_hours: Annotated[int, Field(ge=1, le=8760)] | None = None
-    webhook_url: Annotated[str, Field(max_length=2000)] = ""
-    email: Annotated[str, Field(max_length=254)] = ""
+    webhook_url: Annotated[
+        str, Field(max_length=2000, json_schema_extra=OWNERS_ONLY)
+    ] = ""
+    email: Annotated[str, Field(max_length=254, json_schema_extra=OWNERS_ONLY)] = ""
 
     @field_validator("webhook_url")
     @classmethod
@@ -221,3 +225,15 @@ class ProjectOptions(SettingsSection):
         if len(set(value)) != len(value):
             raise ValueError("a host is listed twice")
         return value
+
+
+def hide_owners_only(section: BaseModel) -> dict[str, Any]:
+    """Return the settings as JSON, with `[hidden]` for each address that is set."""
+    shown = section.model_dump(mode="json")
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if isinstance(value, BaseModel):
+            shown[name] = hide_owners_only(value)
+        elif value and field.json_schema_extra == OWNERS_ONLY:
+            shown[name] = HIDDEN
+    return shown

@@ -27,7 +27,17 @@ OWNER_ROLES = {
 }
 
 
-class ProjectListView(ProjectView):
+class ProjectAnswerView(ProjectView):
+    """Base of the views that answer with a project."""
+
+    def represent(self, project: Project) -> dict[str, Any]:
+        shown: dict[str, Any] = shapes.ProjectOut(
+            project, context={"caller": self.caller}
+        ).data
+        return shown
+
+
+class ProjectListView(ProjectAnswerView):
     @extend_schema(
         operation_id="projects_list",
         summary="List the projects that you may see",
@@ -59,12 +69,12 @@ class ProjectListView(ProjectView):
             project = lifecycle.create(
                 data, self.caller, organization=organization, settings=settings
             )
-            return 201, shapes.ProjectOut(project).data
+            return 201, self.represent(project)
 
         return self.run_once(None, act)
 
 
-class OwnedProjectView(ProjectView):
+class OwnedProjectView(ProjectAnswerView):
     """Base of the views below /projects/{id}: viewers can read, owners can change."""
 
     required_roles: ClassVar[dict[str, Role]] = OWNER_ROLES
@@ -82,7 +92,7 @@ class ProjectDetailView(OwnedProjectView):
         responses=shapes.ProjectOut,
     )
     def get(self, request: Request, project_id: uuid.UUID) -> Response:
-        return Response(shapes.ProjectOut(self.get_project()).data)
+        return Response(self.represent(self.get_project()))
 
     @extend_schema(
         operation_id="projects_update",
@@ -102,7 +112,7 @@ class ProjectDetailView(OwnedProjectView):
             settings=data.get("settings"),
             version=data.get("version"),
         )
-        return Response(shapes.ProjectOut(project).data)
+        return Response(self.represent(project))
 
     @extend_schema(
         operation_id="projects_delete",
@@ -114,7 +124,7 @@ class ProjectDetailView(OwnedProjectView):
         return Response(status=204)
 
 
-class RestoreProjectView(ProjectView):
+class RestoreProjectView(ProjectAnswerView):
     body_methods: ClassVar[frozenset[str]] = frozenset()
 
     @extend_schema(
@@ -131,7 +141,7 @@ class RestoreProjectView(ProjectView):
             raise Http404
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 200, shapes.ProjectOut(lifecycle.restore(project, self.caller)).data
+            return 200, self.represent(lifecycle.restore(project, self.caller))
 
         return self.run_once(project_id, act)
 
@@ -160,9 +170,8 @@ class ProjectSettingsView(OwnedProjectView):
         )
         return self.answer(project)
 
-    @staticmethod
-    def answer(project: Project) -> Response:
-        return Response(project.options.model_dump(mode="json"))
+    def answer(self, project: Project) -> Response:
+        return Response(project.settings_for(self.caller))
 
 
 class ProjectMembersView(OwnedProjectView):

@@ -1,15 +1,36 @@
-"""Middleware that turns every error under /api into a problem."""
+"""Middleware that forbids stored answers, and turns every error under /api into a problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from common import errors
 from common.api import parsing, problem
 
 PREFIX = "/api/"
+PAGES = "/admin"
+
+
+class NoStoreMiddleware:
+    """Forbid browsers and proxies to keep an answer; static files have their own rule.
+
+    Every answer of the API, and every page, may contain what only its caller may see.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        path = request.path_info
+        if path.startswith(PAGES):
+            response["Cache-Control"] = "private, no-store"
+        elif not path.startswith(settings.STATIC_URL):
+            response["Cache-Control"] = "no-store"
+        return response
 
 
 class ProblemMiddleware:
