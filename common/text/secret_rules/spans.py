@@ -1,0 +1,57 @@
+"""A part of a text that is a secret, and measures of how random a text looks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    start: int
+    end: int
+    kind: str
+
+
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_HAS_DIGIT = re.compile(r"[0-9]")
+_HAS_LETTER = re.compile(r"[A-Za-z]")
+_WORD_LIKE = re.compile(
+    r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z]?[a-z]{2,}[0-9]{1,2}|[0-9]{1,4}|[a-z]"
+)
+
+
+def entropy(value: str) -> float:
+    """Return the bits of one character, from how often each character occurs."""
+    total = len(value)
+    counts = Counter(value).values()
+    return -sum(n / total * math.log2(n / total) for n in counts)
+
+
+def has_digit(value: str) -> bool:
+    return bool(_HAS_DIGIT.search(value))
+
+
+def has_letter(value: str) -> bool:
+    return bool(_HAS_LETTER.search(value))
+
+
+def is_slug(value: str) -> bool:
+    """Return whether a text is words and short numbers with separators between them."""
+    parts = [part for part in _SEPARATORS.split(value) if part]
+    return bool(parts) and all(map(_WORD_LIKE.fullmatch, parts))
+
+
+@lru_cache(maxsize=4096)
+def is_random(value: str, *, least: int = 16) -> bool:
+    """Return whether a text looks drawn at random: long, mixed, and no words."""
+    return (
+        len(value) >= least
+        and has_digit(value)
+        and has_letter(value)
+        and not is_slug(value)
+        and entropy(value) >= 2.8
+    )

@@ -1,0 +1,105 @@
+"""Tell whether a value under a secret-like name is a secret, or a word, a type, a sentence."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from common.text.secret_rules import placeholders
+from common.text.secret_rules.spans import has_digit, has_letter, is_random, is_slug
+
+_DOTTED = re.compile(r"[A-Za-z_$@][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[.:]?")
+_CALL = re.compile(r"[A-Za-z_][\w.:]*[(\[].*")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_SENTENCE = re.compile(
+    r"\b(?:the|a|an|is|are|was|be|to|of|for|from|this|that|your|you|must|may|can|cannot|not|no|in|on|or|and"
+    r"|with|if|when|has|have|should|please|will|at least|required|invalid|missing|der|die|das|ist|und|nicht)\b",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile(
+    r"\d+(?:\.\d+)*(?:ms|s|m|h|d|px|kb|mb|gb|k|x|%|st|nd|rd|th|-?\w*(?:bits?|bytes?|chars?|characters|digits?))?"
+)
+_ALGORITHM = re.compile(
+    r"(?:sha-?\d+|md5|bcrypt|argon2\w*|pbkdf2|scrypt|base-?\d\d|utf-?\d+|aes-?\d*|rsa-?\d*|[hrep]s\d{3}|oauth\d?|http\d?|ipv\d"
+    r"|x509|pkcs\d+|ed25519|curve\d+|v\d{1,3}|p\d{1,3}|level\d|step\d)(?:[-_/.][a-z0-9]{1,12}){0,4}",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
+STRONG = frozenset({"password", "api-key", "authorization"})
+
+
+@lru_cache(maxsize=4096)
+def is_secret(value: str, kind: str, style: str) -> bool:
+    """Return whether a value is a secret.
+
+    `style` says how sure its name is: `json` is a field of JSON, `quoted` a string in a
+    text, `line` the rest of a line `NAME=value`, and `bare` a word.
+    """
+    if placeholders.is_placeholder(value) or placeholders.is_plain(value):
+        return False
+    if placeholders.is_reference(value) or _is_sentence(value):
+        return False
+    if kind in ("key", "cookie", "credential"):
+        return is_random(value, least=12)
+    if kind == "password":
+        return _is_password(value, style)
+    return _is_key(value, kind, style)
+
+
+def _is_sentence(value: str) -> bool:
+    if " " not in value.strip():
+        return False
+    words = value.split()
+    if len(words) > 12 or _SENTENCE.search(value):
+        return True
+    return value.rstrip().endswith((".", "?", ":")) and value[:1].isupper()
+
+
+def _is_password(value: str, style: str) -> bool:
+    if style in ("json", "quoted"):
+        return len(value) >= 3 or has_digit(value)
+    if _DOTTED.fullmatch(value) or _CALL.fullmatch(value):
+        return False
+    if _MEASURE.fullmatch(value) and not (value.isdigit() and len(value) >= 4):
+        return False
+    if style == "line":
+        return len(value) >= 3
+    return (has_digit(value) and len(value) >= 3) or (
+        bool(_SPECIAL.search(value[1:])) and len(value) >= 6
+    )
+
+
+def _is_key(value: str, kind: str, style: str) -> bool:
+    """Return whether a value is a token, a key or a secret: it has a digit, or is no word."""
+    if len(value) < 6 or value.isdigit():
+        return False
+    if style not in ("json", "quoted") and (
+        _DOTTED.fullmatch(value) or _CALL.fullmatch(value)
+    ):
+        return False
+    if _MEASURE.fullmatch(value) or _ALGORITHM.fullmatch(value):
+        return False
+    if has_digit(value) and has_letter(value):
+        return len(value) >= 8 and not (
+            kind == "token" and len(value) < 20 and is_slug(value)
+        )
+    if style == "bare":
+        return len(value) >= 20 and not is_slug(value) and bool(_SPECIAL.search(value))
+    if kind in STRONG:
+        return len(value) >= 8 and not is_slug(value)
+    return not is_slug(value) and (len(value) >= 16 or bool(_SPECIAL.search(value)))
+
+
+_TECHNICAL = re.compile(
+    r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+|[\w.]+\(.*|[\w-]+\.(?:py|js|ts|md|json|txt|ya?ml|go|rs)(?::\d+)?|(?:line|step|version|rfc|issue|pr|v)[-_#]?\d[\w.]*"
+    r"|#?\d{1,6}|\d{4}-\d\d-\d\d\S*|[A-Z]{2,10}-\d{1,6}|[a-z]+_[a-z_]+\d{0,2}|[a-z]+-[a-z-]+\d{0,2}|\w+=.*|\w+:/.*|/\S*|\d+[/x:]\d+\S*",
+)
+
+
+def is_technical(value: str) -> bool:
+    """Return whether a word of a sentence is an identifier, a file, a version or a date."""
+    return bool(
+        _TECHNICAL.fullmatch(value)
+        or _ALGORITHM.fullmatch(value)
+        or (_MEASURE.fullmatch(value) and not value.isdigit())
+    )
