@@ -17,7 +17,7 @@ from django.middleware.common import CommonMiddleware
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from access import authentication, refusals
+from access import authentication, refusals, sign_in_limits
 from common.address import is_host_an_address
 from common.caller import Caller
 from memory_project import metrics
@@ -77,6 +77,7 @@ class AdminMiddleware:
         caller: Caller | None = getattr(request, "caller", None)
         if caller is None:
             return response
+        sign_in_limits.remember_browser(request, response)
         if response.status_code == 403:
             request._auth = caller  # type: ignore[attr-defined]  # where the API keeps it
             refusals.audit_refusal(request, response)

@@ -231,7 +231,13 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 AXES_FAILURE_LIMIT = number("LOGIN_FAILURE_LIMIT", 5, least=1)
+# Wrong passwords in an hour, for one address and for one account: access.sign_in_limits
+LOGIN_ADDRESS_LIMIT = number("LOGIN_ADDRESS_LIMIT", 20, least=1)
+LOGIN_ACCOUNT_LIMIT = number("LOGIN_ACCOUNT_LIMIT", 20, least=1)
+AXES_HANDLER = "access.sign_in_limits.SignInLimits"
 AXES_COOLOFF_TIME = 1  # hour
+# Otherwise whoever goes on with wrong passwords would prolong the lock for ever.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "common.address.address_or_none"
 AXES_ENABLE_ADMIN = False

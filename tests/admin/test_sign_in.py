@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from access import sign_in_limits
 from embedded import first_start
 
 LOGIN = "admin:login"
@@ -76,6 +81,16 @@ class TestSigningIn:
 
         assert sign_in(browser).status_code == 429
 
+    def test_a_lock_ends_although_the_stranger_goes_on(self, account, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        for _ in range(5):
+            sign_in(Client(), "wrong")
+        AccessAttempt.objects.update(
+            attempt_time=timezone.now() - timedelta(minutes=61)
+        )
+
+        assert sign_in(Client()).status_code == 302
+
     def test_a_new_password_of_the_admin_ends_the_lock(self, db, settings):
         settings.AXES_FAILURE_LIMIT = 2
         first_start.make_admin()
@@ -108,6 +123,66 @@ class TestSigningIn:
         assert response.status_code == 302
         account.refresh_from_db()
         assert account.check_password(new)
+
+
+class TestManyAccountsOrAddresses:
+    @pytest.fixture(autouse=True)
+    def _proxy(self, settings):
+        settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
+        settings.LOGIN_ADDRESS_LIMIT = settings.LOGIN_ACCOUNT_LIMIT = 4
+
+    def at(self, number):
+        return Client(headers={"x-forwarded-for": f"198.51.100.{number}"})
+
+    def test_one_address_cannot_try_one_account_after_another(self, account):
+        for number in range(4):
+            assert sign_in(self.at(1), "wrong", f"name{number}").status_code == 200
+
+        assert sign_in(self.at(1)).status_code == 429
+        assert sign_in(self.at(2)).status_code == 302
+
+    @pytest.mark.parametrize("username", ["alice", "nobody"])
+    def test_many_addresses_cannot_try_one_account(self, account, username):
+        for number in range(4):
+            assert sign_in(self.at(number), "wrong", username).status_code == 200
+
+        assert sign_in(self.at(9), username=username).status_code == 429
+
+    def test_a_browser_that_has_signed_in_before_is_not_locked_out(self, account):
+        browser = self.at(7)
+        sign_in(browser)
+        browser.post(reverse("admin:logout"))
+        for number in range(4):
+            sign_in(self.at(number), "wrong")
+
+        assert sign_in(self.at(9)).status_code == 429
+        assert sign_in(browser).status_code == 302
+
+    def test_its_cookie_opens_no_other_account_and_cannot_be_made(self, account):
+        User.objects.create_user("bob", password=PASSWORD, is_staff=True)
+        bobs, forged = self.at(7), self.at(8)
+        sign_in(bobs, username="bob")
+        bobs.post(reverse("admin:logout"))
+        forged.cookies[sign_in_limits.COOKIE] = '"alice":1abc:def'
+        for number in range(4):
+            sign_in(self.at(number), "wrong")
+
+        assert sign_in(bobs).status_code == sign_in(forged).status_code == 429
+
+    def test_the_cookie_is_for_the_server_alone(self, account):
+        cookie = sign_in(self.at(7)).cookies[sign_in_limits.COOKIE]
+
+        assert cookie["httponly"] and cookie["samesite"] == "Lax"
+        assert "alice" not in cookie.value
+
+    def test_the_lock_ends_by_itself(self, account):
+        for number in range(4):
+            sign_in(self.at(number), "wrong")
+        AccessAttempt.objects.update(
+            attempt_time=timezone.now() - timedelta(minutes=61)
+        )
+
+        assert sign_in(self.at(9)).status_code == 302
 
 
 class TestContentSecurityPolicy:
