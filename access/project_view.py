@@ -44,11 +44,20 @@ class ProjectView(ApiView):
             raise errors.Invalid(errors={"project_id": ["This field is required."]})
         project = project_lookup.find_project(id_or_name, self.caller)
         self.audited_project = project.pk
+        self._refuse_other_project(project, str(data.get("project") or id_or_name))
         throttling.charge_project(self.request, project.pk)
         method = self.request.method or ""
         required = role or self.required_roles.get(method, Role.VIEWER)
         self.caller.require(required, project.pk)
         return project
+
+    def _refuse_other_project(self, project: Project, id_or_name: str) -> None:
+        """Refuse a `project` that is not the project that `project_id` names."""
+        if id_or_name in (str(project.pk), project.name):
+            return
+        if project_lookup.find_project(id_or_name, self.caller).pk != project.pk:
+            message = "It names another project than `project_id`; send one of the two."
+            raise errors.Invalid(errors={"project": [message]})
 
     def run_once(
         self,

@@ -30,11 +30,19 @@ class ToolUsageSerializer(NullIsAbsent):
     status = serializers.JSONField(required=False)
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("tool_name") is None:
-            named = data.get("tool") or data.get("name")
-            data = {**data, "tool_name": named} if named else data
+        if isinstance(data, dict):
+            data = self._with_name(data)
         call: dict[str, Any] = super().to_internal_value(data)
         return {name: call[name] for name in call if name not in self.ALIASES}
+
+    def _with_name(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Take the name from an alias; refuse a second name, because it would be lost."""
+        names = [call[name] for name in ("tool_name", *self.ALIASES) if call.get(name)]
+        if any(name != names[0] for name in names):
+            raise serializers.ValidationError(
+                {"tool_name": "`tool` and `name` are other names of it; send one."}
+            )
+        return {**call, "tool_name": names[0]} if names else call
 
 
 class CompleteTask(InProject, NullIsAbsent):

@@ -21,7 +21,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
-class UnknownField(errors.Refusal):
+class UnknownField(errors.Invalid):
     """The request has a field that this route does not know; remove or rename it."""
 
     code = "unknown_field"

@@ -12,6 +12,7 @@ from audit.trail import record
 from common import errors, unknown_fields
 from common.caller import Caller, Role
 from common.db import write
+from common.text import storable_json
 from projects import project_lookup, search_language
 from projects.errors import GraceOver, ProjectExists
 from projects.models import Membership, Organization, Project
@@ -142,11 +143,20 @@ def merge_settings(
 ) -> dict[str, Any]:
     """Merge settings as in RFC 7396, where null resets to the default; refuse bad values."""
     new = _merge_patch(old, changes)
+    refuse_unstorable(new, "settings")
     try:
         ProjectOptions.model_validate(new)
     except pydantic.ValidationError as error:
         raise unknown_fields.refusal_of(error, ProjectOptions, "settings") from None
     return new
+
+
+def refuse_unstorable(settings: Mapping[str, Any], name: str) -> None:
+    """Refuse text that PostgreSQL cannot store; the API has replaced such text before."""
+    path = storable_json.find_unstorable(dict(settings))
+    if path is not None:
+        message = "It contains a NUL byte (U+0000) or a lone surrogate; remove it."
+        raise errors.Invalid(errors={f"{name}.{path}": [message]})
 
 
 def _merge_patch(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

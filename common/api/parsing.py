@@ -17,7 +17,8 @@ from rest_framework.parsers import BaseParser
 
 from common import errors
 from common.api.problem import UnsupportedMediaType
-from common.text import plain_text
+from common.text import plain_text, storable_json
+from common.text.storable_json import StorableJSON
 
 SAFE_DIGITS = 18  # every number of so many characters is below 2**63
 MAX_DIGITS = 20  # characters of a signed 64-bit number
@@ -84,7 +85,8 @@ class StrictJSONParser(BaseParser):
         if request is not None and storable.replaced:
             replaced = ReplacedText(body, storable.replaced)
             request._request.replaced_text = replaced
-        return storable.value
+        value: dict[str, Any] = storable.value
+        return value
 
 
 def content_length(request: Any) -> str:
@@ -194,50 +196,15 @@ def refuse_depth(body: dict[str, Any]) -> None:
     raise TooDeep(_depth_message())
 
 
-@dataclass(frozen=True)
-class StorableBody:
-    """A body whose text can be stored, and the paths of the text that was replaced."""
-
-    value: dict[str, Any]
-    replaced: tuple[str, ...] = ()
-
-
-def make_storable(body: dict[str, Any]) -> StorableBody:
-    """Replace each NUL and each lone surrogate by U+FFFD, which keeps every offset."""
-    replaced: list[str] = []
-    value: dict[str, Any] = _replace(body, "", replaced)
-    return StorableBody(value, tuple(replaced))
-
-
-def _replace(value: Any, path: str, replaced: list[str]) -> Any:
-    """Return a storable copy; the depth of a body is limited, so this may recurse."""
-    if isinstance(value, str):
-        if plain_text.find_unstorable(value):
-            replaced.append(path)
-            return plain_text.make_storable(value)
-        return value
-    if isinstance(value, list):
-        return [_replace(x, f"{path}.{n}", replaced) for n, x in enumerate(value)]
-    if isinstance(value, dict):
-        return _replace_in_object(value, path, replaced)
-    return value
-
-
-def _replace_in_object(
-    value: dict[str, Any], path: str, replaced: list[str]
-) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, inner in value.items():
-        key = plain_text.make_storable(name)
-        if key != name:
-            replaced.append(f"{path}.(a key)" if path else "(a key)")
-        if key in found:
-            raise InvalidText(
-                "Two keys of an object differ only in characters that cannot be stored.",
-                errors={path or "body": ["Two of its keys become the same."]},
-            )
-        found[key] = _replace(inner, f"{path}.{key}" if path else key, replaced)
-    return found
+def make_storable(body: dict[str, Any]) -> StorableJSON:
+    """Replace what cannot be stored; refuse a body in which two keys become the same."""
+    try:
+        return storable_json.make_storable(body)
+    except storable_json.EqualKeys as error:
+        raise InvalidText(
+            "Two keys of an object differ only in characters that cannot be stored.",
+            errors={str(error): ["Two of its keys become the same."]},
+        ) from None
 
 
 def _depth_message() -> str:

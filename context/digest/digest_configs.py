@@ -12,6 +12,7 @@ from common.db import write
 from context.digest import digest_options
 from context.digest.digest_options import DigestOptions
 from context.models import DigestConfig
+from projects import lifecycle
 from projects.models import Project
 
 
@@ -52,6 +53,7 @@ def put(
     caller.require_administrator(
         Role.CURATOR, project.pk, action="change the settings of digests"
     )
+    lifecycle.refuse_unstorable(config, "config")
     digest_options.merge_layers(config)
     rows = DigestConfig.objects.select_for_update(no_key=True)
     row = rows.filter(project=project, agent_id=agent_id).first()

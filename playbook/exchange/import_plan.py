@@ -10,6 +10,7 @@ from typing import Any
 from common.text import plain_text as texts
 from common.text.quoting import safe_line
 from inference import tokens
+from playbook.entries.text_limits import MAX_TAG
 from playbook.exchange import ace_format, imported_rules, sections
 from playbook.exchange.ace_format import RuleLine, UnparsedLine
 from playbook.exchange.imported_rules import ImportedRule
@@ -197,9 +198,9 @@ def _addition(
             f"Line {rule.number}: {', '.join(used_labels[:MAX_NAMED])} names another entry "
             "already, so it is no alias of this one."
         )
-    where = f", section {rule.section}" if rule.section else ""
+    where = f", section {texts.clip(rule.section, 200)}" if rule.section else ""
     names = f" as {', '.join(rule.labels[:MAX_NAMED])}" if rule.labels else ""
-    tag = sections.tag(rule.section)
+    tag = _section_tag(rule, plan)
     return Proposal(
         Operation.ADD,
         content=rule.text,
@@ -214,6 +215,17 @@ def _addition(
         },
         reason=f"Imported from line {rule.number}{where}{names}.",
     )
+
+
+def _section_tag(rule: ImportedRule, plan: ImportPlan) -> str:
+    """Return the tag of the rule's section; note once for each section that it was cut."""
+    tag = sections.tag(rule.section)
+    if len(tag) <= MAX_TAG:
+        return tag
+    note = f"The tag {texts.clip(tag, MAX_TAG)} was cut from {len(tag):,} to {MAX_TAG} characters."
+    if note not in plan.notes:
+        plan.notes.append(note)
+    return tag[:MAX_TAG]
 
 
 def _free_labels(rule: ImportedRule, lookup: EntryLookup, have: set[str]) -> list[str]:

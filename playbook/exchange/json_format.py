@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from common import errors
 from common.text import plain_text as texts
+from common.text import storable_json
 from common.text.quoting import exact_json
 from playbook.exchange.ace_format import RuleLine
 
@@ -48,7 +49,9 @@ def _storable(value: str) -> str:
 
 
 def _small(value: dict[str, Any]) -> dict[str, Any]:
-    _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    json.dumps(value, allow_nan=False)
+    if storable_json.find_unstorable(value) is not None:
+        raise ValueError("contains a NUL byte (U+0000) or a lone surrogate")
     return value
 
 

@@ -40,11 +40,11 @@ def category(section: str, categories: Sequence[str], *, otherwise: str = "") ->
 
 
 def tag(section: str) -> str:
-    """Return the section's name as a tag.
+    """Return the section's name as a tag, which may be longer than a tag can be.
 
     Return an empty string if the section has no name.
     """
-    return re.sub(r"[\W_]+", "-", section.lower()).strip("-")[:64]
+    return re.sub(r"[\W_]+", "-", section.lower()).strip("-")
 
 
 def _keywords(category: str) -> set[str]:

@@ -48,6 +48,20 @@ ROWS = [
 ]
 
 
+@pytest.mark.django_db
+def test_text_that_cannot_be_stored_is_replaced(tmp_path):
+    calls = [{"tool": "shell", "arguments": {"a": "x\x00"}, "result": "\ud800"}]
+    row = {"goal": "Book a\x00 flight", "tool_usage": calls}
+    file = tmp_path / "runs.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+
+    replay(file)
+
+    request = AceRun.objects.get().request
+    assert request["goal"] == "Book a\ufffd flight"
+    assert request["tool_usage"][0]["result"] == "\ufffd"
+
+
 @pytest.fixture
 def recording(tmp_path):
     file = tmp_path / "runs.jsonl"

@@ -71,6 +71,12 @@ class TestMemories:
         do(curator, memory, "restore")
         assert memory.deleted_at is None
 
+    def test_a_reason_is_refused_rather_than_cut(self, curator, memory):
+        [message] = do(curator, memory, "delete", "r" * 501)
+
+        assert "501 characters" in message
+        assert memory.deleted_at is None
+
     def test_it_supersedes_by_the_id_of_another(self, curator, project, alice, memory):
         draft = Draft(
             content="Berths start at the pilot station", memory_type="learning"

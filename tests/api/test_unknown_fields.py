@@ -266,6 +266,22 @@ class TestAnswer:
         assert api.post(SEARCH, named | {"query": "crane"}).status_code == 200
         assert api.get(MEMORIES, named).status_code == 200
 
+    def test_two_aliases_that_disagree_are_refused(
+        self, api, client_of, memory, project, other_project
+    ):
+        root = client_of(role=Role.OWNER)
+        both = memory | {"project": project.name}
+        assert root.post(MEMORIES, both).status_code == 201
+
+        answer = root.post(MEMORIES, memory | {"project": other_project.name})
+        assert answer.json()["errors"].keys() == {"project"}
+        hidden = api.post(MEMORIES, memory | {"project": other_project.name})
+        assert hidden.status_code == 404
+        calls = [{"tool_name": "shell", "name": "bash", "arguments": {}}]
+        task = {"project": project.name, "goal": "Oil", "tool_usage": calls}
+        answer = api.post(TASKS, task)
+        assert answer.json()["errors"].keys() == {"tool_usage.0.tool_name"}
+
     def test_a_long_or_secret_name_is_not_repeated(self, api, memory):
         secret = "am_" + "k7Qz" * 11
         token = "ghp_" + "Ab1" * 12

@@ -740,6 +740,16 @@ class TestDuplicates:
         assert not pair.memory.is_duplicate
         assert "is not marked as a duplicate" in curator.post(marked).content.decode()
 
+    def test_a_note_is_refused_rather_than_cut(self, pair, curator):
+        answer = self.settle(curator, pair, "keep", data={"note": "n" * 501})
+
+        assert answer.status_code == 400
+        pair.refresh_from_db()
+        assert pair.state == "open"
+        self.settle(curator, pair, "keep", data={"note": "n\x00" * 250})
+        pair.refresh_from_db()
+        assert pair.note == "n\ufffd" * 250
+
     def test_it_keeps_both(self, pair, curator):
         self.settle(curator, pair, "keep")
 

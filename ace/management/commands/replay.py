@@ -19,6 +19,7 @@ from access import idempotency
 from ace import feedback_source, recorded_tasks, serializers
 from ace import run as runs
 from common import errors
+from common.api import parsing
 from common.api.serializers import validate
 from common.caller import SYSTEM
 from memories import scopes
@@ -99,7 +100,8 @@ class Command(BaseCommand):
             )
             body = request | {"project": project.name}
             try:
-                data = validate(serializers.CompleteTask, body)
+                storable = parsing.make_storable(body).value
+                data = validate(serializers.CompleteTask, storable)
                 task = feedback_source.accept(data, project, SYSTEM)
                 return runs.complete(
                     project,

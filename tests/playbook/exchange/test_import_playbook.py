@@ -52,6 +52,17 @@ class TestNewTexts:
         )
         assert (entry.helpful, entry.harmful, entry.author_kind) == (5, 2, "model")
 
+    def test_the_tag_of_a_long_section_is_cut_with_a_note(self, take_in, deltas):
+        section = "COMMON MISTAKES " + "OF THE HARBOUR " * 30
+
+        imported = take_in(f"## {section}\n{rules(*RULES[:2])}")
+
+        [note] = [note for note in imported.notes if "was cut" in note]
+        assert note.endswith(" was cut from 465 to 64 characters.")
+        first, _ = deltas()
+        assert len(first.payload["tags"][1]) == 64
+        assert first.reason.endswith("as src-00001.")
+
     def test_exact_copies_are_one_entry_with_all_labels(
         self, take_in, accept_all, live
     ):

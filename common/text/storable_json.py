@@ -1,0 +1,64 @@
+"""Replace what PostgreSQL cannot store in the texts of a JSON value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from common.text import plain_text
+
+
+class EqualKeys(ValueError):
+    """Two keys of the object at this path become the same."""
+
+
+@dataclass(frozen=True)
+class StorableJSON:
+    """A value whose texts can be stored, and the paths of the texts that were replaced."""
+
+    value: Any
+    replaced: tuple[str, ...] = ()
+
+
+def make_storable(value: Any) -> StorableJSON:
+    """Replace each NUL and each lone surrogate by U+FFFD, which keeps every offset.
+
+    The depth of the value must be limited.
+    """
+    replaced: list[str] = []
+    return StorableJSON(_replace(value, "", replaced), tuple(replaced))
+
+
+def find_unstorable(value: Any) -> str | None:
+    """Return the path of a text that cannot be stored; None if all can be stored."""
+    try:
+        return next(iter(make_storable(value).replaced), None)
+    except EqualKeys as error:
+        return str(error)
+
+
+def _replace(value: Any, path: str, replaced: list[str]) -> Any:
+    if isinstance(value, str):
+        if plain_text.find_unstorable(value):
+            replaced.append(path)
+            return plain_text.make_storable(value)
+        return value
+    if isinstance(value, list):
+        return [_replace(x, f"{path}.{n}", replaced) for n, x in enumerate(value)]
+    if isinstance(value, dict):
+        return _replace_in_object(value, path, replaced)
+    return value
+
+
+def _replace_in_object(
+    value: dict[str, Any], path: str, replaced: list[str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        key = plain_text.make_storable(name)
+        if key != name:
+            replaced.append(f"{path}.(a key)" if path else "(a key)")
+        if key in found:
+            raise EqualKeys(path or "body")
+        found[key] = _replace(inner, f"{path}.{key}" if path else key, replaced)
+    return found
