@@ -35,3 +35,17 @@ def plain_http(**kwargs: Any) -> list[CheckMessage]:
             id="memory_project.W001",
         )
     ]
+
+
+@register(deploy=True)
+def ignored_fields(**kwargs: Any) -> list[CheckMessage]:
+    if settings.UNKNOWN_FIELDS == "refuse":
+        return []
+    return [
+        Warning(
+            "UNKNOWN_FIELDS=note: fields that no route knows are ignored with a note.",
+            hint="Correct the clients that the log names (event unknown_fields), then "
+            "remove the setting: the next release always refuses such fields.",
+            id="memory_project.W002",
+        )
+    ]

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from common.caller import Role
 from common.unknown_fields import KnownFields, UnknownFields, find_nearest
 from memories.models import Memory
+from memory_project import checks
 from tests.isolation.conftest import alices  # noqa: F401  a fixture
 from tests.isolation.route_table import TABLE
 from tests.isolation.world import rows_of, undone
@@ -390,6 +391,13 @@ class TestNearest:
 
         assert bool(unknown) == bool(unknown.by_path)
         assert all(known for known in unknown.known_names.values())
+
+
+@pytest.mark.parametrize(("mode", "found"), [("refuse", 0), ("note", 1)])
+def test_note_mode_is_reported_before_production(settings, mode, found):
+    settings.UNKNOWN_FIELDS = mode
+
+    assert len(checks.ignored_fields()) == found
 
 
 def test_bodies_are_closed_in_the_schema(client):
