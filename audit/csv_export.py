@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from audit.models import AuditEvent
+from common.text.normalise import normalise
+from common.text.visible import drop_invisible
 
 COLUMNS = [
     "at",
@@ -26,7 +28,9 @@ COLUMNS = [
     "address",
 ]
 # A spreadsheet runs a cell that begins with one of these characters as a formula.
+# Full-width forms of them count too.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+MAX_SPACE = 200  # characters, of which the first that is no space counts
 
 
 class Echo:
@@ -45,11 +49,13 @@ def csv_lines(events: Iterable[AuditEvent]) -> Iterator[str]:
 
 
 def escape_cell(value: Any) -> str:
-    """Convert a value to text that no spreadsheet runs."""
+    """Convert a value to visible text that no spreadsheet runs."""
     if value is None:
         return ""
     text = json.dumps(value) if isinstance(value, dict) else _to_text(value)
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULAS) else text
+    text = drop_invisible(text)
+    start = normalise(text[:MAX_SPACE]).lstrip(" ")
+    return f"'{text}" if start.startswith(FORMULAS) else text
 
 
 def _to_text(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from django.db import connection
 
 from common.text.normalise import normalise
+from common.text.quoting import visible_line
 from search import tokenise
 from search.bm25 import Term
 from search.tokenise import Span
@@ -70,7 +71,7 @@ def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, s
 
 def _normalise(text: str) -> str:
     """Return the start of a text on one line, in NFC, because combining accents end words."""
-    return normalise(" ".join(text[:MAX_CHARACTERS].split()), "NFC")
+    return normalise(visible_line(text[:MAX_CHARACTERS]), "NFC")
 
 
 def extract(text: str, marks: list[Mark]) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, create_model, model_validator
 from ace.model_calls import model_call, prompt_files
 from ace.models import AceRun
 from common.text.plain_text import clip
+from common.text.quoting import exact_json, json_string
 from inference.errors import InferenceError
 from inference.language import schemas
 from inference.language.fence import FencedText, fence_texts
@@ -140,14 +141,15 @@ def answer_shape(candidates: Sequence[LessonCandidate]) -> type[BaseModel]:
 
 
 def _prompt(candidates: Sequence[LessonCandidate]) -> str:
-    parts = [part for candidate in candidates for part in _parts(candidate)]
+    parts = [part for candidate in candidates for part in prompt_parts(candidate)]
     keys = ", ".join(candidate.key for candidate in candidates)
     return f"{fence_texts(parts)}\n\nChoose an operation for each of: {keys}."
 
 
-def _parts(candidate: LessonCandidate) -> list[FencedText]:
-    quotes = [f"- {span['quote']}" for span in candidate.lesson["evidence"]]
-    text = "\n".join([candidate.lesson["content"], "Its quotes:", *quotes])
+def prompt_parts(candidate: LessonCandidate) -> list[FencedText]:
+    lesson = candidate.lesson
+    quotes = [f"- {exact_json(span['quote'])}" for span in lesson["evidence"]]
+    text = "\n".join([exact_json(lesson["content"]), "Its quotes:", *quotes])
     rules = "\n".join(_line(entry) for entry in candidate.entries)
     return [
         FencedText(candidate.key, text),
@@ -161,7 +163,7 @@ def _line(entry: PlaybookEntry) -> str:
         marks.append("locked")
     if entry.author_kind == PlaybookEntry.Author.HUMAN:
         marks.append("written by a person")
-    content = " ".join(entry.content.split())
+    content = json_string(entry.content, None)
     return f"[{entry.label}] {' '.join(marks)} :: {content}"
 
 

@@ -9,6 +9,7 @@ from ace.rules import causes
 from ace.rules import evidence as spans
 from ace.rules.task import Task, ToolCall
 from common.text.plain_text import clip
+from common.text.quoting import exact_json
 from inference.language.fence import FencedText, fence_texts, keep_ends
 from projects.models import Project
 
@@ -49,7 +50,7 @@ def parts(task: Task, findings: RuleFindings) -> Iterator[FencedText]:
         yield from _call_parts(call)
     if skipped := len(task.calls) - len(calls):
         yield FencedText("left out", f"{skipped} further tool calls")
-    if hints := _hints(task, findings):
+    if hints := format_hints(task, findings):
         yield FencedText("marks that rules have found", hints)
 
 
@@ -83,9 +84,9 @@ def _call_parts(call: ToolCall) -> Iterator[FencedText]:
     yield FencedText(call.result_field, keep_ends(call.result, MAX_CALL))
 
 
-def _hints(task: Task, findings: RuleFindings) -> str:
+def format_hints(task: Task, findings: RuleFindings) -> str:
     hints: Sequence[str] = [
-        f"{span.kind} in {span.field}: {clip(spans.quote(task, span), MAX_HINT)}"
+        f"{span.kind} in {span.field}: {exact_json(clip(spans.quote(task, span), MAX_HINT))}"
         for span in findings.evidence[:MAX_HINTS]
     ]
     return "\n".join(hints)

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from common.text.plain_text import clip
+from common.text.visible import drop_invisible
 from common.text.word_diff import DiffPart
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +65,7 @@ def table(
 
 def short_text(text: object, limit: int = LIST_LIMIT) -> SafeString:
     """Render a text that cannot break the layout or the direction of text around it."""
-    excerpt = clip(str(text), limit)
+    excerpt = clip(drop_invisible(str(text)), limit)
     if not excerpt:
         return SafeString("")
     name = "am-words" if limit > SHORT_LIMIT else "am-words am-short"
@@ -73,7 +74,7 @@ def short_text(text: object, limit: int = LIST_LIMIT) -> SafeString:
 
 def text_block(text: object, limit: int = PAGE_LIMIT) -> SafeString:
     """Render a text with its line breaks; say how many characters are left out."""
-    full = str(text)
+    full = drop_invisible(str(text))
     if not full:
         return SafeString("")
     rest = len(full) - limit
@@ -87,10 +88,10 @@ def highlight(text: str, start: int, end: int) -> SafeString:
     stop = min(end, start + MARK_LIMIT)
     return pre_block(
         "… " if first else "",
-        text[first:start],
-        format_html("<mark>{}</mark>", text[start:stop]),
+        drop_invisible(text[first:start]),
+        format_html("<mark>{}</mark>", drop_invisible(text[start:stop])),
         " …" if stop < end else "",
-        text[end:last],
+        drop_invisible(text[end:last]),
         " …" if last < len(text) else "",
     )
 
@@ -150,7 +151,11 @@ def diff_block(parts: Iterable[DiffPart]) -> SafeString:
     """Render a difference: removed text struck through, added text underlined."""
     # The tag names are constants of this module; the texts are escaped.
     pieces = (
-        (SafeString(TAGS[part.kind]), part.text, SafeString(TAGS[part.kind]))
+        (
+            SafeString(TAGS[part.kind]),
+            drop_invisible(part.text),
+            SafeString(TAGS[part.kind]),
+        )
         for part in parts
     )
     return pre_block(format_html_join("", "<{}>{}</{}>", pieces))

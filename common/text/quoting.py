@@ -9,19 +9,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from hashlib import blake2b
+from secrets import token_bytes
 from typing import Any
 
-from common.text import prompt_injection
+from common.text import plain_text, prompt_injection
 from common.text.visible import drop_invisible
 
 MAX_FIELD = 200  # characters of a short field
 MAX_READ = 5_000  # visible characters that are read before a text is shortened
 CUT = "…"
+MAX_HARMLESS = 20_000  # hashes of texts without prompt injections, about 2 MB
+_HASH_KEY = token_bytes(16)
+_harmless: set[bytes] = set()
 _HIDABLE = re.compile(r"[^ -~]")
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 # A part of a line that a cut keeps or drops as a whole. Outside of a string, a line of
 # ours has no backslash.
 _STEP = re.compile(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
+
+
+def visible_text(text: str) -> str:
+    """Return what a reader sees of a text, with one kind of line break."""
+    return plain_text.with_newlines(drop_invisible(text))
 
 
 def visible_line(text: str) -> str:
@@ -42,12 +52,30 @@ def safe_line(text: str, limit: int | None = None) -> str:
     visible = drop_invisible(text)
     if limit is not None:
         visible = visible[: max(MAX_READ, limit)]
-    line = " ".join(prompt_injection.defuse(visible).split())
+    line = " ".join(_defuse(visible).split())
     if line != visible:
-        line = prompt_injection.defuse(line)
+        line = _defuse(line)
     if limit is None or len(line) <= limit:
         return line
     return line[: limit - len(CUT)] + CUT
+
+
+def _defuse(text: str) -> str:
+    """Defuse prompt injections. The same texts are rendered again and again.
+
+    The search for phrases takes 2 µs per character, so a process remembers the hashes of
+    texts without such phrases, and no text.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    key = blake2b(data, digest_size=16, key=_HASH_KEY).digest()
+    if key in _harmless:
+        return text
+    defused = prompt_injection.defuse(text)
+    if defused == text:
+        if len(_harmless) >= MAX_HARMLESS:
+            _harmless.clear()
+        _harmless.add(key)
+    return defused
 
 
 def json_string(text: object, limit: int | None = MAX_FIELD) -> str:
@@ -60,7 +88,7 @@ def json_value(value: Any, limit: int = MAX_FIELD) -> str:
     if isinstance(value, str):
         return json_string(value, limit)
     text = json.dumps(_safe_value(value), ensure_ascii=False, sort_keys=True)
-    if len(text) <= limit and prompt_injection.defuse(text) == text:
+    if len(text) <= limit and _defuse(text) == text:
         return text
     return json_string(text, limit)
 

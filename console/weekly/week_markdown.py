@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from common.text.plain_text import clip
+from common.text.quoting import visible_line
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 
@@ -18,11 +19,9 @@ TITLES = {
     week_summary.CHANGED: "Changed",
     week_summary.REFUTED: "Refuted and removed",
 }
-# The first pattern finds characters with a meaning in Markdown, in the HTML in
-# Markdown, or in a usual extension (links from bare addresses, maths, mentions). The
-# second pattern finds the marks that change the direction of a line.
+# Characters with a meaning in Markdown, in the HTML in Markdown, or in a usual extension
+# (links from bare addresses, maths, mentions).
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>()#!|~&:@$^=]|(?<=www)\.")
-_DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Absolute = Callable[[str], str]
 
@@ -56,8 +55,8 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
 
 def escape_text(value: object, limit: int = MAX_TEXT) -> str:
     """Return a text as one line that Markdown shows literally."""
-    plain = _DIRECTION_MARKS.sub("", " ".join(str(value).split()))
-    return _MARKUP.sub(r"\\\g<0>", clip(plain, limit))
+    plain = clip(visible_line(str(value)), limit)
+    return _MARKUP.sub(r"\\\g<0>", plain)
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:

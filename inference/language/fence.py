@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from common.text import secrets
+from common.text.quoting import visible_line, visible_text
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,17 @@ def fence_texts(texts: Sequence[FencedText]) -> str:
     """Put each text under its marker line; no data comes after the last marker line.
 
     Secrets are masked whatever the project stores, because another company may run the
-    model.
+    model. Characters without a visible form are dropped, because they can hide orders.
     """
-    masked = [FencedText(each.name, secrets.mask(each.text).text) for each in texts]
+    masked = [_safe_text(each) for each in texts]
     marker = _marker(masked)
     lines = [f"==== {marker} {each.name}\n{each.text}" for each in masked]
     return "\n".join([*lines, f"==== {marker} end"])
+
+
+def _safe_text(text: FencedText) -> FencedText:
+    masked = secrets.mask(text.text).text
+    return FencedText(visible_line(text.name), visible_text(masked))
 
 
 def _marker(texts: Sequence[FencedText]) -> str:

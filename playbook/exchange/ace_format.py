@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from common.text.quoting import safe_line
+from common.text.quoting import json_string, safe_line
 from common.text.visible import drop_invisible
 from playbook.rule_text.entry_line import COUNTERS
 
@@ -219,7 +219,7 @@ def _line(
             if name in counts and _is_count(value):
                 counts[name] = int(value)
             else:
-                notes.append(f"Line {number}: {pair[:80]} is not imported.")
+                notes.append(f"Line {number}: {json_string(pair, 80)} is not imported.")
     rows = [first.strip(), *map(_unescape_row, _dedent(more))]
     text = "\n".join(rows).strip()
     line = RuleLine(rule["label"], text, **counts, section=section, number=number)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.text import plain_text as texts
-from common.text.quoting import safe_line
+from common.text.quoting import json_string, safe_line
 from inference import tokens
 from playbook.entries.text_limits import MAX_TAG
 from playbook.exchange import ace_format, imported_rules, sections
@@ -198,7 +198,7 @@ def _addition(
             f"Line {rule.number}: {', '.join(used_labels[:MAX_NAMED])} names another entry "
             "already, so it is no alias of this one."
         )
-    where = f", section {texts.clip(rule.section, 200)}" if rule.section else ""
+    where = f", section {json_string(rule.section)}" if rule.section else ""
     names = f" as {', '.join(rule.labels[:MAX_NAMED])}" if rule.labels else ""
     tag = _section_tag(rule, plan)
     return Proposal(

@@ -22,6 +22,7 @@ from audit import trail
 from common import webhooks
 from common.caller import SYSTEM
 from common.db import write
+from common.text.quoting import json_string
 from jobs import errors, queue
 from jobs.runner import JobRun, handler
 from playbook.history.revision import lock_playbook
@@ -50,9 +51,13 @@ class OverdueReview:
     limit_hours: int
 
     @property
+    def subject(self) -> str:
+        return f"Proposals wait in {json_string(self.project.name)}"
+
+    @property
     def text(self) -> str:
         hours = (timezone.now() - self.oldest_at) // timedelta(hours=1)
-        name = " ".join(self.project.name.split())
+        name = json_string(self.project.name)
         return (
             f"Proposals that wait for a decision in {name}: {self.waiting:,}, "
             f"the oldest for {hours:,} hours. The limit is {self.limit_hours:,}."
@@ -179,10 +184,9 @@ def by_webhook(report: OverdueReview) -> None:
 def by_email(report: OverdueReview) -> None:
     if not settings.EMAIL_URL:
         raise errors.Permanent("EMAIL_URL is not set: there is no mail server.")
-    name = " ".join(report.project.name.split())
     try:
         send_mail(
-            f"Proposals wait in {name}",
+            report.subject,
             f"{report.text}\n\n{report.url}".strip(),
             None,
             [report.project.options.review.email],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tests.renderers import context_lines, playbook_texts
+from tests.renderers import context_lines, pages_and_notices, playbook_texts, prompts
 from tests.renderers.renderer import Renderer
 
 RENDERERS: tuple[Renderer, ...] = (
     *context_lines.RENDERERS,
     *playbook_texts.RENDERERS,
+    *pages_and_notices.RENDERERS,
+    *prompts.RENDERERS,
 )

@@ -21,3 +21,4 @@ class Renderer:
     render: Callable[[Any], str]
     parse: Callable[[str], Any]
     expect: Callable[[Any], Any]
+    spaces: str = "\t\n"  # the white space that the format may have beside blanks

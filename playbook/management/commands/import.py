@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
+from common.text.quoting import json_string, visible_line
 from playbook.exchange import export_playbook, import_playbook
 from playbook.exchange.import_playbook import ImportResult
 from playbook.proposals import person_edits
@@ -65,9 +66,9 @@ class Command(BaseCommand):
 
     def print_result(self, imported: ImportResult) -> None:
         for line in imported.unparsed:
-            self.stderr.write(f"line {line.line}: {line.why} {line.text}")
+            self.stderr.write(f"line {line.line}: {line.why} {json_string(line.text)}")
         for note in imported.notes:
-            self.stderr.write(note)
+            self.stderr.write(visible_line(note))
         if imported.restored is not None:
             self.stdout.write(f"restored: {imported.restored} entries with history")
         for count in imported.deltas:

@@ -57,8 +57,8 @@ class TestRules:
 
         assert parsed.lines == (RuleLine("a-1", "Do `x`.", 0, 2),)
         assert parsed.notes == (
-            "Line 1: helpful=many is not imported.",
-            "Line 1: neutral=4 is not imported.",
+            'Line 1: "helpful=many" is not imported.',
+            'Line 1: "neutral=4" is not imported.',
         )
 
 

@@ -129,7 +129,7 @@ class TestWhenItIsRaised:
 
         [sent] = mail.outbox
         assert sent.to == ["bob@example.com"]
-        assert sent.subject == "Proposals wait in alpha Bcc: eve@example.com"
+        assert sent.subject == 'Proposals wait in "alpha Bcc: eve@example.com"'
         assert sent.body.endswith("the oldest for 30 hours. The limit is 24.")
 
     def test_it_is_raised_once_for_a_breach(self, receiver, asks, waiting, run_jobs):
