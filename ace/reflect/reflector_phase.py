@@ -17,12 +17,14 @@ from ace.reflect import (
 )
 from ace.reflect.by_model import ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
-from ace.rules import causes
+from ace.rules import causes, foreign_text
 from ace.rules import evidence as spans
 from ace.rules import lessons as rules
 from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
+from ace.rules.foreign_text import TaskOrigins
 from ace.rules.lessons import TaskLesson
+from ace.rules.repairs import supply
 from ace.rules.task import Task
 from common.caller import Caller
 from common.text import plain_text
@@ -101,20 +103,26 @@ def _lessons(
         for lesson in findings.lessons
         if plain_text.similarity_hash(lesson.content) not in known
     ]
+    origins = foreign_text.find_origins(task)
     return [
         *(
-            _lesson(task, lesson, model_lessons.producer)
+            _lesson(task, lesson, model_lessons.producer, origins)
             for lesson in model_lessons.lessons
         ),
-        *(_lesson(task, lesson, ReflectionProducer()) for lesson in others),
+        *(_lesson(task, lesson, ReflectionProducer(), origins) for lesson in others),
     ]
 
 
 def _lesson(
-    task: Task, lesson: TaskLesson, producer: ReflectionProducer
+    task: Task, lesson: TaskLesson, producer: ReflectionProducer, origins: TaskOrigins
 ) -> dict[str, Any]:
+    """Return the lesson as JSON, with the reasons for which a person must see it."""
+    foreign = origins.describe(task, lesson.content, lesson.evidence)
+    led = lesson.supply or supply.of_lesson(task, lesson.content)
     return {
         **dataclasses.asdict(lesson),
+        "foreign": foreign,
+        "supply": led,
         "evidence": [by_rules.to_json(task, span) for span in lesson.evidence],
         **dataclasses.asdict(producer),
     }

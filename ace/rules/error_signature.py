@@ -38,7 +38,11 @@ _SPACE = re.compile(r"\s{1,300}")
 
 def mask_values(message: str) -> str:
     """Mask ids, times, durations, folders and numbers: "after 31s" becomes equal to "after 29s"."""
-    text = message[:MAX_MESSAGE]
+    return mask_text(message[:MAX_MESSAGE])
+
+
+def mask_text(text: str) -> str:
+    """Mask the same values in the whole text, which must be short."""
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)
     return _SPACE.sub(" ", text).strip()

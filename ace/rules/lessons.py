@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +20,7 @@ from ace.rules.evidence import Evidence
 from ace.rules.feedback import advice
 from ace.rules.insights import Insight, InsightType
 from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.repairs import call_repairs, remedies
+from ace.rules.repairs import call_repairs, remedies, supply
 from ace.rules.repairs.call_repairs import Remedy, Repair
 from ace.rules.task import Task, ToolCall
 
@@ -50,7 +51,9 @@ _CATEGORIES: dict[str, Category] = {
 class TaskLesson:
     """A lesson: `content` is the whole sentence, `condition` and `action` are its parts.
 
-    `reason` says why the lesson was drawn, if the quotes do not show why.
+    `reason` says why the lesson was drawn, if the quotes do not show why. `repair_key` is
+    equal for two lessons about the same repair. `supply` says which other package or host
+    the lesson leads to; a person must see such a lesson.
     """
 
     condition: str
@@ -62,6 +65,8 @@ class TaskLesson:
     signature: str
     confidence: float
     reason: str = ""
+    repair_key: str = ""
+    supply: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,20 @@ def _repair_lesson(
             "repair", name, None, f"{remedy.action} {summary}"
         ),
         confidence=REPAIR_CONFIDENCE.get(outcome.value, 0.6),
+        repair_key=_repair_key(name, remedy, summary),
+        supply=supply.of_repair(repair),
     )
+
+
+def _repair_key(tool: str, remedy: Remedy, summary: str) -> str:
+    """Return a key that the same repair has in every run.
+
+    The fix itself must be the same word for word, because its text is what agents are
+    given. In the rest, numbers, ids, times and folders may differ.
+    """
+    rest = (error_signature.mask_text(text) for text in (remedy.instead_of, summary))
+    whole = "\n".join([tool, remedy.action, *rest])
+    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 
 def _repair_quotes(

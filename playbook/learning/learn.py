@@ -36,7 +36,10 @@ NAME, VERSION = "curator", "1"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A rule that a task teaches, with the quotes that support it."""
+    """A rule that a task teaches, with the quotes that support it.
+
+    `repair_key`, `supply` and `foreign` are those of a Proposal.
+    """
 
     content: str
     category: str
@@ -52,6 +55,9 @@ class Lesson:
     producer_name: str = "reflector"
     producer_version: str = VERSION
     placement: Placement | None = None
+    repair_key: str = ""
+    supply: str = ""
+    foreign: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,9 @@ def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
         sources=run.sources,
         root_cause=lesson.root_cause,
         signature=lesson.signature,
+        repair_key=lesson.repair_key,
+        supply=lesson.supply,
+        foreign=lesson.foreign,
         producer=lesson.producer,
         producer_name=lesson.producer_name,
         producer_version=lesson.producer_version,

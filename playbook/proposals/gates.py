@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from common.text.supply.changes import describe_text
 from inference import tokens
 from playbook.history import release, votes
 from playbook.history.revision import next_label
@@ -47,6 +48,10 @@ def evaluate(
         results += _evidence_gates(proposal, entries)
     elif proposal.evidence:
         results.append(_as_warning(_verbatim(proposal)))
+    if not is_vote and proposal.content:
+        results.append(_supply(proposal))
+        if not proposal.is_by_person:
+            results.append(text_gates.check_foreign(proposal.foreign))
     if not is_vote and _full_text(proposal):
         results += _content_gates(item)
     if text := _resulting_text(proposal):
@@ -183,6 +188,16 @@ def _verbatim(proposal: Proposal) -> GateResult:
     fields = ", ".join(dict.fromkeys(wrong))
     message = f"A quote differs from the text of the run: {fields}."
     return GateResult("verbatim", "fail", len(wrong), 0, message)
+
+
+def _supply(proposal: Proposal) -> GateResult:
+    """Check whether the text leads to another package, remote, host or index.
+
+    For the repair of a call the two calls were compared, which says more than its text.
+    """
+    is_compared = bool(proposal.repair_key)
+    in_text = "" if is_compared else describe_text(_full_text(proposal))
+    return text_gates.check_supply(proposal.supply or in_text)
 
 
 def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:

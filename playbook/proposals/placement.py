@@ -29,13 +29,14 @@ def place(proposal: Proposal, match: Match) -> Proposal:
 def to_vote(proposal: Proposal, entry: PlaybookEntry) -> Proposal:
     """Turn a lesson that an entry already teaches into a vote for the entry.
 
-    If only the agent itself reports the outcome, the vote is neutral.
+    If only the agent itself reports the outcome, or if the words come from a foreign text,
+    the vote is neutral.
     """
     return replace(
         proposal,
         operation=Operation.VOTE,
         entry=entry,
-        vote="helpful" if proposal.is_trusted else "neutral",
+        vote="helpful" if proposal.is_trusted and not proposal.foreign else "neutral",
         reason=f"{entry.label} teaches this already. {proposal.reason}".strip(),
     )
 

@@ -23,6 +23,7 @@ PERSON_GATES = {
     "protection",
     "blast_radius",
     "shrink",
+    "supply",
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
@@ -34,13 +35,17 @@ class Decision:
     """The decision about a proposal.
 
     `reason` is a sentence for the reviewer. `risk` determines the order of the inbox.
-    `repeats` is the id of an earlier delta with the same lesson.
+    `repeats` is the id of an earlier delta with the same lesson. `needs_witness` says that
+    the proposal would be applied if another person had shown the same repair. `confirms` is
+    the waiting delta of another person that shows the same repair.
     """
 
     status: PlaybookDelta.DeltaStatus
     risk: str
     reason: str = ""
     repeats: uuid.UUID | None = None
+    needs_witness: bool = False
+    confirms: uuid.UUID | None = None
 
 
 def decide(
@@ -55,6 +60,8 @@ def decide(
         reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"
         return Decision(Status.PENDING, risk, reason.strip())
     if proposal.is_by_person:
+        if reason := _second_person_reason(gates, caller):
+            return Decision(Status.PENDING, risk, reason)
         if caller.may(Role.CURATOR, project.pk):
             return Decision(Status.APPLIED, risk)
         return Decision(Status.PENDING, risk, "It waits for a curator.")
@@ -66,10 +73,32 @@ def decide(
     not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
     if not_passed:
         return Decision(Status.PENDING, risk, _messages(gates, not_passed))
-    is_believed = proposal.is_trusted or caller.attests_in(project.pk)
-    if reason := _policy_reason(project.options.policy, proposal, is_believed):
+    policy, attests = project.options.policy, caller.attests_in(project.pk)
+    if policy != "manual" and proposal.repair_key and not attests:
+        return _of_claimed_repair(proposal, risk)
+    if reason := _policy_reason(policy, proposal, proposal.is_trusted or attests):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)
+
+
+def _second_person_reason(gates: Sequence[GateResult], caller: Caller) -> str:
+    """Return why what a person's key writes waits for somebody who is signed in.
+
+    A key may be in the hands of an agent, which a text that it read may have led.
+    """
+    if not caller.key_id:
+        return ""
+    return _messages(gates, {"supply"})
+
+
+def _of_claimed_repair(proposal: Proposal, risk: str) -> Decision:
+    """Let a repair wait: its calls are text that a key that may not attest has sent."""
+    reason = (
+        "A key that may not attest reported this repair. It is applied once another "
+        "person's key shows the same repair, or a person accepts it."
+    )
+    is_addition = proposal.operation == Operation.ADD and not proposal.targets
+    return Decision(Status.PENDING, risk, reason, needs_witness=is_addition)
 
 
 def _policy_reason(policy: str, proposal: Proposal, is_believed: bool) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from django.db.models import QuerySet
+
 from memories.models import Memory
 from memories.queries import PRIVATE_SCOPES
 from playbook.models import PlaybookDelta
@@ -22,11 +24,15 @@ def hold_private(proposal: Proposal, decision: Decision) -> Decision:
     A vote shows no text. A person who writes a rule has decided already.
     """
     is_free = proposal.operation == Operation.VOTE or proposal.is_by_person
-    if is_free or decision.status != Status.APPLIED or proposal.memory_id is None:
+    would_show = decision.status == Status.APPLIED or decision.needs_witness
+    if is_free or not would_show or proposal.memory_id is None:
         return decision
-    private = Memory.objects.filter(
-        pk=proposal.memory_id, scope_kind__in=PRIVATE_SCOPES
-    )
-    if not private.exists():
+    if not private_memories().filter(pk=proposal.memory_id).exists():
         return decision
-    return replace(decision, status=Status.PENDING, reason=REASON)
+    return replace(decision, status=Status.PENDING, reason=REASON, needs_witness=False)
+
+
+def private_memories() -> QuerySet[Memory]:
+    """Return the memories that only one user may read."""
+    rows: QuerySet[Memory] = Memory.objects.filter(scope_kind__in=PRIVATE_SCOPES)
+    return rows

@@ -20,6 +20,11 @@ Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
 # Operations that write the text of an entry.
 WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+# The texts of a proposal that its delta stores in the payload.
+PAYLOAD_TEXTS = (
+    *("vote", "root_cause", "signature", "origin"),
+    *("repair_key", "supply", "foreign"),
+)
 # The `settings` of a proposal that its delta stores.
 KEPT_SETTINGS = (
     "priority",
@@ -50,7 +55,9 @@ class Proposal:
     texts from which quotes are cut; a gate compares the quotes with these texts.
     `settings` are further columns: priority, pinned, locked and review_after, and for
     an import also aliases and counters. `import_removals` maps each entry that an
-    import removes or shrinks to the tokens that the entry loses.
+    import removes or shrinks to the tokens that the entry loses. `repair_key` is equal for
+    lessons about the same repair of a call. `supply` says which other package, remote or
+    host the lesson leads to, and `foreign` which foreign text its words come from.
     """
 
     operation: str
@@ -69,6 +76,9 @@ class Proposal:
     sources: Mapping[str, str] = field(default_factory=dict)
     root_cause: str = ""
     signature: str = ""
+    repair_key: str = ""
+    supply: str = ""
+    foreign: str = ""
 
     producer: str = Producer.RULE
     producer_name: str = ""
@@ -101,7 +111,7 @@ class Proposal:
             payload["action"] = self.action
         if self.tags is not None:
             payload["tags"] = list(self.tags)
-        for name in ("vote", "root_cause", "signature", "origin"):
+        for name in PAYLOAD_TEXTS:
             if value := getattr(self, name):
                 payload[name] = value
         if not self.is_by_person:
@@ -143,6 +153,9 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
         evidence=tuple(Quote(**quote) for quote in delta.evidence),
         root_cause=payload.get("root_cause", ""),
         signature=payload.get("signature", ""),
+        repair_key=payload.get("repair_key", ""),
+        supply=payload.get("supply", ""),
+        foreign=payload.get("foreign", ""),
         producer=delta.producer,
         producer_name=delta.producer_name,
         producer_version=delta.producer_version,

@@ -7,11 +7,12 @@ that repeats a retired entry is not applied without a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from django.db.models import F, Q
 
+from common.caller import Caller
 from common.text.contradiction import disagreement
 from memories.models import Memory
 from memories.queries import as_visible_as
@@ -23,6 +24,7 @@ from playbook.delta_vectors import (
 from playbook.entries import matches
 from playbook.entries.neighbours import MAX_NEIGHBOURS, MERGE_COSINE
 from playbook.models import PlaybookDelta
+from playbook.proposals import witnesses
 from playbook.proposals.policy import Decision
 from playbook.proposals.proposed_change import Operation, PreparedProposal, Proposal
 from projects.models import Project
@@ -34,7 +36,7 @@ REPEATS_TO_RETURN = 5
 
 
 def reconsider(
-    project: Project, item: PreparedProposal, decision: Decision
+    project: Project, item: PreparedProposal, decision: Decision, caller: Caller
 ) -> Decision:
     """Change the decision about a lesson that recurs.
 
@@ -48,6 +50,8 @@ def reconsider(
         return decision
     decision = _hold_retired(project, item, decision)
     earlier = list(_earlier_deltas(project, item))
+    if confirmation := _confirmation(project, item, decision, caller, earlier):
+        return confirmation
     first = next((delta for delta in earlier if delta.status == Status.REJECTED), None)
     if first is None and decision.status != Status.PENDING:
         return decision
@@ -59,6 +63,29 @@ def reconsider(
             decision, status=Status.REJECTED, reason=note, repeats=waiting.pk
         )
     return _decide_repeat(first, item.original, decision) if first else decision
+
+
+def _confirmation(
+    project: Project,
+    item: PreparedProposal,
+    decision: Decision,
+    caller: Caller,
+    earlier: Sequence[PlaybookDelta],
+) -> Decision | None:
+    """Return the decision about a repair that another person's waiting delta shows too.
+
+    A person's rejection and a retired entry keep their force.
+    """
+    if not decision.needs_witness or any(d.status == Status.REJECTED for d in earlier):
+        return None
+    waiting = witnesses.find_waiting(project, item.original, caller)
+    applied = replace(decision, status=Status.APPLIED)
+    if waiting is None or _hold_retired(project, item, applied) != applied:
+        return None
+    note = f"It confirms delta {waiting.pk}, which shows the same repair."
+    return Decision(
+        Status.REJECTED, decision.risk, note, repeats=waiting.pk, confirms=waiting.pk
+    )
 
 
 def _hold_retired(

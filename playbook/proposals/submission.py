@@ -34,6 +34,7 @@ from playbook.proposals import (
     privacy,
     proposed_change,
     recurrence,
+    witnesses,
 )
 from playbook.proposals.proposed_change import (
     WRITES_TEXT,
@@ -193,7 +194,7 @@ def _submit_one(
     results = gates.evaluate(playbook, item, key_id=caller.key_id)
     decision = policy.decide(playbook.project, proposal, results, caller)
     decision = privacy.hold_private(proposal, decision)
-    decision = recurrence.reconsider(playbook.project, item, decision)
+    decision = recurrence.reconsider(playbook.project, item, decision, caller)
     delta = _build_delta(playbook.project, item, caller)
     delta.gates = [asdict(result) for result in results]
     delta.status = decision.status
@@ -207,6 +208,8 @@ def _submit_one(
     delta_vectors.keep(delta, item.vector)
     if delta.status == PlaybookDelta.DeltaStatus.APPLIED:
         _apply(playbook, delta, item, caller)
+    if decision.confirms:
+        witnesses.confirm(playbook, decision.confirms, delta, caller)
     conflict_lifecycle.open_conflict(delta, item.match)
     if delta.status != PlaybookDelta.DeltaStatus.APPLIED:
         # The revision of an applied delta writes its audit rows.

@@ -62,6 +62,20 @@ def check_outcome(outcome: str) -> GateResult:
     )
 
 
+def check_supply(change: str) -> GateResult:
+    """Warn about a text that leads to another package, remote, host, registry or index."""
+    verdict: Verdict = "warn" if change else "pass"
+    value = "changed" if change else "unchanged"
+    return GateResult("supply", verdict, value, "unchanged", change)
+
+
+def check_foreign(origin: str) -> GateResult:
+    """Warn about a lesson whose words come from a page, a mail or another foreign text."""
+    verdict: Verdict = "warn" if origin else "pass"
+    value = "foreign" if origin else "own"
+    return GateResult("foreign", verdict, value, "own", origin)
+
+
 def check_quote(evidence_quotes: Sequence[str]) -> GateResult:
     count = sum(bool(quote.strip()) for quote in evidence_quotes)
     return _result(

@@ -1,0 +1,60 @@
+"""Say whether a repair or a lesson leads to another package, remote, host or index.
+
+Such a lesson always waits for a person: a call is text that the client sends, and one wrong
+letter in a name is enough to run somebody else's code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ace.rules.repairs.call_repairs import Repair
+from ace.rules.task import Task, ToolCall
+from ace.rules.tool_calls import argument_leaves
+from common.text.supply.changes import describe_change
+from common.text.supply.sources import Source, find_sources, of_argument
+
+_CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
+
+
+def of_repair(repair: Repair) -> str:
+    """Return a sentence about what the working call names and the failed call does not."""
+    failed, fixed = repair.failed_call, repair.fixed_call
+    texts = [failed.command] if failed.command else _values(failed)
+    return describe_change(_sources(failed), _sources(fixed), texts)
+
+
+def of_lesson(task: Task, content: str) -> str:
+    """Return a sentence about what a lesson names and a failed call of its kind does not."""
+    named = {
+        source for a, b in _CODE.findall(content) for source in find_sources(a or b)
+    }
+    if not named:
+        return ""
+    for call in task.calls:
+        failed = _sources(call) if call.has_failed else frozenset()
+        kinds = {source.kind for source in failed}
+        same_kind = {source for source in named if source.kind in kinds}
+        if change := describe_change(failed, failed | same_kind):
+            return change
+    return ""
+
+
+def _sources(call: ToolCall) -> frozenset[Source]:
+    if call.command:
+        return find_sources(call.command)
+    leaves = argument_leaves.leaves(call.arguments)
+    return frozenset().union(
+        *(of_argument(_key(path), value) for path, value in leaves.items())
+    )
+
+
+def _key(path: str) -> str:
+    names = [name for name in path.split(".") if not name.isdecimal()]
+    return names[-1] if names else path
+
+
+def _values(call: ToolCall) -> Iterator[str]:
+    leaves = argument_leaves.leaves(call.arguments)
+    return (value for value in leaves.values() if isinstance(value, str))
