@@ -13,6 +13,10 @@ def _always(row: Any) -> bool:
     return True
 
 
+def _always_for(row: Any, caller: Caller) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class AdminAction:
     """Call one function, `call(row, caller, text)`; its refusals become messages.
@@ -20,7 +24,8 @@ class AdminAction:
     `text` is the content of a field with the label `text_label`. Without a label, `text` is
     empty. With `choices`, the field is a select. With `initial_text(row)`, the field is a
     text area. An action that `needs_text` is not offered in lists. Such an action is
-    refused if the row has changed since the page was rendered.
+    refused if the row has changed since the page was rendered. `is_possible_for` also
+    reads the caller. A list calls `call_in_list` instead of `call` if it is given.
     """
 
     name: str
@@ -29,6 +34,8 @@ class AdminAction:
     call: Callable[[Any, Caller, str], object]
     done_message: str
     is_possible: Callable[[Any], bool] = _always
+    is_possible_for: Callable[[Any, Caller], bool] = _always_for
+    call_in_list: Callable[[Any, Caller, str], object] | None = None
     text_label: str = ""
     choices: tuple[str, ...] = ()
     initial_text: Callable[[Any], str] | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import admin, messages
@@ -201,7 +202,11 @@ class RowsAdmin(PagesAdmin):
         ) -> None:
             done = sum(
                 self.perform(
-                    request, action, row, "", seen=request.POST.get(f"seen-{row.pk}")
+                    request,
+                    replace(action, call=action.call_in_list or action.call),
+                    row,
+                    "",
+                    seen=request.POST.get(f"seen-{row.pk}"),
                 )
                 for row in rows[:MAX_ACTION_ROWS]
             )
@@ -309,7 +314,10 @@ class RowsAdmin(PagesAdmin):
             # A person's text stays on the page even if the row has changed and the action
             # is not offered.
             and (
-                action.is_possible(row)
+                (
+                    action.is_possible(row)
+                    and action.is_possible_for(row, caller_of(request))
+                )
                 or (refused.get(action.name) and not action.choices)
             )
         ]

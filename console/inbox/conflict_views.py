@@ -19,6 +19,7 @@ from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
 from memories.serializers.fields import Note
 from playbook.conflicts import conflict_list
+from playbook.history.release import NeedsRelease
 from playbook.models import Conflict
 from playbook.review import reopen, resolve_conflict
 from playbook.review.resolution_steps import SplitPart
@@ -38,6 +39,7 @@ def _supersede_conflict(
         caller,
         winner=winner,
         note=data["note"],
+        release_reason=data["release_reason"],
         versions=_seen_versions(data),
     )
     kept = "older" if winner == "left" else "newer"
@@ -51,7 +53,13 @@ def _split_conflict(
     left = SplitPart(data["left_condition"], data["left_content"])
     right = SplitPart(data["right_condition"], data["right_content"])
     decided = resolve_conflict.split(
-        conflict, left, right, caller, note=data["note"], versions=_seen_versions(data)
+        conflict,
+        left,
+        right,
+        caller,
+        note=data["note"],
+        release_reason=data["release_reason"],
+        versions=_seen_versions(data),
     )
     return "Decided: both rules stay, each under its condition.", decided
 
@@ -70,8 +78,12 @@ def _reopen_conflict(
     conflict: Conflict, caller: Caller, fields: FormInput
 ) -> ConflictResult:
     data = validate_filled(forms.ReopenConflict, fields)
-    decided_at = data.get("decided_at")
-    opened = reopen.reopen_conflict(conflict, caller, decided_at=decided_at)
+    opened = reopen.reopen_conflict(
+        conflict,
+        caller,
+        decided_at=data.get("decided_at"),
+        release_reason=data["release_reason"],
+    )
     return "Reopened: it waits for a decision again.", opened
 
 
@@ -120,7 +132,11 @@ class ResolveConflictView(InboxPage):
     ) -> HttpResponse:
         message = form_input.describe_refusal(refusal)
         card = pair_cards.conflict_card(
-            self.conflict(pk), self.may_decide, fields, message
+            self.conflict(pk),
+            self.may_decide,
+            fields,
+            message,
+            needs_release=isinstance(refusal, NeedsRelease),
         )
         if self.wants_json:
             part = self.render_part("conflict.html", card=card)

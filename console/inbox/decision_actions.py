@@ -30,7 +30,7 @@ from playbook.review import (
 )
 from playbook.review.merge_into_entry import NoMergedText
 from playbook.serializers import deltas as forms
-from playbook.serializers.entries import EntryText, WithVersion
+from playbook.serializers.entries import EntryText, WithRelease, WithVersion
 
 # A dict of each reason code and the words that a curator reads.
 REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
@@ -50,16 +50,27 @@ class DecisionAction:
 
 
 def _accept(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    data = _validated_data(forms.AcceptDelta, fields, "note")
-    version = data.get("expected_version")
-    decided = decide.accept(delta, caller, version=version, note=data["note"])
-    return f"Accepted: {_describe_proposal(decided)}.", decided
+    data = _validated_data(forms.AcceptDelta, fields, "note", "release_reason")
+    decided = decide.accept(
+        delta,
+        caller,
+        version=data.get("expected_version"),
+        note=data["note"],
+        release_reason=data["release_reason"],
+    )
+    verb = "Released" if decided.is_quarantined else "Accepted"
+    return f"{verb}: {_describe_proposal(decided)}.", decided
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
     changes = validate(EntryText, _changed_fields(delta, fields))
-    version = _version(fields)
-    decided = decide.edit_and_accept(delta, changes, caller, version=version)
+    decided = decide.edit_and_accept(
+        delta,
+        changes,
+        caller,
+        version=_version(fields),
+        release_reason=_release_reason(fields),
+    )
     return f"Accepted in your words: {_describe_proposal(decided)}.", decided
 
 
@@ -82,6 +93,7 @@ def _merge(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionR
         embedded_text=text,
         version=data.get("expected_version"),
         entry_version=data.get("entry_version"),
+        release_reason=_release_reason(fields),
     )
     return f"Merged into {entry.label}.", decided
 
@@ -107,20 +119,34 @@ def _rebase(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> Decision
 
 
 def _undo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    data = _validated_data(forms.UndoDelta, fields, "reason")
+    data = _validated_data(forms.UndoDelta, fields, "reason", "release_reason")
     decided = revert.undo_delta(
-        delta, caller, reason=data["reason"], version=data.get("expected_version")
+        delta,
+        caller,
+        reason=data["reason"],
+        release_reason=data["release_reason"],
+        version=data.get("expected_version"),
     )
     return f"Undone: {_describe_proposal(decided)} is as it was before.", decided
 
 
 def _redo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    decided = revert.redo_delta(delta, caller, version=_version(fields))
+    decided = revert.redo_delta(
+        delta,
+        caller,
+        release_reason=_release_reason(fields),
+        version=_version(fields),
+    )
     return f"In force again: {_describe_proposal(decided)}.", decided
 
 
 def _reopen(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    decided = reopen.reopen_delta(delta, caller, version=_version(fields))
+    decided = reopen.reopen_delta(
+        delta,
+        caller,
+        version=_version(fields),
+        release_reason=_release_reason(fields),
+    )
     return "Reopened: it waits for a decision again.", decided
 
 
@@ -160,6 +186,13 @@ def _validated_data(
 def _version(fields: FormInput) -> int | None:
     version: int | None = _validated_data(WithVersion, fields).get("expected_version")
     return version
+
+
+def _release_reason(fields: FormInput) -> str:
+    data = validate_filled(
+        WithRelease, {"release_reason": fields.get("release_reason", "")}
+    )
+    return str(data["release_reason"])
 
 
 def _changed_fields(delta: PlaybookDelta, fields: FormInput) -> dict[str, str]:

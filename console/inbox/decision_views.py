@@ -22,8 +22,8 @@ from console.inbox.decision_actions import DECISION_ACTIONS, REASONS, undo_last_
 from console.inbox.form_input import FormInput
 from console.inbox.inbox_page import InboxPage
 from console.inbox.views import CardPage
-from playbook.models import PlaybookDelta
 from playbook.review import bulk
+from playbook.review.available import NotInBulk
 
 MAX_IN_BULK = 100
 
@@ -60,7 +60,7 @@ class DecideView(CardPage):
         """Show the present card, the reason for the refusal, and what the person typed."""
         message = form_input.describe_refusal(refusal)
         merged = fields.get("merged") or refusal.extra.get("merged", "")
-        card = self.card(self.delta(pk), {**fields, "merged": merged}, message)
+        card = self.card(self.delta(pk), {**fields, "merged": merged}, refusal)
         if self.wants_json:
             part = self.render_part("card.html", card=card)
             return self.respond(message, status=refusal.status, card=part, at=str(pk))
@@ -69,7 +69,7 @@ class DecideView(CardPage):
     def render_renewed(
         self, pk: uuid.UUID, fields: FormInput, message: str
     ) -> HttpResponse:
-        card = self.card(self.delta(pk), fields, "")
+        card = self.card(self.delta(pk), fields)
         if self.wants_json:
             return self.respond(
                 message, card=self.render_part("card.html", card=card), at=str(pk)
@@ -118,14 +118,10 @@ class BulkView(InboxPage):
         if action != "accept":
             message = "Say whether to accept or to reject them."
             return self.respond(message, status=400, gone_all=[])
-        rows = PlaybookDelta.objects.visible_to(self.caller).filter(risk="low")
-        low = set(rows.filter(pk__in=ids).values_list("pk", flat=True))
-        acceptable = [pk for pk in ids if pk in low]
-        skipped = len(ids) - len(acceptable)
-        return self.decide(acceptable, action, "", skipped=skipped)
+        return self.decide(ids, action, "")
 
     def decide(
-        self, ids: Sequence[uuid.UUID], action: Any, reason: str, skipped: int = 0
+        self, ids: Sequence[uuid.UUID], action: Any, reason: str
     ) -> HttpResponse:
         try:
             outcomes = bulk.decide_all(
@@ -134,18 +130,21 @@ class BulkView(InboxPage):
         except errors.Refusal as refusal:
             return self.respond(refusal.detail, status=refusal.status, gone_all=[])
         versions = {one.delta_id: one.version for one in outcomes if one.version}
-        message = " ".join(_summarise(action, len(versions), outcomes, skipped))
+        message = " ".join(_summarise(action, len(versions), outcomes))
         gone = [str(pk) for pk in versions]
         return self.respond(message, undo=versions, gone_all=gone)
 
 
 def _summarise(
-    action: str, done: int, outcomes: Iterable[bulk.BulkOutcome], skipped: int
+    action: str, done: int, outcomes: Sequence[bulk.BulkOutcome]
 ) -> Iterable[str]:
     yield f"{'Accepted' if action == 'accept' else 'Rejected'}: {done}."
-    if skipped:
-        yield f"Left, because they are not of low risk: {skipped}."
-    refusals = [one.refusal.detail for one in outcomes if one.refusal]
+    left = [one for one in outcomes if isinstance(one.refusal, NotInBulk)]
+    if left:
+        yield f"Left, because they are not of low risk: {len(left)}."
+    refusals = [
+        one.refusal.detail for one in outcomes if one.refusal and one not in left
+    ]
     if refusals:
         reasons = " ".join(list(dict.fromkeys(refusals))[:3])
         yield f"Refused: {len(refusals)}. {reasons}"

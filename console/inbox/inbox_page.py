@@ -112,12 +112,14 @@ class InboxPage(ProjectPage):
         return found
 
     def card(
-        self, delta: PlaybookDelta, form_input: Mapping[str, str], refusal: str
+        self,
+        delta: PlaybookDelta,
+        form_input: Mapping[str, str],
+        refusal: errors.Refusal | None = None,
     ) -> proposal_cards.ProposalCard:
         return proposal_cards.build_cards(
             [delta],
             self.caller,
-            may_decide=self.may_decide,
             form_input=form_input,
             refusal=refusal,
         )[0]

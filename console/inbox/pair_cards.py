@@ -41,6 +41,7 @@ class ConflictCard:
     may_decide: bool
     form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
+    needs_release: bool = False
 
     @property
     def pk(self) -> uuid.UUID:
@@ -84,6 +85,8 @@ def conflict_card(
     may_decide: bool,
     form_input: Mapping[str, str] | None = None,
     refusal: str = "",
+    *,
+    needs_release: bool = False,
 ) -> ConflictCard:
     """Build the card of a conflict that was loaded by `conflict_list.in_full`."""
     found = conflict_sides.sides_of(conflict)
@@ -96,7 +99,14 @@ def conflict_card(
     )
     diff = text_diff.compare(found.left.content, found.right.content)
     return ConflictCard(
-        conflict, older, newer, diff, may_decide, form_input or {}, refusal
+        conflict,
+        older,
+        newer,
+        diff,
+        may_decide,
+        form_input or {},
+        refusal,
+        needs_release,
     )
 
 

@@ -7,16 +7,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from common import errors
 from common.caller import Caller
 from common.text.word_diff import DiffPart
 from console import text_diff
+from console.inbox import unsafe_text
+from console.inbox.form_input import describe_refusal
+from console.inbox.unsafe_text import UnsafeView
 from console.text_diff import TextDiff
 from inference import tokens
 from playbook.entries.text_limits import MAX_CONTENT
 from playbook.history.operations import SETTABLE_COLUMNS
+from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
-from playbook.proposals.proposed_change import WRITES_TEXT, Operation
+from playbook.proposals.proposed_change import Operation
 from playbook.review import rebase
+from playbook.review.available import Permissions
 from playbook.review.rebase import EntryDrift
 
 Status = PlaybookDelta.DeltaStatus
@@ -49,9 +55,10 @@ class EntryChange:
 class ProposalCard:
     """A proposal as the inbox shows it.
 
-    `decisions` are the names of the decisions that the reader may make now. After a
-    refusal, `form_input` is what the reader typed, and `refusal` is the reason for the
-    refusal.
+    `decisions` are the names of the decisions that the reader may make now. `unsafe` is
+    the marked text of a proposal in quarantine, and `obstacle` says why the reader may
+    not release it. After a refusal, `form_input` is what the reader typed, and `refusal`
+    is the reason for the refusal; `needs_release` says that an owner's reason is missing.
     """
 
     delta: PlaybookDelta
@@ -63,8 +70,11 @@ class ProposalCard:
     quotes: Sequence[Mapping[str, Any]]
     tokens: int
     decisions: Collection[str]
+    unsafe: UnsafeView | None = None
+    obstacle: str = ""
     form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
+    needs_release: bool = False
 
     @property
     def pk(self) -> uuid.UUID:
@@ -77,6 +87,15 @@ class ProposalCard:
         if self.delta.operation == Operation.ADD:
             return f"{verb} to {self.delta.category}"
         return f"{verb} {entry.label}" if entry else verb
+
+    @property
+    def is_quarantined(self) -> bool:
+        return self.delta.is_quarantined
+
+    @property
+    def asks_reason(self) -> bool:
+        """Whether the forms that put the proposal in force ask for an owner's reason."""
+        return self.is_quarantined or self.needs_release
 
     @property
     def is_undecided(self) -> bool:
@@ -139,9 +158,8 @@ def build_cards(
     deltas: Sequence[PlaybookDelta],
     caller: Caller,
     *,
-    may_decide: bool,
     form_input: Mapping[str, str] | None = None,
-    refusal: str = "",
+    refusal: errors.Refusal | None = None,
 ) -> list[ProposalCard]:
     """Build the cards of proposals.
 
@@ -150,6 +168,7 @@ def build_cards(
     targets = _target_entries(deltas, caller)
     drifts = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
     texts_before = _texts_before(deltas, caller)
+    permissions = Permissions(caller)
     return [
         ProposalCard(
             delta,
@@ -162,31 +181,29 @@ def build_cards(
             tokens=token_difference(
                 delta, [targets.get(pk) for pk in _target_ids(delta)]
             ),
-            decisions=available_decisions(delta) if may_decide else (),
+            decisions=permissions.actions(delta),
+            unsafe=_unsafe_view(delta),
+            obstacle=_release_obstacle(delta, permissions),
             form_input=form_input or {},
-            refusal=refusal,
+            refusal=describe_refusal(refusal) if refusal else "",
+            needs_release=isinstance(refusal, NeedsRelease),
         )
         for delta in deltas
     ]
 
 
-def available_decisions(delta: PlaybookDelta) -> set[str]:
-    """Return the decisions that are possible in a proposal's state.
+def _unsafe_view(delta: PlaybookDelta) -> UnsafeView | None:
+    if not (delta.is_quarantined and delta.status in UNDECIDED):
+        return None
+    return unsafe_text.mark_text(delta)
 
-    The functions of the decisions check all other conditions.
-    """
-    if delta.status in PlaybookDelta.IN_FORCE:
-        return {"undo"}
-    if delta.status not in UNDECIDED:
-        return {"reopen"} | ({"redo"} if delta.status == Status.REVERTED else set())
-    if delta.status == Status.STALE:
-        return {"rebase", "reject"}
-    decisions = {"accept", "reject"}
-    if delta.operation in WRITES_TEXT:
-        decisions.add("edit")
-    if delta.operation in (Operation.ADD, Operation.UPDATE) and delta.content:
-        decisions.add("merge")
-    return decisions
+
+def _release_obstacle(delta: PlaybookDelta, permissions: Permissions) -> str:
+    """Say why the reader may not release a waiting proposal from quarantine."""
+    if not (delta.is_quarantined and delta.status == Status.PENDING):
+        return ""
+    refusal = permissions.find_refusal("accept", delta)
+    return refusal.detail if refusal else ""
 
 
 def token_difference(

@@ -57,9 +57,7 @@ class InboxListPage(InboxPage):
         if tab.kind == "duplicate":
             return [pair_cards.duplicate_card(one, self.may_decide) for one in rows]
         deltas = list(rows.with_entry())
-        return proposal_cards.build_cards(
-            deltas, self.caller, may_decide=self.may_decide
-        )
+        return proposal_cards.build_cards(deltas, self.caller)
 
 
 class CardPage(InboxPage):
@@ -69,7 +67,7 @@ class CardPage(InboxPage):
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
-        return self.render_card(self.card(delta, {}, ""))
+        return self.render_card(self.card(delta, {}))
 
     def render_card(
         self, card: proposal_cards.ProposalCard, status: int = 200
@@ -84,7 +82,7 @@ class NearbyPart(InboxPage):
 
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
-        card = self.card(delta, {}, "")
+        card = self.card(delta, {})
         effect = nearby.find_nearby(delta, self.caller)
         part = self.render_part("nearby.html", card=card, nearby=effect)
         return HttpResponse(part)

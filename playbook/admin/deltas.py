@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
@@ -40,8 +41,15 @@ from playbook.models import (
     PlaybookChange,
     PlaybookDelta,
 )
-from playbook.proposals.proposed_change import WRITES_TEXT
-from playbook.review import decide, delta_review, rebase, revert
+from playbook.review import (
+    available,
+    decide,
+    delta_review,
+    rebase,
+    reopen,
+    revert,
+)
+from playbook.review.available import DeltaAction, Permissions
 from search.columns import search_columns_of
 
 DECISIONS = {
@@ -75,6 +83,18 @@ class DecisionFilter(ChoiceFilter):
             case "service":
                 return queryset.filter(reviewer="").exclude(status="pending")
         return queryset.none() if self.value() else queryset
+
+
+def _may(action: DeltaAction) -> Callable[[PlaybookDelta, Caller], bool]:
+    """Ask the table of the review. The console releases; the admin links to it."""
+    is_release = available.TABLE[action].releases
+
+    def is_possible(delta: PlaybookDelta, caller: Caller) -> bool:
+        if is_release and delta.is_quarantined:
+            return False
+        return action in Permissions(caller).actions(delta)
+
+    return is_possible
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, text: str) -> PlaybookDelta:
@@ -170,7 +190,10 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "accepted",
-            is_possible=lambda delta: delta.status == PlaybookDelta.DeltaStatus.PENDING,
+            is_possible_for=_may("accept"),
+            call_in_list=lambda delta, caller, text: decide.accept(
+                delta, caller, version=delta.version, in_bulk=True
+            ),
         ),
         AdminAction(
             "edit",
@@ -178,10 +201,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _edit,
             "edited and accepted",
-            is_possible=lambda delta: (
-                delta.status == PlaybookDelta.DeltaStatus.PENDING
-                and delta.operation in WRITES_TEXT
-            ),
+            is_possible_for=_may("edit"),
             text_label="In your words",
             initial_text=lambda delta: delta.content,
             max_length=MAX_CONTENT,
@@ -193,7 +213,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _reject,
             "rejected",
-            is_possible=lambda delta: delta.status in {"pending", "stale"},
+            is_possible_for=_may("reject"),
             text_label="Reason",
             choices=tuple(REASONS),
             is_final=True,
@@ -206,7 +226,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "waiting for the current version of its entry",
-            is_possible=lambda delta: delta.status == PlaybookDelta.DeltaStatus.STALE,
+            is_possible_for=_may("rebase"),
         ),
         AdminAction(
             "undo",
@@ -216,7 +236,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "undone",
-            is_possible=lambda delta: delta.status in PlaybookDelta.IN_FORCE,
+            is_possible_for=_may("undo"),
             text_label="Why",
         ),
         AdminAction(
@@ -227,10 +247,18 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "in force again",
-            is_possible=lambda delta: (
-                delta.status == PlaybookDelta.DeltaStatus.REVERTED
-            ),
+            is_possible_for=_may("redo"),
             text_label="Why",
+        ),
+        AdminAction(
+            "reopen",
+            "Reopen",
+            Role.CURATOR,
+            lambda delta, caller, text: reopen.reopen_delta(
+                delta, caller, version=delta.version
+            ),
+            "waiting for a decision again",
+            is_possible_for=_may("reopen"),
         ),
     ]
 
@@ -285,6 +313,14 @@ class PlaybookDeltaAdmin(RowsAdmin):
     @admin.display(description="memory")
     def memory_display(self, delta: PlaybookDelta) -> Any:
         return row_link(MEMORY, delta.memory_id)
+
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        card = reverse("console:inbox_card", args=[row.pk])
+        url = f"{card}?project={row.project_id}"
+        return [
+            {"url": url, "label": "Open in the inbox"},
+            *super().links(request, row),
+        ]
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         yield self.evidence(request, row)

@@ -54,9 +54,8 @@ def compare_imported(run: runner.JobRun) -> dict[str, Any]:
 
 @write
 def _compare(delta: PlaybookDelta, vector: Vector) -> None:
-    try:
-        playbook, delta = delta_review.lock_delta(delta, None)
-    except delta_review.DeltaState:
+    playbook, delta = delta_review.lock_row(delta)
+    if delta.status != PlaybookDelta.DeltaStatus.PENDING:
         return  # A person decided about the delta while the model worked.
     item = submission.reevaluate(delta, vector)
     new_results = gates.evaluate(playbook, item, key_id=delta.key_id)

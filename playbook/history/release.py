@@ -38,8 +38,8 @@ class NeedsRelease(errors.Refusal):
 
 
 @dataclass(frozen=True)
-class ReleasedText:
-    """An unsafe text that an owner releases."""
+class UnsafeText:
+    """An unsafe text, named by the label of its entry."""
 
     label: str
     phrases: tuple[UnsafePhrase, ...]
@@ -89,25 +89,30 @@ def may_release(caller: Caller, project: Project, reason: str) -> bool:
     return caller.may(Role.OWNER, project.pk) and typed >= MIN_REASON
 
 
+def find_unsafe(project: Project, texts: Mapping[str, str]) -> list[UnsafeText]:
+    """Return those of the texts, by label, that have unsafe phrases."""
+    hosts = find_own_hosts(project) if any(texts.values()) else frozenset()
+    return [
+        UnsafeText(label, phrases)
+        for label, text in texts.items()
+        if text and (phrases := unsafe_phrases.find_phrases(text, hosts))
+    ]
+
+
 def require_release(
     project: Project, caller: Caller, texts: Mapping[str, str], reason: str
-) -> list[ReleasedText]:
+) -> list[UnsafeText]:
     """Return the unsafe ones of the texts that become live, by label.
 
     Raises NeedsRelease if there is one, unless the caller is an owner who typed a reason.
     """
-    hosts = find_own_hosts(project) if any(texts.values()) else frozenset()
-    found = [
-        ReleasedText(label, phrases)
-        for label, text in texts.items()
-        if text and (phrases := unsafe_phrases.find_phrases(text, hosts))
-    ]
+    found = find_unsafe(project, texts)
     if found and not may_release(caller, project, reason):
         raise needs_release(found)
     return found
 
 
-def needs_release(found: list[ReleasedText]) -> NeedsRelease:
+def needs_release(found: list[UnsafeText]) -> NeedsRelease:
     first = unsafe_phrases.describe(found[0].phrases)
     labels = ", ".join(text.label for text in found[:MAX_LISTED])
     names = f"{labels}: {first}" if len(found) == 1 else f"{first} Entries: {labels}."
@@ -117,7 +122,7 @@ def needs_release(found: list[ReleasedText]) -> NeedsRelease:
 
 
 def record_release(
-    caller: Caller, playbook: Playbook, released: Sequence[ReleasedText], reason: str
+    caller: Caller, playbook: Playbook, released: Sequence[UnsafeText], reason: str
 ) -> None:
     """Write the audit row of a release that is no decision about a delta."""
     trail.record(

@@ -23,7 +23,7 @@ from common.erasure import redaction
 from inference.embedding.vector import Vector
 from playbook.entries import entry_index, entry_vectors, file_anchors, freshness
 from playbook.history import release
-from playbook.history.release import ReleasedText, RuleText
+from playbook.history.release import RuleText, UnsafeText
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects import search_language
 from projects.models import Project
@@ -158,7 +158,7 @@ class Revision:
         self.number = playbook.revision + 1
         self.now = timezone.now()
         self.changes: list[PlaybookChange] = []
-        self.released: list[ReleasedText] = []
+        self.released: list[UnsafeText] = []
         self._has_text_without_vector = False
         self._reworded: list[PlaybookEntry] = []
 

@@ -46,7 +46,8 @@ def decide_all(
 ) -> list[BulkOutcome]:
     """Accept or reject each of many deltas.
 
-    If one delta is refused, the others are still decided.
+    Only deltas of low risk are accepted. If one delta is refused, the others are still
+    decided.
     """
     caller.require(Role.CURATOR, project.pk)
     deltas = _find_deltas(project, delta_ids, caller)
@@ -94,7 +95,7 @@ def _decide_one(
         if action == "accept":
             _refuse_in_bulk(delta)
             decided_delta = decide.accept(
-                delta, caller, note=reason, embedded_text=embedded_text
+                delta, caller, note=reason, in_bulk=True, embedded_text=embedded_text
             )
         else:
             decided_delta = decide.reject(delta, caller, reason=reason)

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from common import errors
-from common.caller import Caller, Role
+from common.caller import Caller
 from common.db import write
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
+from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookDelta
 from playbook.proposals import apply, proposed_change, submission
 from playbook.proposals.person_edits import refuse_secrets, refuse_unknown_category
-from playbook.proposals.proposed_change import (
-    WRITES_TEXT,
-    Producer,
-)
-from playbook.review import delta_review
-from playbook.review.delta_review import DeltaState, EmbeddedText
+from playbook.proposals.proposed_change import Producer
+from playbook.review import available, delta_review
+from playbook.review.delta_review import EmbeddedText
 
 Status = PlaybookDelta.DeltaStatus
 
@@ -35,6 +33,7 @@ class Acceptance:
     vector: Vector | None
     note: str
     release_reason: str
+    in_bulk: bool = False
 
 
 def accept(
@@ -44,17 +43,19 @@ def accept(
     version: int | None = None,
     note: str = "",
     release_reason: str = "",
+    in_bulk: bool = False,
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta.
 
-    A delta in quarantine needs an owner and a `release_reason`. If two curators accept a delta at the same time, exactly one succeeds. If the entry
+    A delta in quarantine needs an owner and a `release_reason`, and only a delta of low
+    risk is accepted in a bulk. If two curators accept a delta at the same time, exactly one succeeds. If the entry
     of the delta has changed since the delta was written, the delta becomes stale, and
     StaleEntry is raised with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     decision = Acceptance(
-        Status.ACCEPTED, {}, embedded_text.vector, note, release_reason
+        Status.ACCEPTED, {}, embedded_text.vector, note, release_reason, in_bulk
     )
     return _accept_or_mark(delta, caller, decision, version)
 
@@ -75,10 +76,7 @@ def edit_and_accept(
     """
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
-    if delta.operation not in WRITES_TEXT:
-        raise DeltaState(
-            f"A delta with the operation {delta.operation} has no text to edit."
-        )
+    available.require("edit", delta, caller, release_reason=release_reason)
     refuse_secrets(delta.project, changes)
     refuse_unknown_category(delta.project, changes)
     embedded_text = embedded_text or delta_review.embed_text(
@@ -93,8 +91,6 @@ def edit_and_accept(
 def _accept_or_mark(
     delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
-    caller.require(Role.CURATOR, delta.project_id)
-    delta_review.refuse_own(delta, caller)
     try:
         return _accept_locked(delta, caller, decision, version)
     except operations.StaleEntry:
@@ -102,13 +98,23 @@ def _accept_or_mark(
         # rolled back.
         delta_review.mark_stale(delta, caller)
         raise
+    except NeedsRelease:
+        delta_review.mark_quarantined(delta, caller)
+        raise
 
 
 @write
 def _accept_locked(
     delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
-    playbook, delta = delta_review.lock_delta(delta, version)
+    playbook, delta = delta_review.lock_delta(
+        delta,
+        "edit" if decision.changes else "accept",
+        caller,
+        version=version,
+        in_bulk=decision.in_bulk,
+        release_reason=decision.release_reason,
+    )
     if decision.changes:
         _reword(delta, decision.changes)
     delta_review.sign(delta, caller, decision.note or decision.release_reason)
@@ -154,8 +160,7 @@ def reject(
     recurs, and `playbook.learning.deduplicate` does not propose the rejected merge
     again.
     """
-    caller.require(Role.CURATOR, delta.project_id)
-    _, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))
+    _, delta = delta_review.lock_delta(delta, "reject", caller, version=version)
     delta_review.sign(delta, caller, reason)
     if reason_code:
         delta.payload["reason_code"] = reason_code

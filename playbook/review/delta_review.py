@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from django.utils import timezone
 
-from access.models import ApiKey
 from audit import trail
 from common import errors
-from common.caller import Caller
+from common.caller import Caller, Role
 from common.db import write
 from common.text import plain_text as texts
 from inference.embedding.vector import Vector
@@ -18,6 +17,10 @@ from playbook.entries import neighbours
 from playbook.history.revision import lock_playbook
 from playbook.models import Playbook, PlaybookDelta
 from playbook.proposals.proposed_change import WRITES_TEXT
+from playbook.review import available
+from playbook.review.available import DeltaAction
+from playbook.rule_text import unsafe_phrases
+from playbook.rule_text.text_gates import GateResult
 
 Status = PlaybookDelta.DeltaStatus
 # Reasons that a curator gives for a rejection (docs/playbook.md, "Deciding").
@@ -33,31 +36,34 @@ class EmbeddedText:
     is_by_hand: bool = False
 
 
-class OwnDelta(errors.Forbidden):
-    """A key cannot approve its own proposal; another curator must decide."""
-
-    code = "own_delta"
-
-
-class DeltaState(errors.StateConflict):
-    """The delta is already decided."""
-
-    code = "delta_state"
+def lock_row(delta: PlaybookDelta) -> tuple[Playbook, PlaybookDelta]:
+    """Lock the playbook, then the delta."""
+    playbook = lock_playbook(delta.project)
+    rows = PlaybookDelta.objects.select_for_update(no_key=True)
+    delta_row: PlaybookDelta = rows.get(pk=delta.pk)
+    delta_row.project = delta.project
+    return playbook, delta_row
 
 
 def lock_delta(
-    delta: PlaybookDelta, version: int | None, also: tuple[str, ...] = ()
+    delta: PlaybookDelta,
+    action: DeltaAction,
+    caller: Caller,
+    *,
+    version: int | None = None,
+    in_bulk: bool = False,
+    release_reason: str = "",
 ) -> tuple[Playbook, PlaybookDelta]:
-    """Lock the playbook, then the delta.
+    """Lock a delta for an action of the caller.
 
-    Raises DeltaState if the delta is already decided.
+    Raises the refusal of `playbook.review.available` if the action is impossible, and
+    StaleVersion if the delta has another version.
     """
-    playbook = lock_playbook(delta.project)
-    delta_row = PlaybookDelta.objects.select_for_update(no_key=True).get(pk=delta.pk)
-    delta_row.project = delta.project
-    if delta_row.status not in (Status.PENDING, *also):
-        by = f" by {delta_row.reviewer}" if delta_row.reviewer else ""
-        raise DeltaState(f"This delta is already {delta_row.status}{by}.")
+    caller.require(Role.CURATOR, delta.project_id)
+    playbook, delta_row = lock_row(delta)
+    available.require(
+        action, delta_row, caller, in_bulk=in_bulk, release_reason=release_reason
+    )
     refuse_other_version(delta_row, version)
     return playbook, delta_row
 
@@ -81,15 +87,6 @@ def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
     is_as_proposed = texts.similarity_hash(content) == delta.similarity_hash
     stored_vector = delta_vectors.find(delta) if is_as_proposed else None
     return EmbeddedText(content, stored_vector or neighbours.embed_text(content))
-
-
-def refuse_own(delta: PlaybookDelta, caller: Caller) -> None:
-    """Refuse to a key what it proposed, also as the key that it was before a rotation."""
-    if caller.key_id is None or delta.key_id is None:
-        return
-    line = ApiKey.objects.of_same_line(caller.key_id)
-    if delta.key_id == caller.key_id or line.filter(pk=delta.key_id).exists():
-        raise OwnDelta
 
 
 def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
@@ -128,3 +125,27 @@ def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
     note = "The entry has changed since this proposal."
     if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
         audit(delta, caller, "stale")
+
+
+@write
+def mark_quarantined(delta: PlaybookDelta, caller: Caller) -> None:
+    """Put a waiting delta in quarantine if its own text is unsafe.
+
+    The gates may have been weaker when the delta was proposed.
+    """
+    _, delta_row = lock_row(delta)
+    if delta_row.status != Status.PENDING or delta_row.is_quarantined:
+        return
+    found = available.find_unsafe(delta_row)
+    if not found:
+        return
+    message = unsafe_phrases.describe(found[0].phrases)
+    gate = GateResult("danger", "fail", ", ".join(found[0].kinds), "none", message)
+    delta_row.gates = [
+        *(old for old in delta_row.gates if old["name"] != gate.name),
+        asdict(gate),
+    ]
+    delta_row.risk, delta_row.review_note = "quarantine", message[:1000]
+    delta_row.version += 1
+    delta_row.save(update_fields=["gates", "risk", "review_note", "version"])
+    audit(delta_row, caller, "quarantine")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from common import errors
-from common.caller import Caller, Role
+from common.caller import Caller
 from common.db import write
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
@@ -11,7 +11,7 @@ from playbook.entries import matches, neighbours
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import apply, person_edits, submission
 from playbook.proposals.proposed_change import Operation, Producer
-from playbook.review import delta_review
+from playbook.review import available, delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text import merge_texts
 
@@ -41,8 +41,7 @@ def merge(
     Without `embedded_text`, `make_text` merges the two texts. The delta keeps its
     original proposal in `suggested`. Raises StaleEntry if the entry has changed.
     """
-    caller.require(Role.CURATOR, delta.project_id)
-    delta_review.refuse_own(delta, caller)
+    available.require("merge", delta, caller, release_reason=release_reason)
     embedded_text = embedded_text or make_text(delta, entry)
     entry_version = entry_version or entry.version
     return _merge_locked(
@@ -74,7 +73,7 @@ def make_text(
 
 def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
     if delta.operation not in (Operation.ADD, Operation.UPDATE) or not delta.content:
-        raise delta_review.DeltaState(
+        raise available.DeltaState(
             f"A delta with the operation {delta.operation} has no text to merge."
         )
     if entry.project_id != delta.project_id:
@@ -107,7 +106,9 @@ def _merge_locked(
     words: tuple[str, str],
 ) -> PlaybookDelta:
     (version, entry_version), (note, release_reason) = versions, words
-    playbook, delta = delta_review.lock_delta(delta, version)
+    playbook, delta = delta_review.lock_delta(
+        delta, "merge", caller, version=version, release_reason=release_reason
+    )
     _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN

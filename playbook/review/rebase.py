@@ -76,7 +76,7 @@ def rebase_delta(
 def _rebase_locked(
     delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector | None
 ) -> RebaseResult:
-    playbook, delta = delta_review.lock_delta(delta, version, also=(Status.STALE,))
+    playbook, delta = delta_review.lock_delta(delta, "rebase", caller, version=version)
     drift = renew(playbook, delta, caller, vector)
     delta_review.audit(delta, caller, "rebase")
     return RebaseResult(delta, drift)

@@ -19,13 +19,12 @@ from playbook.conflicts.conflict_lifecycle import ConflictState
 from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, PlaybookDelta
 from playbook.proposals.proposed_change import Operation
-from playbook.review import delta_review, rebase, revert
-from playbook.review.delta_review import DeltaState, EmbeddedText
+from playbook.review import available, delta_review, rebase, revert
+from playbook.review.delta_review import EmbeddedText
 from playbook.review.resolution_steps import Vectors
 from playbook.review.revert import BEFORE_REVERT
 
 Status = PlaybookDelta.DeltaStatus
-CLOSED_STATUSES = (Status.REJECTED, Status.REVERTED)
 
 
 def reopen_delta(
@@ -68,11 +67,9 @@ def _reopen(
     vector: Vector | None,
     release_reason: str,
 ) -> PlaybookDelta:
-    playbook, held = delta_review.lock_delta(
-        delta, version, also=(*PlaybookDelta.IN_FORCE, *CLOSED_STATUSES)
-    )
-    if held.status == Status.PENDING:
-        raise DeltaState("This delta already waits.")
+    playbook, held = delta_review.lock_row(delta)
+    delta_review.refuse_other_version(held, version)
+    available.require("reopen", held, caller)
     if held.status in PlaybookDelta.IN_FORCE:
         held = revert.undo_delta(
             held, caller, reason="Decided again.", release_reason=release_reason

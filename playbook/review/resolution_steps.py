@@ -75,8 +75,12 @@ def keep_newer(
     delta, loser = sides.right.delta, [_target(sides.left.entry)]
     if delta is None:
         return [_supersede(playbook, resolution, sides.right.entry, loser)]
-    delta_review.refuse_own(delta, resolution.caller)
-    playbook, delta = delta_review.lock_delta(delta, None)
+    playbook, delta = delta_review.lock_delta(
+        delta,
+        "accept",
+        resolution.caller,
+        release_reason=resolution.release_reason,
+    )
     if delta.operation == Operation.MERGE:
         # A merge would add up the counters of its targets. The losing side is only
         # superseded.
@@ -121,8 +125,12 @@ def reword_side(
         new_delta.content, new_delta.payload = text, {"condition": condition}
         new_delta.similarity_hash = texts.similarity_hash(text)
         return _apply_new(playbook, resolution, new_delta)
-    delta_review.refuse_own(side.delta, resolution.caller)
-    playbook, delta = delta_review.lock_delta(side.delta, None)
+    playbook, delta = delta_review.lock_delta(
+        side.delta,
+        "edit",
+        resolution.caller,
+        release_reason=resolution.release_reason,
+    )
     delta.suggested = delta_review.original_proposal(delta)
     delta.producer = Producer.HUMAN
     delta.content = text

@@ -25,7 +25,7 @@ from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.queries import PlaybookChangeQuerySet
 from playbook.reading import delta_list, past_revisions
-from playbook.review import delta_review
+from playbook.review import available, delta_review
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
@@ -43,12 +43,6 @@ class Overlap(errors.StateConflict):
     """A later change touched the same columns; undo that one first."""
 
     code = "overlap"
-
-
-class NotInForce(errors.StateConflict):
-    """Only a delta in force can be undone."""
-
-    code = "not_applied"
 
 
 class NothingToRevert(errors.StateConflict):
@@ -111,10 +105,7 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
         last = rows.order_by("-revision").values("revision")[:1]
         rows = rows.filter(revision=last)
         return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
-    if found.status not in PlaybookDelta.IN_FORCE:
-        raise NotInForce(
-            f"This delta is {found.status}; only one in force can be undone."
-        )
+    available.require("undo", found, caller)
     return target
 
 
@@ -170,11 +161,7 @@ def undo_delta(
     Raises Overlap, which lists the changes that depend on the delta, and NeedsRelease if
     an unsafe text would become live without an owner's `release_reason`.
     """
-    locked_delta = _lock_delta(delta_to_undo, caller, version)
-    if locked_delta.status not in PlaybookDelta.IN_FORCE:
-        raise NotInForce(
-            f"This delta is {locked_delta.status}; only one in force can be undone."
-        )
+    delta_review.lock_delta(delta_to_undo, "undo", caller, version=version)
     return _revert_delta(delta_to_undo, caller, reason, release_reason)
 
 
@@ -192,26 +179,10 @@ def redo_delta(
     Raises NeedsRelease if an unsafe text would become live without an owner's
     `release_reason`.
     """
-    locked_delta = _lock_delta(delta_to_redo, caller, version)
-    if locked_delta.status != Status.REVERTED:
-        raise delta_review.DeltaState(
-            f"This delta is {locked_delta.status}; only a reverted one can be redone."
-        )
+    delta_review.lock_delta(
+        delta_to_redo, "redo", caller, version=version, release_reason=release_reason
+    )
     return _revert_delta(delta_to_redo, caller, reason, release_reason)
-
-
-def _lock_delta(
-    delta: PlaybookDelta, caller: Caller, version: int | None
-) -> PlaybookDelta:
-    """Lock the playbook and load the delta.
-
-    Raises an error if the delta has another version.
-    """
-    caller.require(Role.CURATOR, delta.project_id)
-    lock_playbook(delta.project)
-    locked_delta: PlaybookDelta = PlaybookDelta.objects.get(pk=delta.pk)
-    delta_review.refuse_other_version(locked_delta, version)
-    return locked_delta
 
 
 def _revert_delta(
@@ -264,11 +235,22 @@ def revert_changes(
     )
     changes = revision.close()
     deltas = _mark_deltas(project, chains_to_revert, caller, reason)
+    _refuse_quarantined(deltas, project, caller, release_reason)
     conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
     notes += undo_result.notes
     return RevertResult(
         revision.number, changes, undo_result.entries, deltas, tuple(notes)
     )
+
+
+def _refuse_quarantined(
+    deltas: Sequence[PlaybookDelta], project: Project, caller: Caller, reason: str
+) -> None:
+    """Refuse to put quarantined deltas in force again without an owner's reason."""
+    for delta in deltas:
+        if delta.is_quarantined and delta.status in PlaybookDelta.IN_FORCE:
+            delta.project = project
+            available.refuse_without_reason(delta, caller, reason)
 
 
 def _refuse_too_many(number: int) -> None:
@@ -303,7 +285,7 @@ def _drop_waiting_deltas(
         for delta in waiting.values()
     ]
     if not left:
-        raise delta_review.DeltaState(notes[0])
+        raise available.DeltaState(notes[0])
     return left, notes
 
 

@@ -8,12 +8,14 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
+from common.caller import Caller
 from memories.serializers.fields import CommaList
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MAX_REASON
 from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import WRITES_TEXT
-from playbook.review import delta_review, rebase
+from playbook.review import available, delta_review, rebase
+from playbook.review.available import Permissions
 from playbook.serializers.entries import (
     EntryDetail,
     EntryText,
@@ -154,6 +156,10 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
         read_only=True, help_text="The original proposal, if a person changed it."
     )
     targets = serializers.ListField(child=serializers.DictField(), read_only=True)
+    actions = serializers.SerializerMethodField(
+        help_text="What this caller may do with it now. In quarantine, `accept`, `edit` and "
+        "`merge` need a `release_reason`."
+    )
 
     class Meta:
         model = PlaybookDelta
@@ -187,8 +193,23 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
             "reviewed_at",
             "created_at",
             "version",
+            "actions",
         )
         read_only_fields = fields
+
+    @extend_schema_field(
+        serializers.ListField(child=serializers.ChoiceField(choices=available.ACTIONS))
+    )
+    def get_actions(self, delta: PlaybookDelta) -> list[str]:
+        # One look-up of the caller's keys serves all deltas of the response.
+        permissions = self.context.get("permissions")
+        if permissions is None:
+            permissions = Permissions(self.context["caller"])
+        return list(permissions.actions(delta))
+
+
+def describe_delta(delta: PlaybookDelta, caller: Caller) -> dict[str, Any]:
+    return dict(DeltaOut(delta, context={"caller": caller}).data)
 
 
 class DeltaQuery(InProject, PageQuery):

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common.caller import Role
 from playbook.history import operations
+from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookDelta
 from playbook.reading import delta_list, entry_list
 from playbook.review import (
@@ -50,6 +51,9 @@ class DeltaDecisionView(ProjectView):
         except operations.StaleEntry:
             # With an Idempotency-Key, the mark was rolled back together with the decision.
             self.note_stale(delta)
+            raise
+        except NeedsRelease:
+            delta_review.mark_quarantined(delta, self.caller)
             raise
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
@@ -188,7 +192,7 @@ class RebaseDeltaView(DeltaDecisionView):
         )
 
     def answer(self, result: rebase.RebaseResult) -> dict[str, Any]:
-        return delta_forms.RebaseOut(result).data
+        return delta_forms.RebaseOut(result, context={"caller": self.caller}).data
 
 
 class RejectDeltaView(DeltaDecisionView):

@@ -21,6 +21,7 @@ from playbook.proposals.proposed_change import Proposal, Quote
 from playbook.reading import delta_list, entry_list
 from playbook.reading.delta_list import DeltaFilters
 from playbook.review import bulk
+from playbook.review.available import Permissions
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
 from projects.models import Project
@@ -48,7 +49,8 @@ class DeltasView(ProjectView):
             run_id=data.get("run_id"),
         )
         rows = delta_list.find(project, filters, self.caller)
-        return self.page(rows, delta_forms.DeltaOut)
+        own = {"permissions": Permissions(self.caller)}
+        return self.page(rows, delta_forms.DeltaOut, context=own)
 
     @extend_schema(
         operation_id="playbook_deltas_create",
@@ -69,7 +71,8 @@ class DeltasView(ProjectView):
         prepared = submission.prepare(project, [proposal], self.caller)
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 201, delta_forms.DeltaOut(submission.submit(prepared)[0]).data
+            delta = submission.submit(prepared)[0]
+            return 201, delta_forms.describe_delta(delta, self.caller)
 
         return self.run_once(project.pk, act)
 
@@ -126,9 +129,8 @@ class DeltaView(ProjectView):
     @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Return one proposal with its quotes and gates."""
-        return Response(
-            delta_forms.DeltaOut(delta_list.get(delta_id, self.caller)).data
-        )
+        delta = delta_list.get(delta_id, self.caller)
+        return Response(delta_forms.describe_delta(delta, self.caller))
 
 
 class BulkDeltasView(ProjectView):
@@ -140,7 +142,7 @@ class BulkDeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Accept or reject up to a hundred deltas.
 
-        The response has one result for each delta.
+        Only deltas of low risk are accepted; any other is refused. The response has one result for each delta.
         """
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)

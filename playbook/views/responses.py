@@ -40,7 +40,7 @@ def describe_result(view: ProjectView, delta: PlaybookDelta) -> dict[str, Any]:
     entry = None
     if delta.entry_id and delta.status in PlaybookDelta.IN_FORCE:
         entry = entry_forms.EntryDetail(entry_in_full(view, delta.entry_id)).data
-    return {"delta": delta_forms.DeltaOut(delta).data, "entry": entry}
+    return {"delta": delta_forms.describe_delta(delta, view.caller), "entry": entry}
 
 
 def entry_in_full(view: ProjectView, entry_id: uuid.UUID) -> PlaybookEntry:

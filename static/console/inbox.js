@@ -31,7 +31,7 @@
   function go(card) {
     if (!card) return said.focus();
     select(card);
-    card.focus({ preventScroll: true });
+    (card.querySelector("[data-first]") || card).focus({ preventScroll: true });
     card.scrollIntoView({ block: "start" }); // always in the same place
   }
 
@@ -297,5 +297,6 @@
   const first = document.getElementById(location.hash.slice(1));
   mark();
   if (first?.matches(".in-card")) go(first);
+  else if (cards()[0]?.querySelector("[data-first]")) go(cards()[0]);
   else select(cards()[0]);
 })();

@@ -79,7 +79,7 @@ class TestFiling:
         [delta] = submission.propose(project, [learned(text, condition="in ci")], bob)
         assert (delta.risk, Conflict.objects.count()) == ("quarantine", 0)
 
-        decide.accept(delta, alice)
+        decide.accept(delta, alice, release_reason="We quote this attack.")
 
         assert Conflict.objects.get().delta_id == delta.pk
 

@@ -13,7 +13,7 @@ from playbook.history.operations import EntryState
 from playbook.history.revision import DuplicateEntry, OverBudget
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
-from playbook.review import bulk, decide, delta_review
+from playbook.review import available, bulk, decide
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ class TestAccepting:
         delta = waiting()
         decide.accept(delta, alice)
 
-        with pytest.raises(decide.DeltaState, match="accepted by alice"):
+        with pytest.raises(available.DeltaState, match="accepted by alice"):
             decide.accept(delta, alice)
 
     def test_it_refuses_a_writer_and_a_stranger(self, waiting, bob, charlie):
@@ -67,7 +67,7 @@ class TestAccepting:
         proposal = learned(feedback_source="agent")
         [delta] = submission.propose(project, [proposal], key)
 
-        with pytest.raises(delta_review.OwnDelta):
+        with pytest.raises(available.OwnDelta):
             decide.accept(delta, key)
 
     def test_it_refuses_a_rotated_key_the_delta_of_its_former_self(
@@ -83,7 +83,7 @@ class TestAccepting:
         proposal = learned(feedback_source="agent")
         [delta] = submission.propose(project, [proposal], old)
 
-        with pytest.raises(delta_review.OwnDelta):
+        with pytest.raises(available.OwnDelta):
             decide.accept(delta, new)
 
     def test_it_marks_a_delta_stale_when_the_entry_has_changed(

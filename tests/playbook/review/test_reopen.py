@@ -9,8 +9,8 @@ from common import errors
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import (
+    available,
     decide,
-    delta_review,
     merge_into_entry,
     rebase,
     reopen,
@@ -65,7 +65,7 @@ def test_while_it_waits_no_revert_puts_it_in_force(waiting, project, alice):
         revert.change_target(project, taken_back.pk, alice),
         revert.range_target(project, taken_back.revision - 1, None, alice),
     ):
-        with pytest.raises(delta_review.DeltaState, match=str(delta.pk)):
+        with pytest.raises(available.DeltaState, match=str(delta.pk)):
             revert.revert_changes(project, target, alice)
 
     assert not PlaybookEntry.objects.current().exists()
@@ -160,7 +160,7 @@ def test_it_is_refused_if_later_changes_depend_on_it(waiting, alice):
 
 
 def test_what_waits_is_not_reopened(waiting, alice):
-    with pytest.raises(delta_review.DeltaState, match="already waits"):
+    with pytest.raises(available.DeltaState, match="already waits"):
         reopen.reopen_delta(waiting(), alice)
 
 

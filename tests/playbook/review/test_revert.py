@@ -21,7 +21,7 @@ from playbook.models import (
 )
 from playbook.proposals import person_edits, submission
 from playbook.reading import entry_list, past_revisions
-from playbook.review import decide, revert
+from playbook.review import available, decide, revert
 from tests.playbook.conftest import RULE
 
 
@@ -103,7 +103,7 @@ class TestUndo:
         write()
         revert.undo_delta(newest(), alice)
 
-        with pytest.raises(revert.NotInForce):
+        with pytest.raises(available.NotInForce):
             revert.undo_delta(newest(), alice)
 
     def test_it_needs_a_curator(self, write, bob):

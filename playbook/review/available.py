@@ -1,0 +1,261 @@
+"""Say which decision about a proposal is possible, and for whom: the table of the review.
+
+The functions that decide ask this table under the lock. The API lists the table's
+answers in `actions`, and the console and the admin offer only what it allows.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from access.models import ApiKey
+from common import errors
+from common.caller import Caller, Role
+from playbook.history import release
+from playbook.history.release import NeedsRelease, UnsafeText
+from playbook.models import PlaybookDelta
+from playbook.proposals.proposed_change import WRITES_TEXT, Operation
+from playbook.rule_text import unsafe_phrases
+
+Status = PlaybookDelta.DeltaStatus
+DeltaAction = Literal[
+    "accept", "edit", "merge", "reject", "rebase", "undo", "redo", "reopen"
+]
+ACTIONS: tuple[DeltaAction, ...] = get_args(DeltaAction)
+# Warnings after which a person reads a proposal alone, and not among others.
+READ_ALONE = frozenset({"language", "foreign", "supply"})
+
+
+class OwnDelta(errors.Forbidden):
+    """A key cannot approve its own proposal; another curator must decide."""
+
+    code = "own_delta"
+
+
+class DeltaState(errors.StateConflict):
+    """The delta is already decided."""
+
+    code = "delta_state"
+
+
+class NotInForce(errors.StateConflict):
+    """Only a delta in force can be undone."""
+
+    code = "not_applied"
+
+
+class NotInBulk(errors.StateConflict):
+    """Only proposals of low risk are accepted together; decide about this one alone."""
+
+    code = "not_in_bulk"
+
+
+@dataclass(frozen=True)
+class ActionRule:
+    """When an action is possible, for a curator.
+
+    An action that `accepts` is refused to the key that proposed the delta, and in a bulk
+    unless the risk is low. An action that `releases` needs an owner if the delta is in
+    quarantine.
+    """
+
+    statuses: frozenset[str]
+    operations: frozenset[str] = frozenset(Operation)
+    needs_content: bool = False
+    accepts: bool = False
+    releases: bool = False
+
+
+WAITING = frozenset({Status.PENDING, Status.STALE})
+PENDING = frozenset({Status.PENDING})
+IN_FORCE = frozenset(PlaybookDelta.IN_FORCE)
+TABLE: Mapping[DeltaAction, ActionRule] = {
+    "accept": ActionRule(PENDING, accepts=True, releases=True),
+    "edit": ActionRule(PENDING, frozenset(WRITES_TEXT), accepts=True, releases=True),
+    "merge": ActionRule(
+        PENDING,
+        frozenset({Operation.ADD, Operation.UPDATE}),
+        needs_content=True,
+        accepts=True,
+        releases=True,
+    ),
+    "reject": ActionRule(WAITING),
+    "rebase": ActionRule(WAITING),
+    "undo": ActionRule(IN_FORCE),
+    "redo": ActionRule(frozenset({Status.REVERTED}), releases=True),
+    "reopen": ActionRule(IN_FORCE | {Status.REJECTED, Status.REVERTED}),
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything on which the answer depends.
+
+    `warnings` are the names of the gates that did not pass.
+    """
+
+    status: str
+    operation: str
+    risk: str
+    role: Role | None
+    has_content: bool = True
+    is_own: bool = False
+    in_bulk: bool = False
+    reviewer: str = ""
+    warnings: frozenset[str] = frozenset()
+
+    @property
+    def is_quarantined(self) -> bool:
+        return self.risk == "quarantine"
+
+
+def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
+    """Return why the action is impossible, or None if it is possible."""
+    rule = TABLE[action]
+    if case.role is None:
+        return errors.NotFound()
+    if case.role < Role.CURATOR:
+        return errors.Forbidden(
+            f"The request needs the role {Role.CURATOR.label}; "
+            f"you have {case.role.label}."
+        )
+    if case.status not in rule.statuses:
+        return _state_refusal(action, case)
+    if case.operation not in rule.operations or (
+        rule.needs_content and not case.has_content
+    ):
+        verb = "merge" if action == "merge" else "edit"
+        return DeltaState(
+            f"A delta with the operation {case.operation} has no text to {verb}."
+        )
+    if rule.accepts and case.is_own:
+        return OwnDelta()
+    if rule.releases and case.is_quarantined and case.role < Role.OWNER:
+        return NeedsRelease(
+            "This proposal is in quarantine. Reject it, or let an owner of the project "
+            "release it with a typed reason (`release_reason`)."
+        )
+    return _bulk_refusal(case) if rule.accepts and case.in_bulk else None
+
+
+def _state_refusal(action: DeltaAction, case: Situation) -> errors.Refusal:
+    if action == "undo":
+        return NotInForce(
+            f"This delta is {case.status}; only one in force can be undone."
+        )
+    if action == "redo":
+        return DeltaState(
+            f"This delta is {case.status}; only a reverted one can be redone."
+        )
+    if action == "reopen" and case.status == Status.PENDING:
+        return DeltaState("This delta already waits.")
+    by = f" by {case.reviewer}" if case.reviewer else ""
+    return DeltaState(f"This delta is already {case.status}{by}.")
+
+
+def _bulk_refusal(case: Situation) -> errors.Refusal | None:
+    if case.is_quarantined:
+        return NotInBulk("It is in quarantine, and is never accepted together.")
+    if case.risk != "low":
+        return NotInBulk(f"It has {case.risk} risk; decide about it alone.")
+    if read_alone := sorted(case.warnings & READ_ALONE):
+        names = ", ".join(read_alone)
+        return NotInBulk(f"It has the warning {names}; decide about it alone.")
+    return None
+
+
+class Permissions:
+    """What one caller may do with proposals."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+
+    @cached_property
+    def _own_keys(self) -> frozenset[uuid.UUID]:
+        """The keys of the caller's line, so that a rotated key stays the same proposer."""
+        line = ApiKey.objects.of_same_line(self.caller.key_id)
+        return frozenset(line.values_list("pk", flat=True))
+
+    def situation(self, delta: PlaybookDelta, *, in_bulk: bool = False) -> Situation:
+        return Situation(
+            status=delta.status,
+            operation=delta.operation,
+            risk=delta.risk,
+            role=self.caller.role_in(delta.project_id),
+            has_content=bool(delta.content),
+            is_own=self._is_own(delta),
+            in_bulk=in_bulk,
+            reviewer=delta.reviewer,
+            warnings=_warnings(delta),
+        )
+
+    def _is_own(self, delta: PlaybookDelta) -> bool:
+        key_id = self.caller.key_id
+        if key_id is None or delta.key_id is None:
+            return False
+        return delta.key_id == key_id or delta.key_id in self._own_keys
+
+    def actions(self, delta: PlaybookDelta) -> list[DeltaAction]:
+        """Return the actions that are possible now, in the order of the table."""
+        case = self.situation(delta)
+        return [action for action in ACTIONS if find_refusal(action, case) is None]
+
+    def find_refusal(
+        self, action: DeltaAction, delta: PlaybookDelta
+    ) -> errors.Refusal | None:
+        return find_refusal(action, self.situation(delta))
+
+
+def _warnings(delta: PlaybookDelta) -> frozenset[str]:
+    gates = [gate for gate in delta.gates if isinstance(gate, dict)]
+    return frozenset(g["name"] for g in gates if g.get("verdict") != "pass")
+
+
+def require(
+    action: DeltaAction,
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    in_bulk: bool = False,
+    release_reason: str = "",
+) -> None:
+    """Raise the refusal of the table, or NeedsRelease if an owner typed no reason."""
+    case = Permissions(caller).situation(delta, in_bulk=in_bulk)
+    if refusal := find_refusal(action, case):
+        raise refusal
+    if TABLE[action].releases and delta.is_quarantined:
+        refuse_without_reason(delta, caller, release_reason)
+
+
+def refuse_without_reason(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
+    """Raise NeedsRelease unless an owner typed the reason of a release."""
+    if release.may_release(caller, delta.project, reason):
+        return
+    if found := find_unsafe(delta):
+        raise release.needs_release(found)
+    raise NeedsRelease(f"This proposal is in quarantine. {_why(delta)} {release.MEND}")
+
+
+def find_unsafe(delta: PlaybookDelta) -> list[UnsafeText]:
+    """Return the proposed text if it is unsafe."""
+    label = delta.entry.label if delta.entry else "The proposal"
+    return release.find_unsafe(delta.project, {label: proposed_text(delta)})
+
+
+def proposed_text(delta: PlaybookDelta) -> str:
+    """Return the text that the delta would write, as the checks read it."""
+    if delta.operation == Operation.RESTORE and delta.entry:
+        return release.RuleText.of(delta.entry).whole
+    columns = (str(delta.payload.get(name) or "") for name in ("condition", "action"))
+    tags = map(str, delta.payload.get("tags") or ())
+    return unsafe_phrases.join_columns(delta.content, *columns, tags=tuple(tags))
+
+
+def _why(delta: PlaybookDelta) -> str:
+    gates = [gate for gate in delta.gates if isinstance(gate, dict)]
+    messages = (g.get("message", "") for g in gates if g.get("verdict") == "fail")
+    return " ".join(filter(None, messages))
