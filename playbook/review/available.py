@@ -250,9 +250,13 @@ def proposed_text(delta: PlaybookDelta) -> str:
     """Return the text that the delta would write, as the checks read it."""
     if delta.operation == Operation.RESTORE and delta.entry:
         return release.RuleText.of(delta.entry).whole
-    columns = (str(delta.payload.get(name) or "") for name in ("condition", "action"))
-    tags = map(str, delta.payload.get("tags") or ())
-    return unsafe_phrases.join_columns(delta.content, *columns, tags=tuple(tags))
+    payload = delta.payload
+    return unsafe_phrases.join_columns(
+        delta.content,
+        str(payload.get("condition") or ""),
+        str(payload.get("action") or ""),
+        [str(tag) for tag in payload.get("tags") or ()],
+    )
 
 
 def _why(delta: PlaybookDelta) -> str:
