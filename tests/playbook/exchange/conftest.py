@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from common.errors import Refusal
 from playbook.exchange import export_playbook, import_playbook
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.review import bulk
+from playbook.review import decide
+from playbook.review.bulk import BulkOutcome
 from tests.playbook.exchange.sample_rules import RULES
 
 
@@ -22,10 +24,18 @@ def take_in(project, bob):
 
 @pytest.fixture
 def accept_all(project, alice):
+    """Alice accepts each waiting proposal by itself, whatever its risk."""
+
+    def accept_one(delta):
+        try:
+            decided = decide.accept(delta, alice)
+        except Refusal as refusal:
+            return BulkOutcome(delta.pk, "refused", refusal=refusal)
+        return BulkOutcome(delta.pk, decided.status, decided.version)
+
     def accept():
         waiting = PlaybookDelta.objects.filter(project=project).pending()
-        ids = list(waiting.order_by("pk").values_list("pk", flat=True))
-        return bulk.decide_all(project, ids, "accept", alice)
+        return [accept_one(delta) for delta in waiting.with_entry().order_by("pk")]
 
     return accept
 
