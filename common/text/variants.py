@@ -78,12 +78,12 @@ _ESCAPE = re.compile(
     r"|\\x([0-9a-fA-F]{2})|%([2-7][0-9a-fA-F])|\\([01][0-7]{2})|&#?\w{1,8};"
 )
 
-_ITEM_MARK = r"(?:[-*>#+\u2022]{1,6}\s|\d{1,3}[.)]\s)"
+_ITEM_MARK = r"(?:[-*#+\u2022]{1,6}\s|\d{1,3}[.)]\s)"
 _BREAK = r"[ \t\r]{0,80}\n"
 _LAYOUT = re.compile(
     rf"```[\w+-]{{0,20}}|~~~[\w+-]{{0,20}}|\\\n[ \t]{{0,80}}|`|\*\*"
     rf"|</?[a-z]{{1,10}} ?/?>|<!--|-->"
-    rf"|(?<![ \t\r\n]){_BREAK}\s{{0,80}}(?:{_ITEM_MARK}\s{{0,80}})?"
+    rf"|(?<![ \t\r\n]){_BREAK}\s{{0,80}}(?:(?:{_ITEM_MARK}|>)\s{{0,80}})?"
     r"|(?<![ \t])[ \t]{2,}|[\n\t\r]"
 )
 _NEW_ITEM = re.compile(rf"\n\s{{0,80}}(?:{_ITEM_MARK}|\n)")
@@ -98,7 +98,9 @@ _HAS_BROKEN_WORD = re.compile(
     r"\w(?:''|\"\"|[\"^\\]|\$[@*{i]|/\*)[\w-]|[\"']\s{0,3}[+.]\s{0,3}[\"']|\$'"
     r"|[\"'] ?, {0,3}[\"']|(?<!\w)\\\w|\w'(?!(?:s|t|re|ll|ve|d|m)\b)\w|\w\$\{?ifs"
 )
-_LINE_BREAK = re.compile(r"(?<=\S)[ \t]{0,80}\n[ \t]{0,80}(?=\S)")
+_LINE_BREAK = re.compile(r"\r?\n")
+_INDENTED_BREAK = re.compile(r"(?<=\S)[ \t]{0,80}\n[ \t]{1,80}(?=\S)")
+_SPACED_OUT = re.compile(r"(?<!\S)\S(?: {1,4}\S(?!\S)){4,2000}")
 _SPACED = re.compile(r"(?<!\w)\w(?!\w)(?:[^\w\n]{1,4}\w(?!\w)|\n\w(?!\w)){3,300}")
 _SEPARATOR = re.compile(r"\W+")
 _LEET_WORD = re.compile(r"(?<![\w@$])[a-z0-9@$]{3,20}(?![\w@$])")
@@ -113,11 +115,11 @@ _BASE64_LINES = re.compile(
 )
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}[ :,]?){8,10000}")
 _HEX_GAP = re.compile(r"[ :,]|0x")
+# Capital letters of Greek and of Cyrillic, whose small letters look like other ones.
+_CAPITAL = re.compile("[\u0391-\u03a9\u0400-\u042f]")
 _ROT13 = re.compile(r"\brot-?13\b", re.IGNORECASE)
-_UNREADABLE = re.compile(
-    r"[^\s!-~\u00a0-\u024f\u0370-\u052f\u3040-\u30ff\u4e00-\uffee]"
-)
 _SPACES_AND_BREAKS = re.compile(r"\s+")
+_SPACES = re.compile(r" +")
 
 
 def find_variants(text: str) -> list[Variant]:
@@ -136,12 +138,18 @@ def _cached_variants(text: str) -> tuple[Variant, ...]:
 def _find_variants(text: str, depth: int) -> list[Variant]:
     form = matching_form(text)
     whole = _unescape(Variant(form.text, form.origins))
-    lower = Variant(whole.text.lower(), whole.origins)
-    plain = _without_layout(lower)
-    found = [plain, *_join_pieces(lower, plain)]
+    found = _spellings(Variant(whole.text.lower(), whole.origins))
+    if _CAPITAL.search(text):
+        form = matching_form(text.lower())
+        found += _spellings(Variant(form.text.lower(), form.origins))
     if depth < MAX_DEPTH:
         found += islice(_decode(whole, depth), MAX_RUNS)
     return found
+
+
+def _spellings(lower: Variant) -> list[Variant]:
+    plain = _without_layout(lower)
+    return [plain, *_join_pieces(lower, plain)]
 
 
 def _join_pieces(lower: Variant, plain: Variant) -> Iterator[Variant]:
@@ -150,6 +158,10 @@ def _join_pieces(lower: Variant, plain: Variant) -> Iterator[Variant]:
         yield plain.replace(_BROKEN_WORD, _join)
     if "\n" in lower.text:
         yield _without_layout(lower.replace(_LINE_BREAK, lambda _: ""))
+        if _INDENTED_BREAK.search(lower.text):
+            yield _without_layout(lower.replace(_INDENTED_BREAK, lambda _: ""))
+    if _SPACED_OUT.search(lower.text):
+        yield _without_layout(lower.replace(_SPACED_OUT, _close_up))
     if _SPACED.search(lower.text):
         yield _without_layout(lower.replace(_SPACED, _collapse))
     if any(_IS_LEET.match(word) for word in _LEET_WORD.findall(plain.text)):
@@ -188,6 +200,11 @@ def _join(match: re.Match[str]) -> str:
     return " " if "," in match[0] or "ifs" in match[0] else ""
 
 
+def _close_up(match: re.Match[str]) -> str:
+    """Drop the space after each character; more spaces in a row end a word."""
+    return _SPACES.sub(lambda gap: " " if len(gap[0]) > 1 else "", match[0])
+
+
 def _collapse(match: re.Match[str]) -> str:
     """Join letters that stand apart; keep the signs that stand between them."""
     run = match[0]
@@ -205,7 +222,8 @@ def _collapse(match: re.Match[str]) -> str:
 
 
 def _spell(word: str, one: str) -> str:
-    return word.translate(_LEET).replace("1", one) if _IS_LEET.match(word) else word
+    is_mixed = not (word.isdecimal() or word.isalpha())
+    return word.translate(_LEET).replace("1", one) if is_mixed else word
 
 
 def _decode(variant: Variant, depth: int) -> Iterator[Variant]:
@@ -249,7 +267,7 @@ def _as_text(data: bytes) -> str:
     """Return what a person can read in the bytes, or nothing."""
     encoding = "utf-16-le" if data[1:8:2] == b"\0" * len(data[1:8:2]) else "utf-8"
     text = data.decode(encoding, errors="ignore")
-    if len(text) < MIN_HIDDEN or _UNREADABLE.search(text):
+    if len(text) < MIN_HIDDEN or not "".join(text.split()).isprintable():
         return ""
     return text if len(text.encode(encoding)) >= len(data) - MAX_CUT else ""
 

@@ -17,7 +17,12 @@ from common.text.danger.word_tables import read_values
 from common.text.variants import Variant, find_variants
 
 # A decoded run with three words is a hidden sentence.
-_SENTENCE = re.compile(r"[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}\W{1,3}[^\W\d_]{2,}")
+_SENTENCE = re.compile(
+    r"(?<!\w)[^\W\d_]{2,30}\W{1,3}[^\W\d_]{2,30}\W{1,3}[^\W\d_]{2,30}(?!\w)"
+)
+
+
+MAX_DANGERS = 200  # no reviewer reads more of one text
 
 
 @dataclass(frozen=True)
@@ -46,19 +51,22 @@ def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Dange
     `own_hosts` are the hosts, or hosts with the beginning of a path, of the project.
     """
     plain, *others = find_variants(text)
-    known: list[tuple[str, int, int]] = []  # what the plain variant has, advised or not
+    known: dict[str, bytearray] = {}  # places of the plain variant, advised or not
     dangers: list[Danger] = []
     for variant in (plain, *others):
         for finding in _find(variant, own_hosts):
             start, end = variant.origin_span(finding.start, finding.end)
+            places = known.setdefault(finding.kind, bytearray(len(text)))
             if variant is plain:
-                known.append((finding.kind, start, end))
-            elif not variant.encoded and _is_known(finding.kind, start, end, known):
+                places[start:end] = b"\1" * (end - start)
+            elif any(places[start:end]) and not _says_more(variant, finding):
                 continue
             if _is_advice(variant, finding):
                 dangers.append(
                     Danger(finding.kind, start, end, _messages()[finding.kind])
                 )
+            if len(dangers) == MAX_DANGERS:
+                return _merge(dangers)
     return _merge(dangers)
 
 
@@ -90,12 +98,9 @@ def _is_advice(variant: Variant, finding: Finding) -> bool:
     return scope.is_advised(variant.text, finding.verb, finding.end, finding.kind)
 
 
-def _is_known(
-    kind: str, start: int, end: int, known: Sequence[tuple[str, int, int]]
-) -> bool:
-    return any(
-        kind == other and start < last and first < end for other, first, last in known
-    )
+def _says_more(variant: Variant, finding: Finding) -> bool:
+    """Whether what the plain variant has too is more than that: decoded, or reversed."""
+    return bool(variant.encoded) or scope.is_reversed(variant.text, finding.verb)
 
 
 def _merge(dangers: Sequence[Danger]) -> tuple[Danger, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 from common.text.danger.word_scan import (
     Token,
@@ -40,10 +40,34 @@ class PhraseRule:
     tables: tuple[str, ...]
     close: int = 3
     within: int = 16
+    unless: frozenset[str] = frozenset()  # words that make it careful
 
+
+_CARE = frozenset(
+    ["check", "verify", "compare", "inspect", "review", "person", "hash", "checksum"]
+)
+
+_OLD = frozenset(["old", "stale", "obsolete", "unused", "duplicate", "outdated"])
+_SCRATCH = _OLD | frozenset(
+    [
+        "test",
+        "tests",
+        "temporary",
+        "temp",
+        "tmp",
+        "scratch",
+        "cache",
+        "cached",
+        "sample",
+        "demo",
+        "fixture",
+        "build",
+    ]
+)
 
 RULES = (
-    PhraseRule("check_off", ("disable", "check")),
+    PhraseRule("check_off", ("disable", "check"), unless=_OLD),
+    PhraseRule("check_off", ("disable_them", "failing", "check"), close=8),
     PhraseRule("hidden_failure", ("hide", "failing")),
     PhraseRule("hidden_failure", ("hide", "failing", "people"), close=8),
     PhraseRule("hidden_failure", ("claim", "success", "failing"), close=4),
@@ -52,15 +76,28 @@ RULES = (
     PhraseRule("hidden_failure", ("silent", "failing"), close=6),
     PhraseRule("hidden_failure", ("silent", "check"), close=4),
     PhraseRule("hidden_failure", ("conceal", "people"), close=4),
-    PhraseRule("hidden_failure", ("remove", "failing", "check"), close=4, within=8),
+    PhraseRule("hidden_failure", ("pretend", "success"), close=5),
+    PhraseRule("hidden_failure", ("tamper", "evidence", "purpose")),
+    PhraseRule("hidden_failure", ("leave_out", "people", "failing"), close=4),
+    PhraseRule("hidden_failure", ("remove", "check", "failing"), within=8),
     PhraseRule("hidden_failure", ("lower", "threshold"), close=3),
     PhraseRule("hidden_failure", ("lower", "limit", "purpose"), close=4),
     PhraseRule("root", ("root",)),
-    PhraseRule("removal", ("remove", "valuable")),
-    PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14),
-    PhraseRule("pipe_to_shell", ("fetch", "execute", "remote"), close=14, within=20),
+    PhraseRule("removal", ("remove", "valuable"), unless=_SCRATCH),
+    PhraseRule("removal", ("destroy", "asset"), close=2, unless=_SCRATCH),
+    PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14, unless=_CARE),
+    PhraseRule("pipe_to_shell", ("run_any", "remote"), close=6),
+    PhraseRule("pipe_to_shell", ("run_verb", "code", "origin"), close=3, within=12),
+    PhraseRule("pipe_to_shell", ("run_verb", "origin", "code"), close=2, within=6),
+    PhraseRule(
+        "pipe_to_shell",
+        ("fetch", "execute", "remote"),
+        close=14,
+        within=20,
+        unless=_CARE,
+    ),
     PhraseRule("approve_unasked", ("unasked",)),
-    PhraseRule("approve_unasked", ("answer", "prompts"), close=5),
+    PhraseRule("approve_unasked", ("answer", "prompts"), close=6),
     PhraseRule("secret_exposure", ("expose", "secret"), close=4),
     PhraseRule("secret_exposure", ("expose", "token"), close=2),
     PhraseRule("secret_exposure", ("send", "secret", "outside"), close=5),
@@ -138,7 +175,7 @@ def find_phrases(
 ) -> Iterator[tuple[str, int, int, int]]:
     """Yield the kind and the place of each phrase of the rules, and the place of its verb."""
     tokens = tokenise(text)
-    marks = find_marks(text, tokens, _index(rules))
+    marks = _without_stems(find_marks(text, tokens, _index(rules)))
     if not marks:
         return
     ends = [match.start() for match in SENTENCE_END.finditer(text)]
@@ -146,6 +183,17 @@ def find_phrases(
         for rule in rules:
             if all(table in sentence for table in rule.tables):
                 yield from _apply(rule, sentence, tokens)
+
+
+def _without_stems(marks: Sequence[WordMatch]) -> list[WordMatch]:
+    """Join an English word with the words of other languages that it begins with."""
+    english = {(mark.table, mark.first) for mark in marks if mark.english}
+    foreign = {(mark.table, mark.first) for mark in marks if mark.foreign}
+    return [
+        mark._replace(foreign=(mark.table, mark.first) in foreign)
+        for mark in marks
+        if mark.english or (mark.table, mark.first) not in english
+    ]
 
 
 @cache
@@ -196,13 +244,25 @@ def _belong(
 ) -> bool:
     if not others:
         return True
-    if not _are_near(rule, (verb, *others)):
+    if _overlap(others) or not _are_near(rule, (verb, *others)):
         return False
-    if verb.foreign and not (verb.english and all(mark.english for mark in others)):
-        return True
-    return all(mark.english for mark in others) and _governs(
-        verb, others[0], tokens, rule.close
-    )
+    if rule.unless and not rule.unless.isdisjoint(_words_between(verb, others, tokens)):
+        return False
+    if all(mark.english for mark in (verb, *others)):
+        return _governs(verb, others[0], tokens, rule.close)
+    return verb.foreign and any(mark.foreign for mark in others)
+
+
+def _overlap(marks: Sequence[WordMatch]) -> bool:
+    ordered = sorted(marks, key=lambda mark: mark.start)
+    return any(one.end > other.start for one, other in pairwise(ordered))
+
+
+def _words_between(
+    verb: WordMatch, others: Sequence[WordMatch], tokens: Sequence[Token]
+) -> list[str]:
+    last = max(mark.last for mark in others)
+    return [token.word for token in tokens[max(verb.first, 0) : last + 1]]
 
 
 def _are_near(rule: PhraseRule, marks: Sequence[WordMatch]) -> bool:
@@ -226,10 +286,13 @@ def _governs(
     if verb.first <= noun.first <= verb.last:
         return True
     if noun.first > verb.last:
+        if tokens[verb.last].word.endswith("ed"):
+            return False  # an adjective: `skipped tests`
         between = [token.word for token in tokens[verb.last + 1 : noun.first]]
         return len(between) <= close and (close > 5 or not _STOPS.intersection(between))
     between = [token.word for token in tokens[noun.last + 1 : verb.first]]
-    return len(between) <= 4 and not _PASSIVE.isdisjoint(between[-3:])
+    is_participle = tokens[verb.first].word.endswith(("ed", "en", "ut"))
+    return is_participle and len(between) <= 4 and not _PASSIVE.isdisjoint(between[-3:])
 
 
 def _adjoins(tokens: Sequence[Token], number: int) -> bool:

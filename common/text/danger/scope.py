@@ -17,11 +17,11 @@ _NEGATOR = re.compile(
     r"\b(?:(?P<weak>never|do not|does not|don't|dont|doesn't|must not|mustn't|should not"
     r"|shouldn't|may not|can not|cannot|can't|cant|will not|won't|wont|not to|nobody (?:may|should|can)"
     r"|no one (?:may|should|can)|nor|neither|no longer|is not|are not|isn't|aren't|not|no"
-    r"|niemals|nie|nicht|keinesfalls|kein|keine|jamais|nunca|mai|nooit|nigdy|aldrig|inte"
-    r"|niet|asla|sakin|никогда|не|нельзя|nao|non)"
-    r"|(?P<strong>avoid(?:s|ed|ing)?|refus(?:e|es|ed|ing)|reject(?:s|ed|ing)?|forbid(?:s|den)?"
-    r"|prohibit(?:s|ed|ing)?|ban(?:s|ned)?|disallow(?:s|ed)?|block(?:s|ed|ing)?|den(?:y|ies|ied)"
-    r"|prevent(?:s|ed|ing)?|instead of|rather than|in place of|over|without|refrain from"
+    r"|niemals|nie|nicht|keinesfalls|kein|keine|jamais|nunca|mai|nooit|nigdy|aldrig"
+    r"|niet|asla|sakin)"
+    r"|(?P<strong>avoid(?:s|ed|ing)?|refus(?:e|es|ing)|reject(?:s|ing)?|forbids?"
+    r"|prohibit(?:s|ing)?|bans?|disallows?|block(?:s|ing)?|den(?:y|ies)"
+    r"|prevent(?:s|ing)?|instead of|rather than|in place of|prefer[^.;\n]{1,60} over|without|refrain from"
     r"|beware of|stay away from|keep away from|stop using|get rid of|guard(?:s)? against"
     r"|protect(?:s)? against|remove|removes|removing|drop|strip|strips|delete any|replace"
     r"|replaces|replacing|no need for|unlike|free of|against|revert|undo|vermeide|verbiete|ohne"
@@ -35,8 +35,17 @@ _RESET_WORDS = (
     "but|except|unless|otherwise|when|whenever|if|while|since|because|until|only|always"
     "|instead,|so that|where|whereas|although|though|after which"
 )
+# A colon after these words introduces what they forbid.
+_ANNOUNCES = re.compile(
+    r"\b(?:this|these|following|any of|those|ever|never|avoid|forbidden|banned|blocked"
+    r"|prohibited|not allowed|do not|don't|not|no)\W{0,3}: $"
+)
+_SUBORDINATE = re.compile(
+    r"\b(?:if|when|whenever|while|since|because|although|though|once|until|as soon as"
+    r"|unless|where|wherever|before|after)\b[^,]{2,160},"
+)
 _RESET = re.compile(
-    rf"\b(?:{_RESET_WORDS})\b|(?:[,:]|--|\s-\s|\b(?:and|then|so)\b,?)\s?"
+    rf"\b(?:{_RESET_WORDS})\b|(?:[,:]|\s--?\s|\b(?:and|then|so)\b,?)\s?"
     r"(?:(?:then|just|simply|instead|rather|please|you (?:can|should|must|may)|and|to)\s){0,2}"
     r"(?P<verb>[a-z]{2,20})\b"
 )
@@ -44,13 +53,13 @@ _RESET = re.compile(
 # What may stand after a phrase that is not advised.
 _REFUSED = (
     "refused|forbidden|prohibited|banned|rejected|blocked|denied|disallowed|disabled"
-    "|unsupported|unavailable|unnecessary|unneeded|unsafe|dangerous|off[ -]limits|a last resort"
+    "|unsupported|a (?:security )?(?:finding|violation|red flag|smell|risk)|unavailable|unnecessary|unneeded|unsafe|dangerous|off[ -]limits|a last resort"
     "|wrong|a mistake|a bug|an error|a smell|harmful|risky|too broad|deprecated|removed"
     "|no option|no fix|no answer|no solution|not an? (?:option|fix|answer|solution|substitute)"
     "|(?:not|never) (?:allowed|permitted|needed|required|necessary|available|installed"
     "|supported|used|acceptable|ok|okay|safe|enough|set|passed|appropriate|advised"
     "|recommended|accepted|an? \\w{1,12}|the (?:answer|fix|solution|way))"
-    "|policy violations?|against (?:policy|the rules|our rules)|never|not"
+    "|policy violations?|against (?:policy|the rules|our rules)"
 )
 _AFTER = re.compile(
     r"[^.!?;\n]{0,60}?\b(?:(?:is|are|was|were|be|gets?|being|stays?|remains?|counts? as|has been"
@@ -73,18 +82,19 @@ _MENTION = re.compile(
     r"|asserting|tests? (?:that|for|of|whether|how|the)|a test|the tests? (?:for|of|named|called)"
     r"|checks? (?:that|for|whether)|verif(?:y|ies) that|ensures? that|faq|docs|documentation"
     r"|readme|changelog|glossary|manual|help text|tutorial|comment|the word|the string"
-    r"|the literal|the term|the phrase|named|called|parses?|parsing|the parser|tokeni[sz]es?"
+    r"|the literal|the term|the phrase|named|called|defines?|declares?|implements?|parses?|parsing|the parser|tokeni[sz]es?"
     r"|the regex|the pattern|escapes?|renders?|highlights?|translates?|spell\w{0,4}|rename"
     r"|the help of|the help for|usage line|fixture|snapshot|mock(?:s|ed)?|stub(?:s|bed)?"
     r"|handles?|supports?|validates?|option|argument parser|argparse|click|audit(?:s|ed)?)\b"
 )
 _DETECTION = re.compile(
-    r"\b(?:detects?|detecting|flags?|flagged|flagging|scans? (?:for|the)|lints? for|catch(?:es)?"
-    r"|warns? (?:about|on|against|when|if)|alerts? (?:on|when|if)|search(?:es)? for|look(?:s)? for"
+    r"\b(?:detects?|detecting|flags?|flagged|flagging|scans? (?:for|the)|lints? for|catches"
+    r"|warns? (?:about|on|against|when|if)|alerts? (?:on|when|if)|search(?:es)?(?: [\w ]{1,30})? for|look(?:s)? for"
+    r"|grep[\w ]{0,30} for"
     r"|grep (?:for|the)|fails? (?:the build|ci|the pipeline|on|if|when)|reports? (?:any|every|each|uses?"
     r"|usages?)|denylist|blocklist|deny list|block list|refuses|rejects|blocks|forbids"
     r"|prohibits|prevents|disallows|treat\w{0,3} [^.;\n]{1,60} as (?:a )?(?:attack|dangerous|finding"
-    r"|violation|red flag|secret)|red flags?|attackers?|malicious|injection test|threat model)\b"
+    r"|violation|red flag|secret)|red flags?|attackers?|malicious|(?:aborts?|stops?|exits?|errors?|complains?) (?:if|when|on|as soon as)|injection test|threat model)\b"
 )
 _OBSERVATION = re.compile(
     r"\b(?:log|logs|error|message|output|traceback|stderr|stdout|console|terminal|warning|hint"
@@ -133,6 +143,13 @@ def is_advised(text: str, start: int, end: int, kind: str) -> bool:
     return not (_is_mentioned(before, after) and _is_mentionable(kind, text[start:end]))
 
 
+def is_reversed(text: str, start: int) -> bool:
+    """Whether two negations stand before the phrase: `never forget to`."""
+    before = SENTENCE_END.split(text[max(0, start - MAX_BEFORE) : start])[-1]
+    found = _NEGATOR.search(before)
+    return found is not None and _is_double(before[found.end() :])
+
+
 def _is_mentionable(kind: str, phrase: str) -> bool:
     return kind not in UNMENTIONABLE or (
         kind == "pipe_to_shell" and "://" not in phrase
@@ -164,7 +181,7 @@ def _is_refused(after: str) -> bool:
         return False
     passed = after[: found.end()]
     return not re.search(
-        rf"(?:^|[\s,])(?:{_RESET_WORDS}|and|then|so|which)\b|[,:]", passed
+        rf"(?:^|[\s,])(?:{_RESET_WORDS}|and|then|so|which|that|who)\b|[,:]", passed
     )
 
 
@@ -172,6 +189,8 @@ def _is_forbidden(before: str) -> bool:
     """Whether a negation before the phrase reaches it."""
     if not before.isascii() and _UNSPACED_NEGATOR.search(before[-20:]):
         return True
+    if before.endswith(": ") and not _ANNOUNCES.search(before):
+        return False
     reach = before[_last_reset(before) :]
     negators = list(_NEGATOR.finditer(reach))
     if not negators:
@@ -201,8 +220,8 @@ def _last_reset(before: str) -> int:
 
     A conjunction with a verb begins a clause, unless it joins two verbs: `copy and paste`.
     """
-    place = 0
-    for found in _RESET.finditer(before):
+    place = max((found.end() for found in _SUBORDINATE.finditer(before)), default=0)
+    for found in _RESET.finditer(before, place):
         if not found["verb"]:
             place = found.end()
         elif found["verb"] in _use_verbs():
