@@ -11,6 +11,7 @@ from memories.lifecycle.derive import Derivation
 from memories.models import Memory
 from memories.scopes import Scope
 from memories.store import drafts
+from memories.store.claimed_source import check_source
 from memories.store.drafts import Draft
 
 # An object scope is broader than a session and narrower than a user.
@@ -51,6 +52,8 @@ def prepare(
             f"{target.kind} scope."
         )
     draft = _draft(memory, target, content, tags)
+    if draft.content != memory.content:
+        draft = check_source(draft, memory.project_id, caller)
     retire = "promoted to" if delete_original else ""
     return derive.prepare(memory.project, [memory], draft, retire=retire)
 

@@ -14,6 +14,7 @@ from memories.duplicates import mark
 from memories.lifecycle.lookup import lock_undeleted
 from memories.models import Memory, MemoryChange, MemoryFile
 from memories.store import (
+    claimed_source,
     draft_checks,
     drafts,
     files,
@@ -129,6 +130,7 @@ def _update(
     if "tags" in changes:
         changes["tags"] = list(dict.fromkeys(changes["tags"]))
         tags.ensure(memory.project, changes["tags"])
+    note = _check_source(memory, changes, caller)
     for name, value in changes.items():
         setattr(memory, name, value)
     is_relinked = paths is not None and _relink_files(memory, paths)
@@ -147,12 +149,28 @@ def _update(
     if has_moved:
         originals.promote_successor(memory, caller)
     action = MemoryChange.Action.UPDATE
-    history.record(caller, action, memory, before=before)
+    history.record(caller, action, memory, before=before, reason=note)
     if memory.text != text:
         _replace_vector(memory, embedded.get(memory.text))
     elif has_moved:
         originals.embed_if_missing(memory)
     return memory
+
+
+def _check_source(memory: Memory, changes: dict[str, Any], caller: Caller) -> str:
+    """Make a changed text the agent's if the caller may not claim the memory's source.
+
+    Return the reason that the history names.
+    """
+    names = {*drafts.TEXT_FIELDS, *drafts.JSON_FIELDS} - {"metadata"}
+    is_changed = any(
+        name in changes and changes[name] != getattr(memory, name) for name in names
+    )
+    claimed = memory.source
+    if not is_changed or claimed_source.may_claim(claimed, memory.project_id, caller):
+        return ""
+    changes["source"] = Memory.Source.AGENT
+    return claimed_source.note_of(claimed)
 
 
 def _identity(memory: Memory) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from memories.models import Memory, MemoryChange
 from memories.retention import extractive_summary, model_summary
 from memories.retention.extractive_summary import Summary
 from memories.scopes import Scope
-from memories.store import drafts, history
+from memories.store import claimed_source, drafts, history
 from memories.store.drafts import Draft
 from projects.models import Project
 
@@ -106,7 +106,10 @@ def prepare(
     _refuse_mixed(sources, target)
     if options.delete_sources and options.expires_at is None:
         _refuse_differing_expiries(sources)
-    draft = _draft(sources, _summary(sources, summarizer), target, caller, options)
+    summary = _summary(sources, summarizer)
+    draft = _draft(sources, summary, target, caller, options)
+    if not summary.level:  # the text is the caller's own
+        draft = claimed_source.check_source(draft, project.pk, caller)
     retire = "compacted into" if options.delete_sources else ""
     reason = "; ".join(filter(None, (options.reason, *draft.notes)))
     return derive.prepare(project, sources, draft, retire=retire, reason=reason)
@@ -195,7 +198,7 @@ def _draft(
         kind=options.kind or first.kind,
         memory_type=first.memory_type,
         agent_id=_shared_value(sources, "agent_id") or caller.agent_id_for(""),
-        source=_shared_value(sources, "source") or Memory.Source.SYSTEM,
+        source=_source(sources),
         confidence=_shared_value(sources, "confidence"),
         created_in_session_id=_shared_value(sources, "created_in_session_id") or "",
         provenance=_shared_value(sources, "provenance") or {},
@@ -217,6 +220,15 @@ def _shared_value(sources: Sequence[Memory], name: str) -> Any:
     """Return the value that all sources share, or None if the sources differ."""
     values = [getattr(memory, name) for memory in sources]
     return values[0] if all(value == values[0] for value in values) else None
+
+
+def _source(sources: Sequence[Memory]) -> str:
+    """Return the common source. What an agent has said does not become the system's word."""
+    names = {memory.source for memory in sources}
+    if len(names) == 1:
+        return names.pop()
+    is_reserved = names <= claimed_source.RESERVED
+    return Memory.Source.SYSTEM if is_reserved else Memory.Source.AGENT
 
 
 def _tags(sources: Iterable[Memory]) -> list[str]:

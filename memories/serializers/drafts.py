@@ -84,7 +84,10 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     files = FileRefSerializer(many=True, required=False)
     scope = ScopeSerializer(required=False)
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
-        choices=Memory.Source.choices, default="agent"
+        choices=Memory.Source.choices,
+        default="agent",
+        help_text="`user`, `system` and `reflect` are for curators to claim. From others "
+        "they are stored as `agent`, and a note says so.",
     )
     created_in_session_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True

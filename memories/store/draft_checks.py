@@ -7,6 +7,7 @@ from dataclasses import replace
 from common import errors
 from common.caller import Caller
 from memories.scopes import Scope
+from memories.store.claimed_source import check_source
 from memories.store.drafts import Draft, unique_refs
 from memories.store.secret_policy import guard_draft
 from projects.models import Project
@@ -18,6 +19,7 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
     If the draft breaks a rule, refuse the draft and name the field.
     """
     refuse_short(project, draft)
+    draft = check_source(draft, project.pk, caller)
     draft = replace(
         draft,
         agent_id=caller.agent_id_for(draft.agent_id),
