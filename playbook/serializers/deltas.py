@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
-from common.caller import Caller
+from common.caller import Caller, Role
 from memories.serializers.fields import CommaList
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MAX_REASON
 from playbook.models import PlaybookDelta
@@ -23,6 +23,9 @@ from playbook.serializers.entries import (
     WithRelease,
     WithVersion,
 )
+
+# What others than reviewers read instead of the reason of a delta in quarantine.
+HIDDEN = "It is in quarantine, so only reviewers read it."
 
 
 class QuoteIn(serializers.Serializer[Any]):
@@ -197,15 +200,27 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
         )
         read_only_fields = fields
 
+    def to_representation(self, delta: PlaybookDelta) -> dict[str, Any]:
+        """Hide the words of a quarantined delta from callers who do not review it."""
+        shown = super().to_representation(delta)
+        may_review = self._permissions.caller.may(Role.CURATOR, delta.project_id)
+        if delta.is_quarantined and not may_review:
+            hidden = {"content": "", "reason": "", "review_note": HIDDEN}
+            shown |= {**hidden, "payload": {}, "suggested": {}, "evidence": []}
+            shown["gates"] = [gate | {"message": ""} for gate in shown["gates"]]
+        return shown
+
+    @property
+    def _permissions(self) -> Permissions:
+        """The caller's permissions: one look-up of its keys serves a whole page."""
+        found: Permissions | None = self.context.get("permissions")
+        return found or Permissions(self.context["caller"])
+
     @extend_schema_field(
         serializers.ListField(child=serializers.ChoiceField(choices=available.ACTIONS))
     )
     def get_actions(self, delta: PlaybookDelta) -> list[str]:
-        # One look-up of the caller's keys serves all deltas of the response.
-        permissions = self.context.get("permissions")
-        if permissions is None:
-            permissions = Permissions(self.context["caller"])
-        return list(permissions.actions(delta))
+        return list(self._permissions.actions(delta))
 
 
 def describe_delta(delta: PlaybookDelta, caller: Caller) -> dict[str, Any]:

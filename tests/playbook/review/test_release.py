@@ -450,3 +450,41 @@ def test_a_merge_of_a_job_is_refused_by_the_guard_itself(project, bob, write, le
     revision = Revision(lock_playbook(project), bob, Cause(reason=WHY))
     with pytest.raises(NeedsRelease):
         revision.change(entry, "update", {"content": DANGER})
+
+
+class TestHiddenText:
+    """Agents are never given the words of a proposal in quarantine."""
+
+    @pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER])
+    def test_those_who_do_not_review_see_none_of_its_words(
+        self, client_of, project, waiting, role
+    ):
+        delta, api = waiting(DANGER), client_of(project, role=role)
+        one = api.get(f"{API}/deltas/{delta.pk}")
+        page = api.get(f"{API}/deltas?project_id={project.pk}")
+
+        assert (one.status_code, one.json()["risk"]) == (200, "quarantine")
+        assert "evil" not in one.content.decode()
+        assert "evil" not in page.content.decode()
+
+    def test_its_author_is_not_given_it_back(self, project, bob_api):
+        body = {"project_id": project.pk, "content": DANGER, "category": "gotchas"}
+
+        assert "evil" not in bob_api.post(f"{API}/entries", body).content.decode()
+
+    def test_a_reviewer_reads_it(self, client_of, project, waiting):
+        api = client_of(project, role=Role.CURATOR)
+        answer = api.get(f"{API}/deltas/{waiting(DANGER).pk}").json()
+
+        assert answer["content"] == DANGER
+        assert answer["actions"] == ["reject", "rebase"]
+
+    @pytest.mark.parametrize(
+        "path", ["playbook", "playbook/render", "playbook/export", "playbook/changes"]
+    )
+    def test_no_read_of_the_playbook_has_it(self, project, alice_api, waiting, path):
+        waiting(DANGER)
+        answer = alice_api.get(f"/api/v1/{path}?project_id={project.pk}")
+
+        assert answer.status_code == 200
+        assert "evil" not in answer.content.decode()
