@@ -7,7 +7,6 @@ its result, or in its own feedback, changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,6 @@ from common.text.visible import matching_form
 REPEATED = 0.5
 # In characters. A literal of fewer is in any text.
 MIN_LITERAL = 3
-_WORD = re.compile(r"\w{1,100}")
 
 
 @dataclass(frozen=True)
@@ -66,10 +64,11 @@ class TaskOrigins:
         own_words = {"result"} | (
             {"feedback"} if task.feedback_source == "agent" else set()
         )
+        quote = _fold(spans.quote(task, span))
         for call, text in self.foreign:
             if span.field == call.result_field:
                 return call
-            if span.field in own_words and _repeats(spans.quote(task, span), text):
+            if span.field in own_words and _repeats(quote, text):
                 return call
         return None
 
@@ -113,10 +112,9 @@ def _literals(content: str) -> list[str]:
 
 def _repeats(quote: str, text: str) -> bool:
     """Whether a text has most groups of three words that a quote has."""
-    words = _WORD.findall(_fold(quote))
+    words = quote.split()
     groups = {" ".join(words[i : i + 3]) for i in range(max(len(words) - 2, 1))}
-    plain = " ".join(_WORD.findall(text))
-    return sum(group in plain for group in groups) >= REPEATED * len(groups)
+    return sum(group in text for group in groups) >= REPEATED * len(groups)
 
 
 def _fold(text: str) -> str:

@@ -13,7 +13,7 @@ from ace.rules.repairs.call_repairs import Repair
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves
 from common.text.supply.changes import describe_change
-from common.text.supply.sources import Source, find_sources, of_argument
+from common.text.supply.sources import CodeSource, find_sources, of_argument
 
 _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 
@@ -41,7 +41,7 @@ def of_lesson(task: Task, content: str) -> str:
     return ""
 
 
-def _sources(call: ToolCall) -> frozenset[Source]:
+def _sources(call: ToolCall) -> frozenset[CodeSource]:
     if call.command:
         return find_sources(call.command)
     leaves = argument_leaves.leaves(call.arguments)

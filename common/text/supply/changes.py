@@ -7,19 +7,20 @@ from collections.abc import Iterable, Set
 from functools import cache
 from itertools import combinations
 
-from common.text.supply.sources import Source, find_sources, read_lines
+from common.text.supply.sources import CodeSource, find_sources, read_lines
 from common.text.visible import matching_form
 
 MAX_NAMED = 3
+MAX_SPANS = 30  # spans of a text that are compared with each other
 # The remote that a command means if it names none.
-DEFAULT_REMOTE = Source("remote", "origin")
+DEFAULT_REMOTE = CodeSource("remote", "origin")
 
 _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 _WORD = re.compile(r"[\w@][\w@/.-]{0,200}")
 
 
 def describe_change(
-    before: Set[Source], after: Set[Source], texts: Iterable[str] = ()
+    before: Set[CodeSource], after: Set[CodeSource], texts: Iterable[str] = ()
 ) -> str:
     """Return a sentence about the sources that only `after` has, or an empty text.
 
@@ -39,7 +40,8 @@ def describe_change(
 def describe_text(text: str) -> str:
     """Return a sentence if the text itself replaces one source by another one."""
     spans = [a or b for a, b in _CODE.findall(text)]
-    for one, other in combinations(map(find_sources, spans), 2):
+    known = [found for span in spans if (found := find_sources(span))][:MAX_SPANS]
+    for one, other in combinations(known, 2):
         if change := _describe_difference(one, other):
             return change
     if any(" " in span.strip() for span in spans):
@@ -51,7 +53,7 @@ def describe_text(text: str) -> str:
     return ""
 
 
-def _describe_difference(one: Set[Source], other: Set[Source]) -> str:
+def _describe_difference(one: Set[CodeSource], other: Set[CodeSource]) -> str:
     kinds = {source.kind for source in one} & {source.kind for source in other}
     left = {source for source in one if source.kind in kinds}
     right = {source for source in other if source.kind in kinds}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from common.text.visible import matching_form
@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent / "words"
 MAX_TEXT = 20_000
 # A word that is this many words behind its program is no subcommand.
 MAX_DISTANCE = 6
+MAX_OPERANDS = 60  # words behind a command that are looked at
 
 _SEGMENT = re.compile(r"[;&|\n()`]+|\$\(")
 _TOKEN = re.compile(r"\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|[^\s\"']{1,400}")
@@ -44,7 +45,7 @@ _MODULE_OPTION = re.compile(
 
 
 @dataclass(frozen=True, order=True)
-class Source:
+class CodeSource:
     """Something that code or data comes from, such as the package `requests` of PyPI."""
 
     kind: str
@@ -60,7 +61,9 @@ class _Command:
     position: str
 
 
-def find_sources(text: str) -> frozenset[Source]:
+# The cache helps because each command of a task is compared several times.
+@lru_cache(maxsize=512)
+def find_sources(text: str) -> frozenset[CodeSource]:
     """Find the sources that a command line names, without those of the machine itself.
 
     A text with other letters than ASCII is also read as a reader sees it, so that an
@@ -72,62 +75,64 @@ def find_sources(text: str) -> frozenset[Source]:
     return frozenset(found)
 
 
-def _read(text: str) -> Iterator[Source]:
+def _read(text: str) -> Iterator[CodeSource]:
     text = _MODULE_OPTION.sub(" ", text)
     yield from _addresses(text)
     for segment in _SEGMENT.split(text):
         yield from _of_segment(_tokens(segment))
 
 
-def of_argument(name: str, value: object) -> frozenset[Source]:
+def of_argument(name: str, value: object) -> frozenset[CodeSource]:
     """Find the sources in an argument of a tool, by the name and the value of the argument."""
     if not isinstance(value, str) or not value.strip():
         return frozenset()
     found = set(find_sources(value))
     if _names_source(name) and not _is_local(value.strip()) and not found:
-        found.add(Source("argument", value.strip().lower()))
+        found.add(CodeSource("argument", value.strip().lower()))
     return frozenset(found)
 
 
-def _addresses(text: str) -> Iterator[Source]:
+def _addresses(text: str) -> Iterator[CodeSource]:
     for match in _ADDRESS.finditer(text):
         host = (match["host"] or match["scp"]).lower().rstrip(".")
         path = match["path"] or match["scp_path"] or ""
         if not _LOOPBACK.fullmatch(host):
             path = path.strip("/.").removesuffix(".git").lower()
-            yield Source("address", f"{host}/{path}" if path else host)
+            yield CodeSource("address", f"{host}/{path}" if path else host)
 
 
-def _of_segment(tokens: Sequence[str]) -> Iterator[Source]:
-    for token in tokens:
+def _of_segment(tokens: Sequence[str]) -> Iterator[CodeSource]:
+    programs: set[str] = set()
+    for index, token in enumerate(tokens):
         if assignment := _ASSIGNMENT.fullmatch(token):
             yield from _setting(*assignment.groups())
-    for index, token in enumerate(tokens):
-        yield from _of_option(tokens, index)
-        for command in _commands().get(_program(token), ()):
-            end = _match(command.words, tokens, index)
-            if end:
-                yield from _operands(command, tokens[end:])
+        following = tokens[index + 1] if index + 1 < len(tokens) else ""
+        yield from _of_option(token, following, programs)
+        program = _program(token)
+        if program in _programs_with_options():
+            programs.add(program)
+        for command in _commands().get(program, ()):
+            if end := _match(command.words, tokens, index):
+                yield from _operands(command, tokens[end : end + MAX_OPERANDS])
                 break
 
 
-def _setting(name: str, value: str) -> Iterator[Source]:
+def _setting(name: str, value: str) -> Iterator[CodeSource]:
     if _names_source(name) and value and not _LOOPBACK.match(_host_part(value)):
-        yield Source("setting", f"{name.lower()}={value.lower().rstrip('/')}")
+        yield CodeSource("setting", f"{name.lower()}={value.lower().rstrip('/')}")
 
 
-def _of_option(tokens: Sequence[str], index: int) -> Iterator[Source]:
-    """Yield the setting of an option that any program may have, such as `--registry`."""
-    name, sign, value = tokens[index].partition("=")
+def _of_option(token: str, following: str, programs: Set[str]) -> Iterator[CodeSource]:
+    """Yield the setting of an option: of any program, or of one that stands before it."""
+    name, sign, value = token.partition("=")
     if not name.startswith("-"):
         return
-    keys = [name, *(f"{_program(token)} {name}" for token in tokens[:index])]
+    keys = [name, *(f"{program} {name}" for program in programs)]
     if not any(_options().get(key) == "setting" for key in keys):
         return
-    if not sign and index + 1 < len(tokens):
-        value = tokens[index + 1]
+    value = value if sign else following
     if value and not _LOOPBACK.match(_host_part(value)):
-        yield Source("setting", f"{name.lstrip('-')}={value.lower().rstrip('/')}")
+        yield CodeSource("setting", f"{name.lstrip('-')}={value.lower().rstrip('/')}")
 
 
 def _match(words: Sequence[str], tokens: Sequence[str], start: int) -> int:
@@ -149,7 +154,7 @@ def _match(words: Sequence[str], tokens: Sequence[str], start: int) -> int:
     return position
 
 
-def _operands(command: _Command, tokens: Sequence[str]) -> Iterator[Source]:
+def _operands(command: _Command, tokens: Sequence[str]) -> Iterator[CodeSource]:
     operands: list[str] = []
     skips = False
     for token in tokens:
@@ -164,7 +169,7 @@ def _operands(command: _Command, tokens: Sequence[str]) -> Iterator[Source]:
             operands.append(token)
     for operand in _select(operands, command.position):
         if name := _normalise(operand, command.kind):
-            yield Source(command.kind, name)
+            yield CodeSource(command.kind, name)
 
 
 def _select(operands: Sequence[str], position: str) -> Sequence[str]:
@@ -234,6 +239,11 @@ def _commands() -> dict[str, tuple[_Command, ...]]:
 @cache
 def _options() -> dict[str, str]:
     return dict(_read_values("options"))
+
+
+@cache
+def _programs_with_options() -> frozenset[str]:
+    return frozenset(key.split()[0] for key in _options() if " " in key)
 
 
 @cache
