@@ -271,7 +271,7 @@ class TestText:
         self, api, memory, bad
     ):
         texts = ("content", "title", "goal", "result", "feedback", "outcome", "key")
-        places = [{name: bad * 5} for name in (*texts, "lessons", "agent_id")]
+        places = [{name: f"{bad} " * 5} for name in (*texts, "lessons", "agent_id")]
         places += [{"tags": [bad]}, {"file_paths": [bad]}, {"steps": ["fine", bad]}]
         places += [{"metadata": {bad: 1}}, {"metadata": {"a": [{"b": bad}]}}]
         places += [{"scope": {"kind": "user", "user_id": bad}}, {"value": bad}]
