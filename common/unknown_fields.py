@@ -12,7 +12,7 @@ from typing import Any, Self, get_args
 from pydantic import BaseModel, ValidationError
 
 from common import errors
-from common.text import plain_text, secrets
+from common.text import plain_text, secrets, visible
 
 NOUNS = {"body": "field", "query": "query parameter", "settings": "setting"}
 MAX_LISTED = 20  # unknown fields that an answer names
@@ -195,7 +195,8 @@ def normalise(name: str) -> str:
 
 def shorten(name: str) -> str:
     """Return a name that an answer and the log may repeat; it may be a secret."""
-    return plain_text.clip(secrets.mask(name[:200]).text, MAX_NAME)
+    plain = visible.drop_invisible(secrets.mask(name[:200]).text)
+    return plain_text.clip(plain, MAX_NAME)
 
 
 def merge_errors(*several: errors.FieldErrors) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from ace.rules import evidence as spans
 from ace.rules.evidence import MAX_QUOTE, Evidence
 from ace.rules.lessons import TaskLesson
 from ace.rules.task import Task
-from common.text.plain_text import clip
+from common.text.cuts import Cuts
 from inference.errors import InferenceError
 from inference.language import schemas
 from playbook.proposals.proposed_change import Producer
@@ -135,26 +135,41 @@ def answershape(project: Project) -> type[ReflectionAnswer]:
 def _to_model_lessons(
     task: Task, findings: RuleFindings, answer: ReflectionAnswer, *, model: str
 ) -> ModelLessons:
+    cuts = Cuts()
     lessons = [
-        _lesson(task, findings, lesson) for lesson in answer.lessons[:MAX_LESSONS]
+        _lesson(task, findings, lesson, cuts) for lesson in answer.lessons[:MAX_LESSONS]
     ]
-    dropped = lessons.count(None)
-    note = f"reflector: {dropped} lessons of the model had no quote from the run"
     return ModelLessons(
         producer=ReflectionProducer(
             Producer.MODEL, model[:100], prompt_files.read("reflector").version
         ),
         lessons=tuple(lesson for lesson in lessons if lesson),
-        error_identification=clip(answer.error_identification.strip(), MAX_SENTENCE),
+        error_identification=_clip("error_identification", answer, cuts),
         root_cause=answer.root_cause,
-        correct_approach=clip(answer.correct_approach.strip(), MAX_SENTENCE),
-        key_insight=clip(answer.key_insight.strip(), MAX_SENTENCE),
-        notes=(note,) if dropped else (),
+        correct_approach=_clip("correct_approach", answer, cuts),
+        key_insight=_clip("key_insight", answer, cuts),
+        notes=(
+            *_dropped_notes(lessons.count(None), len(answer.lessons) - MAX_LESSONS),
+            *cuts.notes,
+        ),
     )
 
 
+def _dropped_notes(unquoted: int, beyond: int) -> Iterator[str]:
+    if unquoted:
+        yield f"reflector: {unquoted} lessons of the model had no quote from the run"
+    if beyond > 0:
+        yield f"reflector: {beyond} lessons of the model were more than {MAX_LESSONS}"
+
+
+def _clip(name: str, answer: ReflectionAnswer | LessonAnswer, cuts: Cuts) -> str:
+    """Return a sentence of the model within its limit; note a cut."""
+    text: str = getattr(answer, name).strip()
+    return cuts.clip(f"reflector: {name}", text, MAX_SENTENCE)
+
+
 def _lesson(
-    task: Task, findings: RuleFindings, answer: LessonAnswer
+    task: Task, findings: RuleFindings, answer: LessonAnswer, cuts: Cuts
 ) -> TaskLesson | None:
     """Return the lesson; None if the texts of the run contain none of its quotes."""
     evidence = tuple(dict.fromkeys(_evidence(task, answer.quotes)))
@@ -162,8 +177,8 @@ def _lesson(
     if not evidence or not content:
         return None
     return TaskLesson(
-        condition=clip(answer.condition.strip(), MAX_SENTENCE),
-        action=clip(answer.action.strip(), MAX_SENTENCE),
+        condition=_clip("condition", answer, cuts),
+        action=_clip("action", answer, cuts),
         content=content,
         category=answer.category,  # type: ignore[arg-type]  # one of the project's
         root_cause=answer.root_cause,

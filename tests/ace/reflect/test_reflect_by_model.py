@@ -74,6 +74,16 @@ class TestAGoodAnswer:
         assert kept.key_insight == "A first push names its upstream."
         assert (kept.notes, kept.abstained) == ([], "")
 
+    def test_what_is_cut_or_left_out_of_its_answer_is_noted(self, model, complete):
+        model(reflection(*[lesson(condition="c" * 501)] * 6, key_insight="k" * 700))
+
+        complete()
+
+        notes = Reflection.objects.get().notes
+        assert notes[0] == "reflector: 1 lessons of the model were more than 5"
+        assert "reflector: key_insight was cut from 700 to 500 characters." in notes
+        assert "reflector: condition was cut from 501 to 500 characters." in notes
+
     def test_the_lessons_of_the_rules_are_kept_too(self, model, complete):
         model(reflection(lesson()))
 
