@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from common.text import prompt_injection
 from common.text.danger import detect
+from common.text.prompt_injection import find_injections
 
 MAX_NAMED = 3  # phrases that a message names
 MAX_PHRASE = 80  # characters of a phrase in a message
@@ -81,7 +81,7 @@ def _instructions(text: str) -> list[UnsafePhrase]:
             text[found.start : found.end],
             f"It reads like an attack on the reader: {found.name}",
         )
-        for found in prompt_injection.find_injections(text)
+        for found in find_injections(text)
     ]
 
 
