@@ -112,6 +112,7 @@ def _changes_rule(entry: PlaybookEntry, columns: Mapping[str, str]) -> bool:
 def _safety_gates(playbook: Playbook, text: str) -> Iterator[GateResult]:
     yield text_gates.check_instruction(text)
     yield text_gates.check_danger(text, find_own_hosts(playbook.project))
+    yield text_gates.check_language(text)
 
 
 def _evidence_gates(

@@ -24,6 +24,7 @@ PERSON_GATES = {
     "blast_radius",
     "shrink",
     "supply",
+    "language",
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
@@ -88,7 +89,7 @@ def _second_person_reason(gates: Sequence[GateResult], caller: Caller) -> str:
     """
     if not caller.key_id:
         return ""
-    return _messages(gates, {"supply"})
+    return _messages(gates, {"supply", "language"})
 
 
 def _of_claimed_repair(proposal: Proposal, risk: str) -> Decision:

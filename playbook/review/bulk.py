@@ -16,7 +16,7 @@ from playbook.review.delta_review import EmbeddedText
 from projects.models import Project
 
 # What a failed gate of these names says needs a look at this one proposal.
-SINGLE_GATES = {"supply", "foreign"}
+SINGLE_GATES = {"supply", "foreign", "language"}
 
 
 class DecideAlone(errors.Forbidden):

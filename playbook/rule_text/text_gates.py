@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from common.text.danger.foreign_language import foreign_language
 from common.text.literals import find_literals
 from common.text.prompt_injection import find_injections
 from playbook.rule_text import text_patterns, unsafe_phrases
@@ -174,6 +175,18 @@ def check_danger(content: str, own_hosts: frozenset[str] = frozenset()) -> GateR
         value=", ".join(kinds) or "none",
         threshold="none",
         message=unsafe_phrases.describe(found),
+    )
+
+
+def check_language(content: str) -> GateResult:
+    """Check that the gates can read the lesson: they know other languages only in part."""
+    language = foreign_language(content)
+    return _result(
+        "language",
+        not language,
+        value=language or "en",
+        threshold="en",
+        message="It is not in English, which the other gates read, so a person reads it.",
     )
 
 

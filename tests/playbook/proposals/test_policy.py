@@ -108,3 +108,17 @@ class TestRepeating:
 
         entry.refresh_from_db()
         assert (entry.helpful, entry.neutral) == (0, 1)
+
+
+class TestLanguage:
+    def test_a_lesson_that_the_gates_cannot_read_waits_and_is_not_of_low_risk(
+        self, project, alice, learned, set_options
+    ):
+        set_options(policy="auto")
+        text = "Import der Mandanten immer vor dem Test mit `make seed` ausführen."
+        lesson = learned(text, feedback_source="test")
+
+        [delta] = submission.propose(project, [lesson], alice)
+
+        assert (delta.status, delta.risk) == ("pending", "high")
+        assert "not in English" in delta.review_note
