@@ -127,6 +127,19 @@ class TestLists:
         assert "grounded" in page
         assert "Accept" in page
 
+    def test_it_shows_what_a_lesson_leads_to_and_where_its_words_come_from(
+        self, waiting_deltas, curator
+    ):
+        delta = waiting_deltas(
+            RULE, supply="It leads to reqeusts.", foreign="Call 3 of WebFetch said so."
+        )
+
+        page = page_of(curator)
+
+        assert delta.risk == "high"
+        assert "It leads to reqeusts." in page
+        assert "Call 3 of WebFetch said so." in page
+
     def test_the_riskiest_comes_first_then_the_most_evidence_then_the_oldest(
         self, waiting_deltas, curator
     ):
