@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from common.text.quoting import cut_line
+from common.text.quote import cut_line
 from inference import tokens
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from common.caller import Caller, Role
 from common.text import literals
-from common.text.quoting import json_string, name_or_string
+from common.text.quote import json_string, name_or_string
 from context import selection
 from context.digest import digest_lines as memory_lines
 from context.selection import Budget, CandidateLine, Selection

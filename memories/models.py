@@ -10,6 +10,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
+from common.text.quote import visible_line
 from inference.embedding.vector import StoredVector, Vector
 from memories.queries import (
     CURRENT_COLUMNS,
@@ -272,7 +273,7 @@ class Memory(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or self.content[:80]
+        return visible_line(self.title or self.content[:80])
 
     @property
     def scope(self) -> dict[str, str]:
@@ -428,7 +429,7 @@ class File(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.file_path
+        return visible_line(self.file_path)
 
     @property
     def is_gone(self) -> bool:

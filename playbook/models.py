@@ -11,6 +11,7 @@ from django.db import models
 from pgvector.django import HalfVectorField
 
 from common.ids import uuid7
+from common.text.quote import visible_line
 from inference import tokens
 from inference.embedding.vector import StoredVector, Vector
 from memories.models import Memory
@@ -151,7 +152,7 @@ class PlaybookEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"[{self.label}] {self.content[:80]}"
+        return f"[{self.label}] {visible_line(self.content[:80])}"
 
     @property
     def is_contested(self) -> bool:

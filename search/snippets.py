@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from django.db import connection
 
 from common.text.normalise import normalise
-from common.text.quoting import visible_line
+from common.text.quote import visible_line
 from search import tokenise
 from search.bm25 import Term
 from search.tokenise import Span

@@ -12,7 +12,7 @@ from pydantic import BaseModel, create_model, model_validator
 from ace.model_calls import model_call, prompt_files
 from ace.models import AceRun
 from common.text.plain_text import clip
-from common.text.quoting import exact_json, json_string
+from common.text.quote import exact_json, json_string
 from inference.errors import InferenceError
 from inference.language import schemas
 from inference.language.fence import FencedText, fence_texts

@@ -9,7 +9,7 @@ from ace.rules import causes
 from ace.rules import evidence as spans
 from ace.rules.task import Task, ToolCall
 from common.text.plain_text import clip
-from common.text.quoting import exact_json
+from common.text.quote import exact_json
 from inference.language.fence import FencedText, fence_texts, keep_ends
 from projects.models import Project
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from common.text.plain_text import clip
-from common.text.quoting import visible_line
+from common.text.quote import visible_line
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from functools import partial
 
-from common.text.quoting import json_string, json_value, name_or_string
+from common.text.quote import json_string, json_value, name_or_string
 from context.selection import CandidateLine
 from memories.models import Memory
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from common.text import secrets
-from common.text.quoting import visible_line, visible_text
+from common.text.quote import visible_line, visible_text
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from common.caller import Caller
-from common.text.quoting import json_string
+from common.text.quote import json_string
 from memories.models import File, Memory, MemoryFile
 from playbook.models import Anchor, Support
 from playbook.queries import EntryQuerySet

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from common.text.quoting import json_string, safe_line
+from common.text.quote import json_string, safe_line
 from common.text.visible import drop_invisible
 from playbook.rule_text.entry_line import COUNTERS
 

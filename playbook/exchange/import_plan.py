@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.text import plain_text as texts
-from common.text.quoting import json_string, safe_line
+from common.text.quote import json_string, safe_line
 from inference import tokens
 from playbook.entries.text_limits import MAX_TAG
 from playbook.exchange import ace_format, imported_rules, sections

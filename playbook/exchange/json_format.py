@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from common import errors
 from common.text import plain_text as texts
 from common.text import storable_json
-from common.text.quoting import exact_json
+from common.text.quote import exact_json
 from playbook.exchange.ace_format import RuleLine
 
 FORMAT = "agent-memory-playbook"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from common import errors
-from common.text.quoting import safe_line
+from common.text.quote import safe_line
 from playbook.exchange import ace_format
 from playbook.models import PlaybookEntry
 from playbook.rule_text import entry_line

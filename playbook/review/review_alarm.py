@@ -22,7 +22,7 @@ from audit import trail
 from common import webhooks
 from common.caller import SYSTEM
 from common.db import write
-from common.text.quoting import json_string
+from common.text.quote import json_string
 from jobs import errors, queue
 from jobs.runner import JobRun, handler
 from playbook.history.revision import lock_playbook

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from common.text.quoting import safe_line, visible_line
+from common.text.quote import safe_line, visible_line
 
 # The counters of the ACE line format, before its separator `::`.
 COUNTERS = re.compile(r"(?P<pairs>(?:[A-Za-z_]+=[^\s:=]*(?:\s+|(?=::)))+)::|::(?=\s|$)")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from common.text.quoting import json_value, safe_line
+from common.text.quote import json_value, safe_line
 from context import selection, task_context
 from context.digest import digest_lines
 from context.selection import Budget, CandidateLine

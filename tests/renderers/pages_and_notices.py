@@ -21,7 +21,7 @@ from audit.models import AuditEvent
 from common.admin import panels, visible_filter
 from common.text.normalise import normalise
 from common.text.plain_text import clip
-from common.text.quoting import safe_line, visible_line
+from common.text.quote import safe_line, visible_line
 from common.text.visible import drop_invisible
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from common.text.quoting import safe_line
+from common.text.quote import safe_line
 from playbook.exchange import ace_format, export_playbook, json_format, managed_block
 from playbook.models import PlaybookEntry
 from playbook.reading import renderer

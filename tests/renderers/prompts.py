@@ -14,7 +14,7 @@ from ace.reflect import reflector_prompt
 from ace.rules import evidence
 from ace.rules.task import Task
 from common.text import secrets
-from common.text.quoting import safe_line, visible_line, visible_text
+from common.text.quote import safe_line, visible_line, visible_text
 from inference.language.fence import FencedText, fence_texts
 from tests.renderers.context_lines import ENTRIES
 from tests.renderers.foreign_text import FILLED, FOREIGN

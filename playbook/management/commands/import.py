@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
-from common.text.quoting import json_string, visible_line
+from common.text.quote import json_string, visible_line
 from playbook.exchange import export_playbook, import_playbook
 from playbook.exchange.import_playbook import ImportResult
 from playbook.proposals import person_edits
