@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from access import idempotency, refusals
 from common import errors
 from common.api import throttling
-from common.api.views import ApiView
+from common.api.views import EVERY_FIELD, ApiView
 from common.caller import Role
-from projects import project_lookup
+from projects import project_lookup, secret_policy
 from projects.models import Project
 
 
@@ -58,6 +58,33 @@ class ProjectView(ApiView):
         if project_lookup.find_project(id_or_name, self.caller).pk != project.pk:
             message = "It names another project than `project_id`; send one of the two."
             raise errors.Invalid(errors={"project": [message]})
+
+    def mask_secrets(self, data: Any, kept: frozenset[str] = frozenset()) -> Any:
+        """Mask the secrets of a body or a query, unless the project refuses or allows them.
+
+        The fields `kept` are for a function that applies the project's rule itself.
+        """
+        if kept is EVERY_FIELD:
+            return data
+        rest = {name: value for name, value in data.items() if name not in kept}
+        masked, kinds = secret_policy.guard("mask", rest)
+        if not kinds:
+            return data
+        mode = self._secret_mode(data)
+        if mode == "allow":
+            return data
+        if mode == "reject":
+            secret_policy.refuse(kinds)
+        self.notes.add(secret_policy.describe(kinds))
+        return masked | {name: data[name] for name in kept & set(data)}
+
+    def _secret_mode(self, data: Mapping[str, Any]) -> str:
+        """Return the setting of the project that a request names."""
+        id_or_name = self.kwargs.get("project_id") or data.get("project_id")
+        id_or_name = str(id_or_name or data.get("project") or "")
+        if not id_or_name:
+            return "mask"
+        return project_lookup.find_project(id_or_name, self.caller).options.secrets
 
     def run_once(
         self,

@@ -35,8 +35,8 @@ from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
 from memories import scopes
 from memories.scopes import Scope
-from memories.store import secret_policy
 from memories.store import write as store_write
+from projects import secret_policy
 from projects.models import Project
 
 log = structlog.get_logger(__name__)

@@ -16,6 +16,7 @@ from ace import serializers as forms
 from ace.models import AceRun
 from common import errors
 from common.api.serializers import page_of
+from common.api.views import EVERY_FIELD
 from common.caller import Role
 from memories import scopes
 
@@ -23,6 +24,8 @@ MAX_BODY = 1024 * 1024  # bytes of one finished task
 
 
 class CompleteTaskView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
+
     @extend_schema(
         operation_id="complete_task",
         request=forms.CompleteTask,

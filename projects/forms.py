@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
@@ -15,6 +15,7 @@ from projects.models import Membership, Project
 
 
 class ProjectForm(ActionForm):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["settings"])
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     class Meta:

@@ -13,7 +13,7 @@ from common import errors, unknown_fields
 from common.caller import Caller, Role
 from common.db import write
 from common.text import storable_json
-from projects import project_lookup, search_language
+from projects import project_lookup, search_language, secret_policy
 from projects.errors import GraceOver, ProjectExists
 from projects.models import Membership, Organization, Project
 from projects.options import ProjectOptions
@@ -144,6 +144,7 @@ def merge_settings(
     """Merge settings as in RFC 7396, where null resets to the default; refuse bad values."""
     new = _merge_patch(old, changes)
     refuse_unstorable(new, "settings")
+    new = secret_policy.mask_settings(new)
     try:
         ProjectOptions.model_validate(new)
     except pydantic.ValidationError as error:

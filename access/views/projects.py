@@ -38,6 +38,8 @@ class ProjectAnswerView(ProjectView):
 
 
 class ProjectListView(ProjectAnswerView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["settings"])
+
     @extend_schema(
         operation_id="projects_list",
         summary="List the projects that you may see",
@@ -84,6 +86,7 @@ class OwnedProjectView(ProjectAnswerView):
 
 
 class ProjectDetailView(OwnedProjectView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["settings"])
     query_methods: ClassVar[frozenset[str]] = frozenset()
 
     @extend_schema(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
 from common import errors
 from common.caller import Caller
+from common.secret_masks import mask_value
 from common.text import plain_text
 
 
@@ -21,6 +22,8 @@ class ApplyMixin(forms.BaseForm):
 
     caller: Caller
     result: Any
+    # The fields in which `apply()` masks or refuses the secrets itself.
+    self_guarded: ClassVar[frozenset[str]] = frozenset()
 
     def _widget_data_value(self, widget: forms.Widget, html_name: str) -> Any:
         value = super()._widget_data_value(widget, html_name)  # type: ignore[misc]  # a hook of Django without a stub
@@ -41,10 +44,18 @@ class ApplyMixin(forms.BaseForm):
         super()._post_clean()  # type: ignore[misc]  # a hook of Django without a stub
         if self.errors:
             return
+        self._mask_secrets()
         try:
             self.result = self.apply()
         except errors.Refusal as refusal:
             self._add_refusal(refusal)
+
+    def _mask_secrets(self) -> None:
+        for name, value in self.cleaned_data.items():
+            if name not in self.self_guarded and isinstance(
+                value, str | list | tuple | dict
+            ):
+                self.cleaned_data[name], _ = mask_value(value, name)
 
     def _add_refusal(self, refusal: errors.Refusal) -> None:
         for path, texts in refusal.errors.items():

@@ -33,6 +33,10 @@ class RequestNotes:
         self.item_texts: dict[int, list[str]] = {}
         self.unknown_paths: list[str] = []
 
+    def add(self, text: str) -> None:
+        """Add a note about the whole request."""
+        self._add(text)
+
     def add_unknown(self, unknown: UnknownFields, item: int | None = None) -> None:
         outer = "" if item is None else f"{self.items}.{item}."
         self.unknown_paths += [f"{outer}{path}" for path in unknown.paths]

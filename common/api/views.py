@@ -23,6 +23,9 @@ from common.caller import Caller
 from common.pagination import IdCursorPagination
 from common.unknown_fields import UnknownFields
 
+# The called function masks or refuses the secrets in all fields of the body.
+EVERY_FIELD = frozenset(["*"])
+
 
 class AlwaysJSON(BaseContentNegotiation):
     """Answer in JSON, whatever the header Accept says."""
@@ -47,6 +50,8 @@ class ApiView(APIView):
     # methods, every field and every parameter is unknown.
     body_methods: ClassVar[frozenset[str]] = frozenset({"POST", "PUT", "PATCH"})
     query_methods: ClassVar[frozenset[str]] = frozenset({"GET"})
+    # The fields of the body in which the called function masks or refuses the secrets.
+    self_guarded: ClassVar[frozenset[str]] = frozenset()
     # The list of the body whose items have results of their own.
     body_items: ClassVar[str] = ""
 
@@ -90,9 +95,13 @@ class ApiView(APIView):
         `row` is the serializer of the row that a PATCH changes. The fields that only the
         row has are read-only.
         """
-        data = self.request.data
+        data = self.mask_secrets(self.request.data, self.self_guarded)
         unknown = UnknownFields.find(known_fields(serializer, row), data)
         return validate(serializer, data, self.accept_unknown(unknown))
+
+    def mask_secrets(self, data: Any, kept: frozenset[str] = frozenset()) -> Any:
+        """Return a body or a query without secrets; a view of projects overrides it."""
+        return data
 
     def body_item(
         self, serializer: type[serializers.Serializer[Any]], item: Any, position: int
@@ -102,7 +111,7 @@ class ApiView(APIView):
         return validate(serializer, item, self.accept_unknown(unknown, position))
 
     def query(self, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-        data = self.request.query_params
+        data = self.mask_secrets(self.request.query_params)
         unknown = UnknownFields.find(known_fields(serializer), data, "query")
         return validate(serializer, data, self.accept_unknown(unknown))
 

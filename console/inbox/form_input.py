@@ -13,17 +13,38 @@ from rest_framework import serializers
 
 from common import errors
 from common.api.problem import field_errors
+from common.secret_masks import mask_value
 from common.text import plain_text
 
+# The fields that become the text of an entry.
+ENTRY_TEXTS = frozenset(
+    [
+        "content",
+        "condition",
+        "action",
+        "tags",
+        "left_content",
+        "right_content",
+        "left_condition",
+        "right_condition",
+        "csrfmiddlewaretoken",
+    ]
+)
 FormInput = Mapping[str, str]
 
 
 def from_request(request: HttpRequest) -> dict[str, str]:
-    """Return the posted fields as they can be stored; CR LF of a browser becomes LF."""
-    return {
+    """Return the posted fields as they can be stored: with LF only, and without secrets.
+
+    The functions that take the text of an entry refuse secrets themselves.
+    """
+    fields = {
         name: plain_text.make_storable(plain_text.with_newlines(str(value)))
         for name, value in request.POST.items()
     }
+    others = {n: value for n, value in fields.items() if n not in ENTRY_TEXTS}
+    masked: dict[str, str] = mask_value(others)[0]
+    return {**fields, **masked}
 
 
 def validate_filled(

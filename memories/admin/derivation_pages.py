@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -141,6 +141,7 @@ class PromoteForm(ChosenMemoriesForm):
 
 
 class CompactForm(ChosenMemoriesForm):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["content"])
     content = forms.CharField(
         label="Text",
         max_length=MAX_CONTENT,

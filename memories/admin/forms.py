@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -24,6 +24,9 @@ class MemoryForm(ActionForm):
     The form refuses the edit if the memory was changed after the form was opened.
     """
 
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["title", "content", "outcome", "lessons", "tags"]
+    )
     version = forms.IntegerField(widget=forms.HiddenInput)
     tags = forms.CharField(
         required=False,

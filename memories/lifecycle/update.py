@@ -97,12 +97,16 @@ def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]
     draft = replace(draft, **{name: changed[name] for name in names})
     if "tags" in changed:
         draft = replace(draft, tags=tuple(changed["tags"]))
+    paths = changed.get("file_paths") or []
+    draft = replace(draft, files=tuple(map(FileRef, paths)))
     if "content" in changed:
         draft_checks.refuse_short(project, draft)
     guarded = secret_policy.guard_draft(project.options.secrets, draft)
     masked = {name: getattr(guarded, name) for name in names}
     if "tags" in changed:
         masked["tags"] = list(guarded.tags)
+    if paths:
+        masked["file_paths"] = [ref.path for ref in guarded.files]
     return changed | masked
 
 

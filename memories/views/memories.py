@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common import errors
 from common.api.serializers import page_of
+from common.api.views import EVERY_FIELD
 from common.caller import Role
 from memories import scopes
 from memories.lifecycle import delete, lookup, update
@@ -29,6 +30,8 @@ from projects.models import Project
 
 
 class MemoriesView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
+
     @extend_schema(
         operation_id="memories_create",
         request=draft_forms.CreateMemory,
@@ -67,6 +70,7 @@ class MemoriesView(ProjectView):
 
 
 class MemoryBatchView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
     body_items = "memories"
 
     @extend_schema(
@@ -152,6 +156,7 @@ def retrieval_of(
 
 
 class MemoryView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
     query_methods: ClassVar[frozenset[str]] = frozenset()
 
     @extend_schema(operation_id="memories_read", responses=memory_forms.MemoryDetail)

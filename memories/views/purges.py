@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.api.serializers import page_of
+from common.api.views import EVERY_FIELD
 from common.caller import Role
 from memories.models import Purge
 from memories.retention import erase
@@ -82,6 +83,7 @@ class PurgeReceiptView(ProjectView):
 
 
 class PurgeProofView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
     idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # the view only reads
 
     @extend_schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -67,6 +67,7 @@ def download(request: HttpRequest, export: ExportFile) -> HttpResponse:
 
 
 class ImportForm(ProjectPageForm):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["file", "content"])
     format = forms.ChoiceField(choices=FORMATS, widget=UnfoldAdminSelectWidget)
     file = forms.FileField(
         required=False,

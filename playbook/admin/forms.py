@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from unfold.widgets import (
@@ -25,6 +25,9 @@ class EntryForm(ActionForm):
     `apply` returns the delta of the change.
     """
 
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags", "reason"]
+    )
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
     )

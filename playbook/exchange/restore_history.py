@@ -16,7 +16,6 @@ from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
 from common.text import secrets
-from memories.store.secret_policy import SecretFound
 from playbook.entries import entry_index, entry_vectors, file_anchors
 from playbook.exchange.json_format import (
     ExportedChange,
@@ -31,6 +30,7 @@ from playbook.history.revision import OverBudget, lock_playbook
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects import search_language
 from projects.models import Project
+from projects.secret_policy import SecretFound
 
 BATCH = 500  # number of rows in one INSERT
 DATE_COLUMNS = ("created_at", "updated_at", "verified_at", "review_after")

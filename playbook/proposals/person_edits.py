@@ -9,11 +9,11 @@ from common import errors
 from common.caller import Caller
 from common.text import secrets
 from memories.models import Memory
-from memories.store.secret_policy import SecretFound
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from projects.models import Project
+from projects.secret_policy import SecretFound
 
 # Columns of an entry that a person may set.
 EDITABLE_COLUMNS = [

@@ -18,7 +18,6 @@ from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
 from inference.embedding.vector import Vector
-from memories.store.secret_policy import SecretFound
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.entries import matches, neighbours
@@ -43,6 +42,7 @@ from playbook.proposals.proposed_change import (
     Proposal,
 )
 from projects.models import Project
+from projects.secret_policy import SecretFound
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,9 @@ class ConflictDecisionView(ProjectView):
     The view embeds the texts that the decision writes, and then decides once.
     """
 
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["left_content", "right_content", "left_condition", "right_condition"]
+    )
     form: type[Any] = forms.ConflictDecision
 
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -34,6 +34,9 @@ class DeltaDecisionView(ProjectView):
     The view calls `prepare`, then calls `decide` once, and returns `answer`.
     """
 
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags"]
+    )
     form: type[Any] = delta_forms.AcceptDelta
 
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:

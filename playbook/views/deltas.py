@@ -28,6 +28,10 @@ from projects.models import Project
 
 
 class DeltasView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags", "evidence", "reason"]
+    )
+
     @extend_schema(
         operation_id="playbook_deltas_list",
         parameters=[delta_forms.DeltaQuery],

@@ -101,6 +101,10 @@ class PlaybookView(ProjectView):
 
 
 class EntriesView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags", "reason"]
+    )
+
     @extend_schema(
         operation_id="playbook_entries_create",
         request=entry_forms.CreateEntry,
@@ -122,6 +126,9 @@ class EntriesView(ProjectView):
 
 
 class EntryView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags", "reason"]
+    )
     idempotent_methods: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
     query_methods: ClassVar[frozenset[str]] = frozenset({"DELETE"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -36,6 +36,8 @@ class ExportPlaybookView(ProjectView):
 
 
 class ImportPlaybookView(ProjectView):
+    self_guarded: ClassVar[frozenset[str]] = frozenset(["content"])
+
     @extend_schema(
         operation_id="playbook_import",
         request=exchange_forms.ImportIn,

@@ -377,6 +377,12 @@ def _kind_of_words(words: list[str]) -> str:
         return "key"
     if last == "key":
         return _kind_of_key(words[:-1])
+    if last == "keys" and before in ("api", "secret", "private", "access"):
+        return "api-key"
+    if last in ("pin", "otp", "cvv"):
+        return "pin"
+    if last == "passwords":
+        return "password"
     if last == "data" and words[-3:-1] == ["client", "key"]:
         return "secret"
     if last in _CREDENTIALS:

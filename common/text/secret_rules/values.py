@@ -24,6 +24,8 @@ _ALGORITHM = re.compile(
     r"|x509|pkcs\d+|ed25519|curve\d+|v\d{1,3}|p\d{1,3}|level\d|step\d)(?:[-_/.][a-z0-9]{1,12}){0,4}",
     re.IGNORECASE,
 )
+_SLUG_MARK = re.compile(r"[-_./ ]")
+_NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
 STRONG = frozenset({"password", "api-key", "authorization"})
 
@@ -39,6 +41,8 @@ def is_secret(value: str, kind: str, style: str) -> bool:
         return False
     if placeholders.is_reference(value) or _is_sentence(value):
         return False
+    if kind == "pin":
+        return style == "json" and bool(_NUMBER.fullmatch(value))
     if kind in ("key", "cookie", "credential"):
         return is_random(value, least=12)
     if kind == "password":
@@ -73,6 +77,13 @@ def _is_key(value: str, kind: str, style: str) -> bool:
     """Return whether a value is a token, a key or a secret: it has a digit, or is no word."""
     if len(value) < 6 or value.isdigit():
         return False
+    if style == "json" and not _MEASURE.fullmatch(value):
+        if has_digit(value) and has_letter(value):
+            return not (
+                kind == "token" and len(value) < 12 and _SLUG_MARK.search(value)
+            )
+        if kind != "token" and len(value) >= 8 and value.isalpha():
+            return True
     if style not in ("json", "quoted") and (
         _DOTTED.fullmatch(value) or _CALL.fullmatch(value)
     ):

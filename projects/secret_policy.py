@@ -1,0 +1,53 @@
+"""Mask, refuse or allow the secrets in a request, as the project's settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+from common import errors
+from common.secret_masks import mask_value
+
+SecretMode = Literal["mask", "reject", "allow"]
+
+
+class SecretFound(errors.Refusal):
+    """The text holds a secret and this project refuses them; take it out."""
+
+    status = 422
+    code = "secret_found"
+
+
+def guard(mode: str, value: Any, *, name: str = "") -> tuple[Any, list[str]]:
+    """Return a JSON value with its secrets masked, and the kinds of these secrets.
+
+    `name` is the name of the value's field. In the mode reject, refuse a value that has
+    secrets.
+    """
+    if mode == "allow":
+        return value, []
+    masked, kinds = mask_value(value, name)
+    if kinds and mode == "reject":
+        refuse(kinds)
+    return masked, kinds
+
+
+def mask_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask the secrets in new settings, but keep the address that the service must call."""
+    masked, _ = guard("mask", dict(settings))
+    if "secrets" in settings:
+        masked["secrets"] = settings["secrets"]
+    review = settings.get("review")
+    if isinstance(review, dict) and "webhook_url" in review:
+        masked["review"] = {**masked["review"], "webhook_url": review["webhook_url"]}
+    result: dict[str, Any] = masked
+    return result
+
+
+def refuse(kinds: Collection[str]) -> None:
+    raise SecretFound(f"The text holds a secret ({', '.join(kinds)}); take it out.")
+
+
+def describe(kinds: Collection[str]) -> str:
+    """Return the note of an answer whose request had secrets."""
+    return f"masked: {', '.join(dict.fromkeys(kinds))}"
