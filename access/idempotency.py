@@ -22,6 +22,7 @@ from access.models import IdempotencyKey
 from common import errors
 from common.caller import Caller
 from common.db import write
+from common.secret_masks import mask_value
 
 KEY_PATTERN = re.compile(r"[\x20-\x7e]{1,255}")
 LOCK_TIMEOUT = "2s"  # the wait for another open transaction with the same key
@@ -93,7 +94,7 @@ def identify_request(
         actor=str(caller.line_id or caller.key_id or caller.name),
         route=route[:200],
         project_id=project_id,
-        key=key,
+        key=mask_value(key, "key")[0][:255],
         body_hash=_hash({"path": path, "body": body}),
     )
 

@@ -30,6 +30,7 @@ from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from common.text import secrets
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
@@ -104,15 +105,15 @@ def _start(
 ) -> AceRun:
     started = time.monotonic()
     agent_id = caller.agent_id_for(str(request.get("agent_id") or ""))
-    stored, secrets = secret_policy.guard(project.options.secrets, dict(request))
+    stored, kinds = secret_policy.guard(project.options.secrets, dict(request))
     task = tasks.parse(stored)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
     notes = (
         *feedback_source.downgrade_notes(stored),
         *cited_entries.unknown_name_notes(project, stored),
     )
-    if secrets:
-        notes = (f"masked: {', '.join(dict.fromkeys(secrets))}", *notes)
+    if kinds:
+        notes = (secret_policy.describe(kinds), *notes)
     draft = replace(draft, notes=(*notes, *draft.notes), scope=scope)
     batch = store_write.prepare(project, [draft], caller)
     for refusal in batch.refusals.values():
@@ -248,7 +249,7 @@ def _record_phase(
 
 def _failed_phase(reason: str) -> dict[str, Any]:
     # An error may contain a NUL character, which PostgreSQL refuses in JSON.
-    error = reason.replace("\x00", "")[:500]
+    error = secrets.mask(reason.replace("\x00", "")[:1000]).text[:500]
     return {"status": "failed", "error": error, "at": timezone.now().isoformat()}
 
 

@@ -15,11 +15,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from common.text import secrets
 from jobs import broker, errors
 from jobs.models import Heartbeat, Job
 
 log = structlog.get_logger(__name__)
 
+MAX_ERROR = 2_000  # characters of the error that a job keeps
 FIRST_DELAY = timedelta(seconds=5)
 MAX_DELAY = timedelta(minutes=30)
 TURN_LENGTH = timedelta(minutes=1)  # how long a job runs before waiting jobs go first
@@ -129,7 +131,8 @@ class JobRun:
 
     def fail(self, error: Exception, *, for_good: bool) -> None:
         # PostgreSQL cannot store NUL, and an error may quote one.
-        text = f"{type(error).__name__}: {error}".replace("\x00", "")[:2000]
+        said = f"{type(error).__name__}: {error}".replace("\x00", "")
+        text = secrets.mask(said[: 2 * MAX_ERROR]).text[:MAX_ERROR]
         if for_good or self.job.attempts >= self.handler.attempts:
             log.error("job_failed", **self._context(), error=text, exc_info=error)
             self._leased_row.update(

@@ -16,6 +16,7 @@ from django.http import (
 from django.middleware.common import CommonMiddleware
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
+from django_structlog.middlewares import RequestMiddleware
 
 from access import authentication, refusals, sign_in_limits
 from common.address import is_host_an_address
@@ -28,6 +29,14 @@ ZONE_COOKIE = "zone"
 NOBODY = Caller(name="nobody")
 PROBES = {"/healthz", "/readyz"}
 METRICS = "/metrics"
+
+
+class RequestLogMiddleware(RequestMiddleware):
+    """Log each request by its path: a query string holds what people searched for."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        return f"{request.method} {request.path}"
 
 
 class MetricsMiddleware:

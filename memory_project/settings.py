@@ -17,6 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from psycopg.conninfo import conninfo_to_dict
 
+from common.logs import mask_secrets as mask_log_secrets
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
 environ.Env.read_env(BASE_DIR / ".env")
@@ -151,7 +153,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "memory_project.middleware.MetricsMiddleware",
     "common.api.middleware.NoStoreMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "memory_project.middleware.RequestLogMiddleware",
     "common.api.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -391,6 +393,7 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
+    mask_log_secrets,
 ]
 LOGGING = {
     "version": 1,

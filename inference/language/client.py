@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from common.text import secrets
 from common.text.plain_text import clip
 from inference import tokens
 from inference.errors import (
@@ -227,7 +228,7 @@ class _Exchange(Generic[Shape]):
             prompt_version=self.question.version,
             model=self.model.name[:300],
             outcome=_outcome(error),
-            error=error.detail[:500] if error else "",
+            error=secrets.mask(error.detail[:1000]).text[:500] if error else "",
             attempt=self.attempts,
             prompt_tokens=usage.prompt_tokens,
             answer_tokens=usage.answer_tokens,

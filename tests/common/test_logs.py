@@ -4,6 +4,8 @@ import logging
 
 import pytest
 
+from common import logs
+
 
 @pytest.fixture
 def lines(client, caplog):
@@ -38,3 +40,20 @@ def test_only_trusted_proxies_set_the_address(lines, settings, proxies, address)
     (line,) = lines(**{"X-Forwarded-For": "198.51.100.1, 203.0.113.9"})
 
     assert line["ip"] == address
+
+
+def test_no_line_has_the_query_string(client, caplog):
+    with caplog.at_level(logging.DEBUG):
+        client.get("/api/v1/search?q=what-bob-said&token=abc123def456")
+
+    assert "what-bob-said" not in caplog.text
+    assert "abc123def456" not in caplog.text
+
+
+def test_a_line_masks_the_secret_in_an_error():
+    line = {"event": "failed", "exception": "KeyError: 'password=hunter2-x'", "code": 5}
+
+    masked = logs.mask_secrets(None, "error", line)
+
+    assert masked["exception"] == "KeyError: 'password=[secret:password]'"
+    assert masked["code"] == 5
