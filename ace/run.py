@@ -104,8 +104,8 @@ def _start(
     wait: bool,
 ) -> AceRun:
     started = time.monotonic()
-    agent_id = caller.agent_id_for(str(request.get("agent_id") or ""))
     stored, kinds = secret_policy.guard(project.options.secrets, dict(request))
+    agent_id = caller.agent_id_for(str(stored.get("agent_id") or ""))[:255]
     task = tasks.parse(stored)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
     notes = (

@@ -5,7 +5,7 @@ import pytest
 from common.caller import Caller, Role
 from common.errors import Forbidden
 from inference.embedding.fake import outage
-from memories.store.secret_policy import SecretFound
+from projects.secret_policy import SecretFound
 from playbook.history.revision import OverBudget
 from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission

@@ -8,7 +8,7 @@ from access import keys
 from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
-from memories.store.secret_policy import SecretFound
+from projects.secret_policy import SecretFound
 from playbook.history.operations import EntryState
 from playbook.history.revision import DuplicateEntry, OverBudget
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
