@@ -5,11 +5,11 @@ import pytest
 from common.caller import Caller, Role
 from common.errors import Forbidden
 from inference.embedding.fake import outage
-from projects.secret_policy import SecretFound
 from playbook.history.revision import OverBudget
 from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Quote
+from projects.secret_policy import SecretFound
 
 
 def gate(delta, name):

@@ -8,12 +8,12 @@ from access import keys
 from audit.models import AuditEvent
 from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
-from projects.secret_policy import SecretFound
 from playbook.history.operations import EntryState
 from playbook.history.revision import DuplicateEntry, OverBudget
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import available, bulk, decide
+from projects.secret_policy import SecretFound
 
 
 @pytest.fixture
