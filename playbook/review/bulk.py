@@ -15,15 +15,6 @@ from playbook.review import decide, delta_review
 from playbook.review.delta_review import EmbeddedText
 from projects.models import Project
 
-# What a failed gate of these names says needs a look at this one proposal.
-SINGLE_GATES = {"supply", "foreign", "language"}
-
-
-class DecideAlone(errors.Forbidden):
-    """This proposal cannot be accepted together with others; accept it by itself."""
-
-    code = "decide_alone"
-
 
 @dataclass(frozen=True)
 class BulkOutcome:
@@ -93,7 +84,6 @@ def _decide_one(
         if delta is None:
             raise errors.NotFound(f"There is no delta {delta_id}.")
         if action == "accept":
-            _refuse_in_bulk(delta)
             decided_delta = decide.accept(
                 delta, caller, note=reason, in_bulk=True, embedded_text=embedded_text
             )
@@ -102,11 +92,3 @@ def _decide_one(
     except errors.Refusal as refusal:
         return BulkOutcome(delta_id, "refused", refusal=refusal)
     return BulkOutcome(delta_id, decided_delta.status, decided_delta.version)
-
-
-def _refuse_in_bulk(delta: PlaybookDelta) -> None:
-    held = {gate["name"] for gate in delta.gates if gate["verdict"] != "pass"}
-    if found := sorted(held & SINGLE_GATES):
-        raise DecideAlone(
-            f"This proposal is held by the gate {', '.join(found)}; accept it by itself."
-        )

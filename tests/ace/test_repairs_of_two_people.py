@@ -250,7 +250,7 @@ class TestAnotherSource:
                 {"project_id": project.pk, "action": "accept", "ids": [delta.pk]},
                 format="json",
             ).json()
-            assert answer["results"][0]["problem"]["code"] == "decide_alone"
+            assert answer["results"][0]["problem"]["code"] == "not_in_bulk"
 
         assert not PlaybookEntry.objects.exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -15,6 +16,7 @@ from playbook.learning import deduplicate
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import decide
+from playbook.rule_text import text_gates
 from projects.models import Project
 
 API = "/api/v1/playbook"
@@ -502,3 +504,23 @@ def test_the_guard_reads_through_disguises(project, bob, write, text):
     revision = Revision(lock_playbook(project), bob, Cause(reason=WHY))
     with pytest.raises(NeedsRelease):
         revision.change(entry, "update", {"content": text})
+
+
+class TestAnotherLanguage:
+    TEXT = "Vor jedem Test muss die Datenbank mit `make reset` geleert werden."
+
+    def test_a_bulk_does_not_accept_it(self, project, alice_api, waiting, learned):
+        delta = waiting(RULE)
+        gate = asdict(text_gates.check_language(self.TEXT))
+        assert gate["verdict"] != "pass"
+        PlaybookDelta.objects.filter(pk=delta.pk).update(risk="low", gates=[gate])
+        body = {"project_id": project.pk, "action": "accept", "ids": [delta.pk]}
+        [item] = alice_api.post(f"{API}/deltas/bulk", body).json()["results"]
+
+        assert item["problem"]["code"] == "not_in_bulk"
+
+    def test_a_curators_own_text_only_gets_a_warning(self, project, alice):
+        changes = {"content": self.TEXT, "category": "gotchas"}
+        proposal = person_edits.addition(changes, alice, reason="")
+
+        assert person_edits.submit_edit(project, proposal, alice).status == "applied"
