@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-LIST_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
+LIST_ITEM = re.compile(r"^[^\S\n]*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
 
 _VERBS = (
     "use|avoid|prefer|call|check|verify|ensure|make sure|run|set|add|remove|return|pass"
@@ -30,7 +30,9 @@ DIRECTIVE = re.compile(
     r"\b(?:should(?:n't)?|must(?:n't)?|shall|need(?:s)? to|ha(?:s|ve) to|ought to|always"
     r"|never|instead of|rather than|do not|don't|avoid|prefer|make sure|ensure"
     r"|be sure)\b"
-    rf"|(?:\A|[.!?:;,\n]\s*|\d[.)]\s*|\bthen\s+|\band\s+)(?:please\s+)?(?:{_VERBS})\b",
+    # A run of white space is read once, from its start to beyond its first line break.
+    r"|(?:\A|[.!?:;,]\s*|(?<!\s)[^\S\n]*\n\s*|\d[.)]\s*|\bthen\s+|\band\s+)"
+    rf"(?:please\s+)?(?:{_VERBS})\b",
     re.IGNORECASE,
 )
 
