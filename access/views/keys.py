@@ -79,7 +79,7 @@ class KeyDetailView(KeyView):
         return Response(shapes.KeyOut(self.get_key()).data)
 
     @extend_schema(
-        operation_id="keys_change",
+        operation_id="keys_update",
         summary="Say whether a key may attest",
         request=shapes.ChangeKey,
         responses=shapes.KeyOut,
