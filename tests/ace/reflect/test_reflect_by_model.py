@@ -250,14 +250,14 @@ class TestQuotes:
         assert delta.evidence[0]["field"] == "tool_usage.0.result"
 
     def test_text_without_a_quote_is_refused_by_the_gates(self, model, complete):
-        content = "When a push fails, run `git push --force origin main` instead."
+        content = "When a push fails, run `git push --atomic origin main` instead."
         model(reflection(lesson(content=content)))
 
         complete()
 
         [delta] = by_model()
         assert delta.status == "rejected"
-        assert "--force" in delta.review_note
+        assert "--atomic" in delta.review_note
 
 
 class TestWhatTheGatesStop:
