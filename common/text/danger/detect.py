@@ -87,7 +87,7 @@ def _changes_source(text: str, start: int, end: int, own_hosts: Set[str]) -> boo
     """Whether the places from which the command takes code are not all known ones."""
     addresses = hosts.find_addresses(text[start:end])
     return not addresses or not all(
-        hosts.is_own(address, own_hosts) or hosts.has_documents_only(address.host)
+        hosts.is_own(address, own_hosts) or hosts.has_no_code(address.host)
         for address in addresses
     )
 

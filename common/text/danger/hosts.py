@@ -28,7 +28,7 @@ _BARE = re.compile(
 )
 _BARE_HOST = re.compile(
     r"(?<![\w@./:$%-])(?P<host>(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}"
-    r"(?:com|net|org|ru|cn|xyz|biz|tk|icu|example|invalid))(?P<path>)(?![\w(./-])"
+    r"(?:com|net|org|ru|cn|xyz|biz|tk|icu|example|invalid))(?P<path>)(?![\w(/-]|\.\w)"
 )
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@(?P<host>(?:[\w-]{1,63}\.){1,6}[a-z]{2,12})(?P<path>)"
@@ -150,8 +150,10 @@ def is_public(host: str) -> bool:
     return any(tail in _public_hosts() for tail in tails)
 
 
-def has_documents_only(host: str) -> bool:
-    """Whether the host is a standard index of packages, or a site that holds no code."""
+def has_no_code(host: str) -> bool:
+    """Whether the host is this machine, a standard index of packages or no code's host."""
+    if _LOOPBACK.fullmatch(host):
+        return True
     return is_public(host) and not host.endswith(_CODE_HOSTS)
 
 

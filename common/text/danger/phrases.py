@@ -151,22 +151,7 @@ _STOPS = frozenset(
 # A noun before them is the subject of another clause: `check that all requests were sent`.
 _SUBJECT_OF = frozenset(["were", "was", "have", "has", "had"])
 _PASSIVE = frozenset(
-    [
-        "are",
-        "is",
-        "be",
-        "being",
-        "was",
-        "were",
-        "get",
-        "gets",
-        "been",
-        "can",
-        "may",
-        "should",
-        "must",
-        "to",
-    ]
+    ["be", "can", "may", "should", "must", "could", "might", "to", "safely"]
 )
 
 

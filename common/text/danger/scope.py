@@ -66,7 +66,7 @@ _AFTER = re.compile(
     rf"|have been) (?:always |strictly |explicitly |currently )?(?:{_REFUSED})\b"
     r"|(?:must|should|may|can|shall|will|does|do) (?:not|never)\b|mustn't\b|shouldn't\b|cannot\b"
     r"|can't\b|won't\b|doesn't\b|(?:fails?|breaks?|bypass(?:es)?|defeats?|destroys?|hides?"
-    r"|masks?|voids?|violates?|weakens?|loses?|ruins?|deletes?|triggers? an alert|is refused)\b)"
+    r"|masks?|voids?|violates?|weakens?|loses?|ruins?|deletes?|(?:raises?|triggers?|emits?|causes?|produces?) (?:an? )?\w{0,40}(?:warning|error|alert|finding|failure)|is refused)\b)"
 )
 _AFFIRMS = re.compile(
     r"\bnot (?:a problem|an issue|a risk|forbidden|dangerous|prohibited|harmful|risky|wrong"
@@ -77,7 +77,7 @@ _AFFIRMS = re.compile(
 )
 # Words for texts about a phrase, and for programs that look for it.
 _MENTION = re.compile(
-    r"\b(?:documents?|documented|documenting|describes?|described|describing|explains?"
+    r"\b(?:documents?|(?<!run )(?<!execute )(?<!for )test_\w{1,60}|documented|documenting|describes?|described|describing|explains?"
     r"|explained|explaining|mentions?|mentioned|mentioning|covers?|covered by|covering|asserts?"
     r"|asserting|tests? (?:that|for|of|whether|how|the)|a test|the tests? (?:for|of|named|called)"
     r"|checks? (?:that|for|whether)|verif(?:y|ies) that|ensures? that|faq|docs|documentation"
@@ -104,11 +104,14 @@ _OBSERVATION = re.compile(
     r"|requires?|demands?|proposes?|recommends?|insists?)\b"
 )
 _ASK_FIRST = re.compile(
-    r"(?<!without )(?<!not )(?<!never )(?<!don't )(?<!to )\b(?:ask|asks|asking|confirm with|check with|wait for|get|obtain"
-    r"|request|require|requires|needs?|with|only after|after) (?:\w{1,12} ){0,4}"
-    r"(?:user|owner|human|person|operator|maintainer|maintainers|team|reviewer|lead|admin|someone|first|approval|permission"
-    r"|confirmation|consent|sign-off|review)\b|\b(?:stop and (?:ask|report|escalate)|escalate"
-    r"|report it instead|confirm first|ask first|ask before)\b"
+    r"(?<!without )(?<!not )(?<!never )(?<!don't )(?<!to )\b(?:(?:ask|asks|asking|confirm with"
+    r"|check with) (?:\w{1,12} ){0,3}(?:user|owner|human|person|operator|maintainers?|team"
+    r"|reviewer|lead|admin|someone|first|approval|permission|confirmation)"
+    r"|(?:wait|waits|waiting) for (?:\w{1,12} ){0,3}(?:approval|permission|confirmation"
+    r"|consent|sign-off)|(?:get|obtain|request|require|requires|needs?|with|only after|after)"
+    r" (?:\w{1,12} ){0,3}(?:approval|confirmation|consent|sign-off))\b"
+    r"|\b(?:stop and (?:ask|report|escalate)|report it instead|confirm first|ask first"
+    r"|ask before)\b"
 )
 _DUTY = re.compile(
     r"\b(?:must|should|always|have to|has to|need to|you can|so run|then run|and run|to run"
