@@ -113,10 +113,10 @@ def unwrap(ip: str) -> list[Address]:
         return [address]
     if int(address) <= 1:  # unspecified and loopback are no wrappers
         return [address]
-    return [*_wrapped(address)] or [address]
+    return [*_unwrap_forms(address)] or [address]
 
 
-def _wrapped(address: ipaddress.IPv6Address) -> Iterator[Address]:
+def _unwrap_forms(address: ipaddress.IPv6Address) -> Iterator[Address]:
     number = int(address)
     for network, shift in WRAPPERS.items():
         if address in network:
