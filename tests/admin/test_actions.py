@@ -374,7 +374,7 @@ class TestDeltas:
         assert "has changed since" in told
         assert proposed.status == status
 
-    @pytest.mark.parametrize("rule", ["Use AKIAIOSFODNN7EXAMPLE.", "Count\n<b>&berths"])
+    @pytest.mark.parametrize("rule", ["Use AKIAZ7Q3M5T2XW4KLP6V.", "Count\n<b>&berths"])
     def test_a_refused_edit_keeps_its_text(self, curator, proposed, rule):
         url = reverse("admin:playbook_playbookdelta_do", args=[proposed.pk, "edit"])
         stale = {} if "AKIA" in rule else {"seen": "0"}

@@ -94,4 +94,4 @@ class TestTasks:
         delta = PlaybookDelta.objects.pending().get(project=demo_project)
 
         assert delta.operation == "add"
-        assert "agent's own word" in delta.review_note
+        assert "from outside the repository" in delta.review_note

@@ -20,6 +20,7 @@ OF_ONE_PROJECT = {
     "finding_once_per_job",
     "purged_text_once_per_purge",
     "support_once",
+    "unattested_vote_once",
     "entry_vector_once_per_model",
     "anchor_once_per_entry",
     "delta_vector_once_per_model",
@@ -35,6 +36,7 @@ ON_EVERY_NODE = {
     "memories_memoryfile",
     "memories_purgedtext",
     "playbook_support",
+    "playbook_unattestedvote",
     "search_lexemestat",
 }
 

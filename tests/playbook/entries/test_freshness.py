@@ -77,7 +77,7 @@ class TestAnchors:
         "content",
         [
             "Read https://example.org/docs/index.html first.",
-            "Use --force with version 1.2.3 of the tool.",
+            "Use --color with version 1.2.3 of the tool.",
             "Keep handlers/ small.",
             "Write to alice@example.org.",
         ],
