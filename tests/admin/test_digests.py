@@ -44,7 +44,7 @@ class TestSettings:
         [
             ({"budgets": {"total": {"max_items": -1}}}, "budgets.total.max_items: "),
             ({"agents": "zebra"}, "agents: Input should be"),
-            ({"zebra": 1}, "zebra: Unknown field"),
+            ({"zebra": 1}, "zebra: Unknown setting `zebra`"),
             ([1, 2], "It must be a JSON object"),
             ("zebra", "It must be a JSON object"),
         ],
