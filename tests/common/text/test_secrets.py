@@ -22,7 +22,6 @@ TOKENS = [
     ("github-token", "github_pat_" + LETTERS[:22] + "_" + LETTERS[:59]),
     ("gitlab-token", "glpat-" + LETTERS[:20]),
     ("slack-token", "xoxb-" + "123456789012-123456789012-" + LETTERS[:24]),
-    ("slack-token", "https://hooks.slack.com/services/T0AA/B0BB/" + LETTERS[:24]),
     ("aws-key", "AKIA" + "IOSFODNN7ABCDEFG"),
     ("google-key", "AIza" + LETTERS[:35]),
     ("stripe-key", "sk_live_" + LETTERS[:24]),
@@ -38,6 +37,12 @@ TOKENS = [
 ]
 
 NAMED = [
+    (
+        "slack-webhook",
+        "https://hooks.slack.com/",
+        "services/T0AA/B0BB/" + LETTERS[:24],
+        " ",
+    ),
     ("password", 'password: "', "hunter2", '"'),
     ("password", "DB_PASSWORD=", "s3cr3t-Pa55!", "\n"),
     ("password", "{'passwd': '", "correcthorse", "'}"),
