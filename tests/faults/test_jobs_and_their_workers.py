@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from access.models import ApiKey
 from access.tasks import housekeeping
 from ace import run as runs
 from ace.models import AceRun
@@ -68,6 +69,8 @@ class TestTwoAtOnce:
     def test_one_run_is_finished_once_by_four_processes(
         self, bob_api, task, project, monkeypatch, together
     ):
+        ApiKey.objects.filter(pk=bob_api.key.pk).update(may_attest=True)
+
         def fails(*args):
             raise RuntimeError
 
