@@ -67,7 +67,7 @@ class ProjectAdmin(RowsAdmin):
             Role.OWNER,
             lambda project, caller, text: lifecycle.delete(project, caller),
             "deleted; it can be restored until its grace period ends",
-            is_possible=lambda project: project.delete_after is None,
+            is_possible=lambda project, caller: project.delete_after is None,
             is_final=True,
         ),
         AdminAction(
@@ -76,7 +76,7 @@ class ProjectAdmin(RowsAdmin):
             Role.OWNER,
             lambda project, caller, text: lifecycle.restore(project, caller),
             "restored",
-            is_possible=lambda project: (
+            is_possible=lambda project, caller: (
                 bool(project.delete_after) and not project.is_past_grace
             ),
         ),

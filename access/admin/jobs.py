@@ -24,7 +24,7 @@ class JobWithActionsAdmin(JobAdmin):
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "retry", caller),
             "waits again",
-            is_possible=lambda job: job.state == Job.State.FAILED,
+            is_possible=lambda job, caller: job.state == Job.State.FAILED,
         ),
         AdminAction(
             "discard",
@@ -32,7 +32,7 @@ class JobWithActionsAdmin(JobAdmin):
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "discard", caller),
             "discarded",
-            is_possible=lambda job: job.state == Job.State.FAILED,
+            is_possible=lambda job, caller: job.state == Job.State.FAILED,
             is_final=True,
         ),
         AdminAction(
@@ -41,7 +41,9 @@ class JobWithActionsAdmin(JobAdmin):
             Role.CURATOR,
             lambda job, caller, text: job_actions.perform(job, "cancel", caller),
             "cancelled",
-            is_possible=lambda job: job.state in {Job.State.WAITING, Job.State.RUNNING},
+            is_possible=lambda job, caller: (
+                job.state in {Job.State.WAITING, Job.State.RUNNING}
+            ),
             is_final=True,
         ),
     ]

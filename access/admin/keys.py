@@ -201,7 +201,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             _rotate,
             "replaced by a new key",
-            is_possible=lambda key: not (key.has_ended or key.replaced_by_id),
+            is_possible=lambda key, caller: not (key.has_ended or key.replaced_by_id),
             text_label="The old one stays usable for",
             choices=tuple(OVERLAPS),
             needs_text=True,
@@ -212,7 +212,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.set_may_attest(key, True, caller=caller),
             "allowed to attest",
-            is_possible=lambda key: not (key.has_ended or key.may_attest),
+            is_possible=lambda key, caller: not (key.has_ended or key.may_attest),
         ),
         AdminAction(
             "stop-attesting",
@@ -220,7 +220,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.set_may_attest(key, False, caller=caller),
             "no longer allowed to attest",
-            is_possible=lambda key: key.may_attest and not key.has_ended,
+            is_possible=lambda key, caller: key.may_attest and not key.has_ended,
         ),
         AdminAction(
             "revoke",
@@ -228,7 +228,7 @@ class ApiKeyAdmin(RowsAdmin):
             Role.OWNER,
             lambda key, caller, text: keys.revoke(key, caller=caller),
             "revoked",
-            is_possible=lambda key: not key.has_ended,
+            is_possible=lambda key, caller: not key.has_ended,
             is_final=True,
         ),
     ]

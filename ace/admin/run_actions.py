@@ -21,7 +21,7 @@ REVERT = AdminAction(
     Role.CURATOR,
     _revert,
     "its changes to the playbook were reverted",
-    is_possible=lambda run: run.state != AceRun.RunState.RUNNING,
+    is_possible=lambda run, caller: run.state != AceRun.RunState.RUNNING,
     text_label="Why",
 )
 RESUME = AdminAction(
@@ -30,6 +30,6 @@ RESUME = AdminAction(
     Role.WRITER,
     lambda run, caller, text: runs.resume(run, caller),
     "resumed; its phases show the progress",
-    is_possible=lambda run: run.state != AceRun.RunState.DONE,
+    is_possible=lambda run, caller: run.state != AceRun.RunState.DONE,
 )
 ALL_ACTIONS = [REVERT, RESUME]

@@ -9,11 +9,7 @@ from typing import Any
 from common.caller import Caller, Role
 
 
-def _always(row: Any) -> bool:
-    return True
-
-
-def _always_for(row: Any, caller: Caller) -> bool:
+def _always(row: Any, caller: Caller) -> bool:
     return True
 
 
@@ -24,8 +20,8 @@ class AdminAction:
     `text` is the content of a field with the label `text_label`. Without a label, `text` is
     empty. With `choices`, the field is a select. With `initial_text(row)`, the field is a
     text area. An action that `needs_text` is not offered in lists. Such an action is
-    refused if the row has changed since the page was rendered. `is_possible_for` also
-    reads the caller. A list calls `call_in_list` instead of `call` if it is given.
+    refused if the row has changed since the page was rendered. A list calls `call_in_list`
+    instead of `call` if it is given.
     """
 
     name: str
@@ -33,8 +29,7 @@ class AdminAction:
     role: Role
     call: Callable[[Any, Caller, str], object]
     done_message: str
-    is_possible: Callable[[Any], bool] = _always
-    is_possible_for: Callable[[Any, Caller], bool] = _always_for
+    is_possible: Callable[[Any, Caller], bool] = _always
     call_in_list: Callable[[Any, Caller, str], object] | None = None
     text_label: str = ""
     choices: tuple[str, ...] = ()

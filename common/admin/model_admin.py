@@ -314,10 +314,7 @@ class RowsAdmin(PagesAdmin):
             # A person's text stays on the page even if the row has changed and the action
             # is not offered.
             and (
-                (
-                    action.is_possible(row)
-                    and action.is_possible_for(row, caller_of(request))
-                )
+                action.is_possible(row, caller_of(request))
                 or (refused.get(action.name) and not action.choices)
             )
         ]

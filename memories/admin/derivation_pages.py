@@ -228,7 +228,7 @@ UNDO = AdminAction(
     Role.WRITER,
     lambda memory, caller, text: undo_compaction.undo(memory, caller),
     "deleted; its sources are as they were",
-    is_possible=lambda memory: (
+    is_possible=lambda memory, caller: (
         bool(memory.compacted_from) and memory.deleted_at is None
     ),
     is_final=True,

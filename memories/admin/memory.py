@@ -177,7 +177,7 @@ class MemoryAdmin(RowsAdmin):
                 memory, caller, note=text
             ),
             "confirmed",
-            is_possible=lambda memory: memory.deleted_at is None,
+            is_possible=lambda memory, caller: memory.deleted_at is None,
         ),
         AdminAction(
             "unmark",
@@ -185,7 +185,7 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda memory, caller, text: decide.unmark(memory, caller, note=text),
             "a memory of its own again",
-            is_possible=lambda memory: memory.is_duplicate,
+            is_possible=lambda memory, caller: memory.is_duplicate,
             text_label="Why",
         ),
         AdminAction(
@@ -194,7 +194,7 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             _supersede,
             "superseded",
-            is_possible=lambda memory: status_of(memory) == "current",
+            is_possible=lambda memory, caller: status_of(memory) == "current",
             text_label="Id of the newer memory",
             needs_text=True,
         ),
@@ -206,7 +206,7 @@ class MemoryAdmin(RowsAdmin):
                 memory.pk, caller, reason=text
             ),
             "deleted",
-            is_possible=lambda memory: memory.deleted_at is None,
+            is_possible=lambda memory, caller: memory.deleted_at is None,
             text_label="Why",
             is_final=True,
         ),
@@ -216,7 +216,7 @@ class MemoryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda memory, caller, text: restore.restore_memory(memory.pk, caller),
             "restored",
-            is_possible=restore.is_restorable,
+            is_possible=lambda memory, caller: restore.is_restorable(memory),
         ),
         derivation_pages.UNDO,
     ]

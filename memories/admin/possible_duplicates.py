@@ -58,7 +58,9 @@ class PossibleDuplicateAdmin(RowsAdmin):
             Role.CURATOR,
             lambda pair, caller, text: decide.decide(pair, "merged", caller, note=text),
             "merged",
-            is_possible=lambda pair: pair.state == PossibleDuplicate.PairState.OPEN,
+            is_possible=lambda pair, caller: (
+                pair.state == PossibleDuplicate.PairState.OPEN
+            ),
             text_label="Note",
         ),
         AdminAction(
@@ -69,7 +71,9 @@ class PossibleDuplicateAdmin(RowsAdmin):
                 pair, "kept_both", caller, note=text
             ),
             "kept apart",
-            is_possible=lambda pair: pair.state == PossibleDuplicate.PairState.OPEN,
+            is_possible=lambda pair, caller: (
+                pair.state == PossibleDuplicate.PairState.OPEN
+            ),
             text_label="Note",
         ),
     ]

@@ -190,7 +190,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "accepted",
-            is_possible_for=_may("accept"),
+            is_possible=_may("accept"),
             call_in_list=lambda delta, caller, text: decide.accept(
                 delta, caller, version=delta.version, in_bulk=True
             ),
@@ -201,7 +201,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _edit,
             "edited and accepted",
-            is_possible_for=_may("edit"),
+            is_possible=_may("edit"),
             text_label="In your words",
             initial_text=lambda delta: delta.content,
             max_length=MAX_CONTENT,
@@ -213,7 +213,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
             Role.CURATOR,
             _reject,
             "rejected",
-            is_possible_for=_may("reject"),
+            is_possible=_may("reject"),
             text_label="Reason",
             choices=tuple(REASONS),
             is_final=True,
@@ -226,7 +226,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "waiting for the current version of its entry",
-            is_possible_for=_may("rebase"),
+            is_possible=_may("rebase"),
         ),
         AdminAction(
             "undo",
@@ -236,7 +236,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "undone",
-            is_possible_for=_may("undo"),
+            is_possible=_may("undo"),
             text_label="Why",
         ),
         AdminAction(
@@ -247,7 +247,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, reason=text, version=delta.version
             ),
             "in force again",
-            is_possible_for=_may("redo"),
+            is_possible=_may("redo"),
             text_label="Why",
         ),
         AdminAction(
@@ -258,7 +258,7 @@ class PlaybookDeltaAdmin(RowsAdmin):
                 delta, caller, version=delta.version
             ),
             "waiting for a decision again",
-            is_possible_for=_may("reopen"),
+            is_possible=_may("reopen"),
         ),
     ]
 

@@ -133,7 +133,7 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             lambda entry, caller, text: verification.verify(entry, caller, note=text),
             "confirmed",
-            is_possible=lambda entry: entry.is_live,
+            is_possible=lambda entry, caller: entry.is_live,
             text_label="Note",
         ),
         AdminAction(
@@ -142,7 +142,9 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _remove,
             "deleted",
-            is_possible=lambda entry: entry.status != PlaybookEntry.EntryStatus.DELETED,
+            is_possible=lambda entry, caller: (
+                entry.status != PlaybookEntry.EntryStatus.DELETED
+            ),
             text_label="Why",
             is_final=True,
         ),
@@ -152,7 +154,9 @@ class PlaybookEntryAdmin(RowsAdmin):
             Role.CURATOR,
             _restore,
             "active again",
-            is_possible=lambda entry: entry.status != PlaybookEntry.EntryStatus.ACTIVE,
+            is_possible=lambda entry, caller: (
+                entry.status != PlaybookEntry.EntryStatus.ACTIVE
+            ),
             text_label="Why",
         ),
     ]
